@@ -1,0 +1,5 @@
+//! Native side of the congestion-control contract.
+
+mod sock;
+
+pub use sock::*;

@@ -1,0 +1,199 @@
+//! The socket that an algorithm sees, field by field as `algorithms/include/cc.h` declares it for
+//! the native port. The TCP endpoint keeps its own state of these names here: nothing is copied
+//! before or after a call.
+
+/// Size of an algorithm's private state in bytes: `ICSK_CA_PRIV_SIZE`.
+pub const CA_PRIV_BYTES: usize = 104;
+
+/// `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// `struct sock`: what an algorithm sees of the generic socket.
+#[repr(C)]
+#[derive(Clone, Debug, Default)]
+pub struct Sock {
+    /// Pacing rate in bytes per second; `u64::MAX` is unlimited.
+    pub sk_pacing_rate: u64,
+    /// Upper bound of the pacing rate in bytes per second.
+    pub sk_max_pacing_rate: u64,
+    /// 0 none, 1 needed (TCP paces by its own timer), 2 by the fq qdisc.
+    pub sk_pacing_status: u32,
+    /// A TSO burst holds at most `sk_pacing_rate >> sk_pacing_shift` bytes.
+    pub sk_pacing_shift: u8,
+}
+
+/// `struct inet_sock`.
+#[repr(C)]
+#[derive(Clone, Debug, Default)]
+pub struct InetSock {
+    /// The generic socket.
+    pub sk: Sock,
+}
+
+/// `struct inet_connection_sock`.
+#[repr(C)]
+#[derive(Clone, Debug, Default)]
+pub struct InetConnectionSock {
+    /// The internet socket.
+    pub icsk_inet: InetSock,
+    /// State of the ACK state machine: `TCP_CA_Open` .. `TCP_CA_Loss`.
+    pub icsk_ca_state: u8,
+    /// Consecutive retransmission timeouts.
+    pub icsk_retransmits: u8,
+    /// The algorithm's private state.
+    pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
+}
+
+/// `struct tcp_options_received`: the last segment's timestamps.
+#[repr(C)]
+#[derive(Clone, Debug, Default)]
+pub struct TcpOptionsReceived {
+    /// The last segment carried a timestamp.
+    pub saw_tstamp: u8,
+    /// Its TSval in milliseconds of the peer's clock.
+    pub rcv_tsval: u32,
+    /// Its TSecr in milliseconds of our clock.
+    pub rcv_tsecr: u32,
+}
+
+/// `struct tcp_sock`: the endpoint's state for the contract's fields.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct TcpSock {
+    /// The connection socket.
+    pub inet_conn: InetConnectionSock,
+    /// Time of the segment being processed, in microseconds.
+    pub tcp_mstamp: u64,
+    /// The same time in nanoseconds (`tcp_clock_cache`).
+    pub tcp_clock_cache: u64,
+    /// When the next segment may leave if the sender paces, in nanoseconds.
+    pub tcp_wstamp_ns: u64,
+    /// Time at which `delivered` last grew, in microseconds.
+    pub delivered_mstamp: u64,
+    /// Send time of the first segment of the current rate sample's flight, in microseconds.
+    pub first_tx_mstamp: u64,
+    /// Cumulatively acknowledged bytes.
+    pub bytes_acked: u64,
+    /// Parameters of the algorithm, see `cc_params()`; set by `Congestion::attach`.
+    pub cc_params: *const u8,
+    /// State of the generator behind `cc_prandom_u32()`.
+    pub cc_random: u64,
+    /// The kernel's clock in ticks of 4 ms (HZ = 250): `tcp_jiffies32`.
+    pub cc_jiffies32: u32,
+    /// Congestion window in packets.
+    pub snd_cwnd: u32,
+    /// Linear increase counter in packets.
+    pub snd_cwnd_cnt: u32,
+    /// Upper bound of the window in packets.
+    pub snd_cwnd_clamp: u32,
+    /// Slow start threshold in packets.
+    pub snd_ssthresh: u32,
+    /// Window before the current reduction, in packets.
+    pub prior_cwnd: u32,
+    /// Jiffies at which the window was last validated or grown in an idle check.
+    pub snd_cwnd_stamp: u32,
+    /// Highest window in use since the last full window, in packets.
+    pub snd_cwnd_used: u32,
+    /// First unacknowledged sequence number.
+    pub snd_una: u32,
+    /// Next sequence number to send.
+    pub snd_nxt: u32,
+    /// `snd_nxt` when recovery or loss began.
+    pub high_seq: u32,
+    /// The peer's receive window in bytes.
+    pub snd_wnd: u32,
+    /// Segments in flight, whatever became of them.
+    pub packets_out: u32,
+    /// Retransmitted segments in flight.
+    pub retrans_out: u32,
+    /// Segments that a SACK block or a duplicate ACK reported.
+    pub sacked_out: u32,
+    /// Segments marked lost.
+    pub lost_out: u32,
+    /// Largest `packets_out` since `cwnd_usage_seq`.
+    pub max_packets_out: u32,
+    /// `snd_nxt` at which `max_packets_out` is taken anew.
+    pub cwnd_usage_seq: u32,
+    /// Payload bytes of a full segment.
+    pub mss_cache: u32,
+    /// Advertised MSS in bytes.
+    pub advmss: u32,
+    /// Smoothed round trip time, scaled by 8, in microseconds.
+    pub srtt_us: u32,
+    /// Mean deviation of the RTT, scaled by 4, in microseconds.
+    pub mdev_us: u32,
+    /// Lowest RTT of the last 300 s in microseconds, `u32::MAX` before the first sample.
+    pub rtt_min_us: u32,
+    /// Segments delivered, retransmissions included.
+    pub delivered: u32,
+    /// Segments delivered with a congestion mark.
+    pub delivered_ce: u32,
+    /// Segments marked lost, ever.
+    pub lost: u32,
+    /// `delivered` at which the application-limited flight ends, 0 if the flight is not limited.
+    pub app_limited: u32,
+    /// Segments retransmitted, ever.
+    pub total_retrans: u32,
+    /// Reordering degree in packets.
+    pub reordering: u32,
+    /// Next sequence number expected from the peer.
+    pub rcv_nxt: u32,
+    /// Jiffies at which data were last sent.
+    pub lsndtime: u32,
+    /// The last segment's options.
+    pub rx_opt: TcpOptionsReceived,
+    /// The window limited what was sent in the last flight.
+    pub is_cwnd_limited: u8,
+    /// Bits of `TCP_ECN_*`.
+    pub ecn_flags: u8,
+}
+
+/// `struct ack_sample`, the argument of `pkts_acked`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckSample {
+    /// Segments acknowledged or sacked by this ACK.
+    pub pkts_acked: u32,
+    /// RTT of this ACK in microseconds, -1 if there is none.
+    pub rtt_us: i32,
+    /// Packets in flight before this ACK.
+    pub in_flight: u32,
+}
+
+/// `struct rate_sample`, the argument of `cong_control`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateSample {
+    /// Time of the sample's start in microseconds.
+    pub prior_mstamp: u64,
+    /// `delivered` at the sample's start.
+    pub prior_delivered: u32,
+    /// `delivered_ce` at the sample's start.
+    pub prior_delivered_ce: u32,
+    /// Packets delivered over the interval, -1 if there is no sample.
+    pub delivered: i32,
+    /// Packets delivered with a congestion mark over the interval.
+    pub delivered_ce: i32,
+    /// Length of the sample in microseconds, -1 if there is none.
+    pub interval_us: i64,
+    /// Send phase of the sample in microseconds.
+    pub snd_interval_us: u32,
+    /// ACK phase of the sample in microseconds.
+    pub rcv_interval_us: u32,
+    /// RTT of the last delivered segment in microseconds, -1 if there is none.
+    pub rtt_us: i64,
+    /// Packets newly marked lost.
+    pub losses: i32,
+    /// Packets newly acknowledged or sacked.
+    pub acked_sacked: u32,
+    /// Packets in flight before this ACK.
+    pub prior_in_flight: u32,
+    /// Last end sequence number delivered.
+    pub last_end_seq: u32,
+    /// The sample's flight was limited by the application.
+    pub is_app_limited: u8,
+    /// The sample came from a retransmitted segment.
+    pub is_retrans: u8,
+    /// The ACK was probably delayed.
+    pub is_ack_delayed: u8,
+}
