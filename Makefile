@@ -1,0 +1,91 @@
+# What one does with cwndlab from a clone. `make help` lists it.
+#
+# Set-up (virtual environment, packages, the compiled core) happens by itself where a target needs
+# it, in quiet steps whose log is target/setup.log, and again only where something has changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+STAMPS := $(VENV)/stamps
+PYTHON := $(VENV)/bin/python
+PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity)
+STUDY ?= studies/demo.toml
+ARGS ?=
+
+# A shell that is not a login shell may lack cargo's folder, and a HOME of its own hides the
+# toolchain of a rustup whose programs are found all the same: it is beside them.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+ifeq ($(shell cargo --version 2>/dev/null),)
+  RUSTUP_BESIDE_CARGO := $(wildcard $(dir $(patsubst %/,%,$(dir $(patsubst %/,%,$(dir \
+    $(shell command -v cargo))))))/.rustup)
+  ifneq ($(RUSTUP_BESIDE_CARGO),)
+    export RUSTUP_HOME := $(RUSTUP_BESIDE_CARGO)
+  endif
+endif
+# The build script of PyO3 asks this interpreter, so that tests and the extension agree on one.
+export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
+
+RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/dev/null \
+  \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
+
+.PHONY: help demo test test-rust test-python check format lint docs bench bench-peers fidelity \
+  fuzz setup clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+demo: $(STAMPS)/core ## run a small real study and print the path of its report
+	@$(VENV)/bin/cwndlab run $(STUDY) --out results/demo
+	@$(VENV)/bin/cwndlab report results/demo
+
+test: test-rust test-python ## run every test
+
+test-rust: $(STAMPS)/packages
+	@cargo test --workspace --quiet
+
+test-python: $(STAMPS)/core
+	@$(PYTHON) -m pytest --quiet
+
+check: lint docs test ## format, lints, documentation, types, then every test
+
+lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes nothing
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets --quiet -- -D warnings
+	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
+	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
+	@$(VENV)/bin/mypy --no-error-summary
+
+docs: $(STAMPS)/packages ## build the Rust documentation; a warning is an error
+	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+
+format: $(STAMPS)/packages ## format Rust and Python
+	@cargo fmt --all
+	@$(VENV)/bin/ruff format --quiet $(PYTHON_SOURCES)
+	@$(VENV)/bin/ruff check --quiet --fix $(PYTHON_SOURCES)
+
+bench: $(STAMPS)/packages ## speed of the simulator: instructions and time a delivered segment
+	@$(PYTHON) bench/run.py $(ARGS)
+
+bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
+	@$(PYTHON) bench/peers.py $(ARGS)
+
+fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
+	@$(PYTHON) -m cwndlab.fidelity $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+setup: $(STAMPS)/core ## only the set-up that the other targets do by themselves
+
+$(STAMPS)/packages: pyproject.toml tools/setup
+	@tools/setup packages
+
+$(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
+	@tools/setup core
+
+$(STAMPS)/lint: $(STAMPS)/packages tools/setup
+	@tools/setup lint
+
+clean: ## remove everything that is built; results stay
+	@rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find python -name '*.abi3.so' -delete
