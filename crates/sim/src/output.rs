@@ -1,0 +1,194 @@
+//! What a run answers: a summary per flow and per stage, and columns on demand.
+//!
+//! A value that is undefined (the RTT of a flow that never had a sample, the completion of a
+//! transfer without an end) is `None`, in the columns `NaN`; it is never 0.
+
+/// Everything that a run answers.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RunOutput {
+    /// One summary per flow, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// One summary per stage of the path, forward first.
+    pub links: Vec<LinkSummary>,
+    /// Samples at an interval, if the scenario asks for them.
+    pub samples: Option<Samples>,
+    /// Events, if the scenario asks for them.
+    pub events: Option<Events>,
+    /// Every ACK that a data sender received, if the scenario asks for it.
+    pub acks: Option<Acks>,
+    /// The packets at the data senders' interfaces as a pcap file, if the scenario asks for it.
+    pub pcap: Option<Vec<u8>>,
+}
+
+/// One flow's result. The window of its means and rates is warm-up to end; counts are whole-life.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlowSummary {
+    /// The flow's number.
+    pub flow: u32,
+    /// `forward` or `reverse`: which way the data ran.
+    pub direction: &'static str,
+    /// The data sender's algorithm.
+    pub algorithm: String,
+    /// The data sender's stack profile.
+    pub stack: String,
+    /// The receiver's algorithm.
+    pub receiver_algorithm: String,
+    /// The receiver's stack profile.
+    pub receiver_stack: String,
+    /// What produced the data.
+    pub application: &'static str,
+    /// When it connected.
+    pub start_s: f64,
+    /// When it completed, was stopped, or the run ended.
+    pub end_s: f64,
+    /// Length of the window; `None` if the flow ended within the warm-up.
+    pub window_s: Option<f64>,
+    /// Payload that the application read in the window.
+    pub goodput_mbit_s: Option<f64>,
+    /// Payload that the sender sent in the window, retransmissions included.
+    pub throughput_mbit_s: Option<f64>,
+    /// Payload that the application read, ever.
+    pub delivered_bytes: u64,
+    /// Mean of the RTT samples in the window, one for each ACK that allows one.
+    pub rtt_mean_ms: Option<f64>,
+    /// Median of the same.
+    pub rtt_p50_ms: Option<f64>,
+    /// 95th percentile of the same.
+    pub rtt_p95_ms: Option<f64>,
+    /// 99th percentile of the same.
+    pub rtt_p99_ms: Option<f64>,
+    /// Smallest RTT sample of the flow's life.
+    pub rtt_base_ms: Option<f64>,
+    /// Mean of the smoothed RTT, sampled every 10 ms in the window.
+    pub srtt_mean_ms: Option<f64>,
+    /// Mean RTT less the smallest.
+    pub queueing_delay_mean_ms: Option<f64>,
+    /// Segments with payload that the sender sent.
+    pub sent_pkts: u64,
+    /// How many of them were retransmissions.
+    pub retransmitted_pkts: u64,
+    /// Their share.
+    pub retransmitted_pct: Option<f64>,
+    /// Runs of retransmissions without an ACK of new data between.
+    pub retransmission_bursts: u64,
+    /// Their mean length.
+    pub retransmission_burst_mean_pkts: Option<f64>,
+    /// The longest.
+    pub retransmission_burst_max_pkts: Option<u64>,
+    /// Retransmission timeouts; a tail loss probe is none.
+    pub timeouts: u64,
+    /// Timeouts that turned out to be unnecessary.
+    pub spurious_timeouts: u64,
+    /// Fast recoveries entered.
+    pub recoveries: u64,
+    /// Tail loss probes sent.
+    pub tail_loss_probes: u64,
+    /// Segments with payload that arrived with a congestion mark.
+    pub ecn_marked_pkts: u64,
+    /// Mean of the congestion window, sampled every 10 ms in the window.
+    pub cwnd_mean_pkts: Option<f64>,
+    /// Largest of the same samples.
+    pub cwnd_max_pkts: Option<u32>,
+    /// From connect to the last byte read, for a transfer with an end that was reached.
+    pub completion_ms: Option<f64>,
+    /// The flow's share of what its slowest stage could have carried in the window.
+    pub utilisation_pct: Option<f64>,
+    /// Time with data in flight or to send.
+    pub busy_s: f64,
+    /// Part of it in which the peer's window was the limit.
+    pub rwnd_limited_s: f64,
+    /// Part of it in which the send buffer was the limit.
+    pub sndbuf_limited_s: f64,
+}
+
+/// One stage's counts over the whole run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LinkSummary {
+    /// Direction and number, such as `forward.0`.
+    pub link: String,
+    /// Packets that came in.
+    pub arrived_pkts: u64,
+    /// Packets that left.
+    pub delivered_pkts: u64,
+    /// Packets lost or discarded.
+    pub dropped_pkts: u64,
+    /// Packets that were given a congestion mark.
+    pub marked_pkts: u64,
+    /// Bytes that came in, with framing.
+    pub arrived_bytes: u64,
+    /// Bytes that left, with framing.
+    pub delivered_bytes: u64,
+    /// Bytes that the stage could have carried; `None` without a rate.
+    pub offered_bytes: Option<u64>,
+    /// Mean queue, sampled every 10 ms.
+    pub queue_mean_pkts: Option<f64>,
+    /// Largest of the same samples.
+    pub queue_max_pkts: Option<u64>,
+}
+
+/// State of each flow at an interval.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Samples {
+    /// The flow's number.
+    pub flow: Vec<u32>,
+    /// Time.
+    pub t_s: Vec<f64>,
+    /// Congestion window.
+    pub cwnd_pkts: Vec<u32>,
+    /// Slow start threshold; `NaN` while infinite.
+    pub ssthresh_pkts: Vec<f64>,
+    /// Smoothed RTT.
+    pub srtt_ms: Vec<f64>,
+    /// Mean of the RTT samples since the last row.
+    pub rtt_ms: Vec<f64>,
+    /// Payload sent since the last row, retransmissions included.
+    pub throughput_mbit_s: Vec<f64>,
+    /// Payload read by the application since the last row.
+    pub goodput_mbit_s: Vec<f64>,
+    /// Segments in flight as the sender estimates them.
+    pub inflight_pkts: Vec<u32>,
+    /// Packets in all queues of the data's direction.
+    pub queue_pkts: Vec<u64>,
+    /// Bytes in all queues of the data's direction.
+    pub queue_bytes: Vec<u64>,
+    /// Pacing rate; `NaN` if the sender does not pace.
+    pub pacing_rate_mbit_s: Vec<f64>,
+    /// The sender's last estimate of its delivery rate.
+    pub delivery_rate_mbit_s: Vec<f64>,
+    /// State of the ACK state machine: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+    pub ca_state: Vec<u8>,
+}
+
+/// What happened to the senders and on the path.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Events {
+    /// The flow's number; `None` for an event of the path that concerns every flow.
+    pub flow: Vec<Option<u32>>,
+    /// Time.
+    pub t_s: Vec<f64>,
+    /// What happened.
+    pub event: Vec<&'static str>,
+    /// A number that belongs to it; `NaN` if there is none.
+    pub value: Vec<f64>,
+}
+
+/// The state in which each ACK found its sender.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Acks {
+    /// The flow's number.
+    pub flow: Vec<u32>,
+    /// Time.
+    pub t_s: Vec<f64>,
+    /// First unacknowledged byte, counted from the first byte of data.
+    pub snd_una: Vec<u64>,
+    /// Next byte to send, counted likewise.
+    pub snd_nxt: Vec<u64>,
+    /// Congestion window.
+    pub cwnd_pkts: Vec<u32>,
+    /// Slow start threshold; `NaN` while infinite.
+    pub ssthresh_pkts: Vec<f64>,
+    /// The receive window that the peer last announced.
+    pub snd_wnd_bytes: Vec<u32>,
+    /// Smoothed RTT; `NaN` before the first sample.
+    pub srtt_ms: Vec<f64>,
+}

@@ -1,0 +1,267 @@
+//! One flow's running totals, taken as segments pass and read out when the run has ended.
+
+use cwndlab_tcp::Info;
+use cwndlab_units::{Duration, Time};
+
+use crate::histogram::RttHistogram;
+
+/// Running totals of one flow.
+#[derive(Debug)]
+pub(crate) struct FlowRecord {
+    /// First moment of the window of means and rates, and its last.
+    pub(crate) window_start: Time,
+    pub(crate) window_end: Time,
+    /// RTT samples in the window.
+    pub(crate) rtt: RttHistogram,
+    /// The smallest ever.
+    pub(crate) rtt_base_us: Option<u32>,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) window_delivered_bytes: u64,
+    pub(crate) window_sent_bytes: u64,
+    /// Bytes that arrived over the data's direction in the window, IP headers included, and the
+    /// packets that carried them.
+    pub(crate) window_arrived_bytes: u64,
+    pub(crate) window_arrived_pkts: u64,
+    pub(crate) sent_pkts: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) retransmitted_pkts: u64,
+    pub(crate) marked_pkts: u64,
+    pub(crate) bursts: u64,
+    pub(crate) longest_burst_pkts: u64,
+    open_burst_pkts: u64,
+    /// First sequence number never sent yet, once data have been sent.
+    unsent_seq: Option<u32>,
+    /// Highest acknowledgement seen.
+    acked_seq: Option<u32>,
+    pub(crate) cwnd: CwndMean,
+    srtt_sum_us: u64,
+    srtt_samples: u64,
+    pub(crate) interval: Interval,
+}
+
+/// Mean and maximum of the window's samples.
+#[derive(Debug, Default)]
+pub(crate) struct CwndMean {
+    sum_pkts: u64,
+    samples: u64,
+    max_pkts: u32,
+}
+
+/// What the next row of samples is compared with.
+#[derive(Debug, Default)]
+pub(crate) struct Interval {
+    /// Totals at the last row.
+    pub(crate) delivered_bytes: u64,
+    pub(crate) sent_bytes: u64,
+    /// RTT samples since the last row.
+    pub(crate) rtt_sum_us: u64,
+    pub(crate) rtt_samples: u64,
+}
+
+impl FlowRecord {
+    pub(crate) fn new(window_start: Time, window_end: Time) -> Self {
+        Self {
+            window_start,
+            window_end,
+            rtt: RttHistogram::new(),
+            rtt_base_us: None,
+            delivered_bytes: 0,
+            window_delivered_bytes: 0,
+            window_sent_bytes: 0,
+            window_arrived_bytes: 0,
+            window_arrived_pkts: 0,
+            sent_pkts: 0,
+            sent_bytes: 0,
+            retransmitted_pkts: 0,
+            marked_pkts: 0,
+            bursts: 0,
+            longest_burst_pkts: 0,
+            open_burst_pkts: 0,
+            unsent_seq: None,
+            acked_seq: None,
+            cwnd: CwndMean::default(),
+            srtt_sum_us: 0,
+            srtt_samples: 0,
+            interval: Interval::default(),
+        }
+    }
+
+    /// Whether a moment counts for means and rates: after the warm-up, up to the end.
+    #[inline]
+    pub(crate) fn in_window(&self, now: Time) -> bool {
+        self.window_start < now && now <= self.window_end
+    }
+
+    /// The window's length, if the flow outlived its warm-up.
+    pub(crate) fn window(&self) -> Option<Duration> {
+        let window = self.window_end.saturating_since(self.window_start);
+        (window > Duration::ZERO).then_some(window)
+    }
+
+    /// The sender sent a segment with payload.
+    #[inline]
+    pub(crate) fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
+        self.sent_pkts += 1;
+        self.sent_bytes += u64::from(payload_bytes);
+        if self.in_window(now) {
+            self.window_sent_bytes += u64::from(payload_bytes);
+        }
+        let end = seq.wrapping_add(payload_bytes);
+        match self.unsent_seq {
+            Some(unsent) if is_before(seq, unsent) => {
+                self.retransmitted_pkts += 1;
+                self.open_burst_pkts += 1;
+                if is_before(unsent, end) {
+                    self.unsent_seq = Some(end);
+                }
+            }
+            _ => self.unsent_seq = Some(end),
+        }
+    }
+
+    /// The sender was given a segment with this acknowledgement.
+    #[inline]
+    pub(crate) fn handle_ack(&mut self, ack: u32) {
+        if self.acked_seq.is_some_and(|acked| !is_before(acked, ack)) {
+            return;
+        }
+        self.acked_seq = Some(ack);
+        if self.open_burst_pkts > 0 {
+            self.close_burst();
+        }
+    }
+
+    /// The run has ended.
+    pub(crate) fn finish(&mut self) {
+        if self.open_burst_pkts > 0 {
+            self.close_burst();
+        }
+    }
+
+    fn close_burst(&mut self) {
+        self.bursts += 1;
+        self.longest_burst_pkts = self.longest_burst_pkts.max(self.open_burst_pkts);
+        self.open_burst_pkts = 0;
+    }
+
+    /// An ACK gave an RTT sample.
+    #[inline]
+    pub(crate) fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
+        if self.rtt_base_us.is_none_or(|base_us| rtt_us < base_us) {
+            self.rtt_base_us = Some(rtt_us);
+        }
+        if self.in_window(now) {
+            self.rtt.record(rtt_us);
+        }
+        self.interval.rtt_sum_us += u64::from(rtt_us);
+        self.interval.rtt_samples += 1;
+    }
+
+    /// A segment with payload arrived at the receiver's interface.
+    #[inline]
+    pub(crate) fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
+        self.marked_pkts += u64::from(is_marked);
+        if self.in_window(now) {
+            self.window_arrived_bytes += u64::from(wire_bytes);
+            self.window_arrived_pkts += 1;
+        }
+    }
+
+    /// The receiver's application read data.
+    #[inline]
+    pub(crate) fn handle_read(&mut self, now: Time, bytes: u64) {
+        self.delivered_bytes += bytes;
+        if self.in_window(now) {
+            self.window_delivered_bytes += bytes;
+        }
+    }
+
+    /// One of the samples every 10 ms from which the means are taken.
+    pub(crate) fn handle_sample(&mut self, now: Time, info: &Info) {
+        if now < self.window_start || self.window_end < now {
+            return;
+        }
+        self.cwnd.sum_pkts += u64::from(info.cwnd_pkts);
+        self.cwnd.samples += 1;
+        self.cwnd.max_pkts = self.cwnd.max_pkts.max(info.cwnd_pkts);
+        if info.srtt_us > 0 {
+            self.srtt_sum_us += u64::from(info.srtt_us);
+            self.srtt_samples += 1;
+        }
+    }
+
+    pub(crate) fn srtt_mean_ms(&self) -> Option<f64> {
+        ratio(self.srtt_sum_us as f64 / 1e3, self.srtt_samples)
+    }
+}
+
+impl CwndMean {
+    pub(crate) fn mean_pkts(&self) -> Option<f64> {
+        ratio(self.sum_pkts as f64, self.samples)
+    }
+
+    pub(crate) fn max_pkts(&self) -> Option<u32> {
+        (self.samples > 0).then_some(self.max_pkts)
+    }
+}
+
+/// A mean, if there is anything to take it of.
+pub(crate) fn ratio(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// Whether `a` comes before `b` in the circle of sequence numbers (RFC 9293 section 3.4).
+#[inline]
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn retransmissions_without_an_ack_between_are_one_burst() {
+        let mut record = FlowRecord::new(at(0), at(1_000));
+        // Across the end of the sequence numbers.
+        let first = u32::MAX - 1_500;
+        for segment in 0..5 {
+            record.handle_sent(at(1), first.wrapping_add(1_000 * segment), 1_000);
+        }
+        assert_eq!((record.sent_pkts, record.retransmitted_pkts), (5, 0));
+        record.handle_ack(first);
+        record.handle_sent(at(2), first, 1_000);
+        record.handle_ack(first);
+        record.handle_sent(at(3), first.wrapping_add(1_000), 1_000);
+        record.handle_ack(first.wrapping_add(2_000));
+        record.handle_sent(at(4), first.wrapping_add(2_000), 1_000);
+        record.finish();
+        assert_eq!((record.sent_pkts, record.retransmitted_pkts), (8, 3));
+        assert_eq!((record.bursts, record.longest_burst_pkts), (2, 2));
+    }
+
+    #[test]
+    fn warm_up_counts_for_totals_and_not_for_the_window() {
+        let mut record = FlowRecord::new(at(100), at(200));
+        for millis in [100, 101, 200, 201] {
+            record.handle_read(at(millis), 10);
+            record.handle_rtt(at(millis), 1_000 + millis as u32);
+        }
+        assert_eq!((record.delivered_bytes, record.window_delivered_bytes), (40, 20));
+        assert_eq!(record.rtt.mean_us(), Some(1_150.5));
+        assert_eq!(record.rtt_base_us, Some(1_100));
+    }
+
+    #[test]
+    fn a_flow_that_ends_in_its_warm_up_has_no_window() {
+        let record = FlowRecord::new(at(100), at(50));
+        assert_eq!(record.window(), None);
+        assert_eq!(record.srtt_mean_ms(), None);
+        assert_eq!(record.cwnd.mean_pkts(), None);
+        assert_eq!(record.cwnd.max_pkts(), None);
+    }
+}

@@ -1,0 +1,295 @@
+//! The scenario: everything that determines a run, as canonical JSON in SI integers.
+//!
+//! A field that is `null` or absent has its default; an unknown key is an error. What can be
+//! checked without the algorithms and traces is checked by [`Scenario::from_json`], and every error
+//! names the place in the JSON.
+
+use std::collections::BTreeMap;
+
+use cwndlab_link::StageConfig;
+use cwndlab_units::{Duration, Time};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::application::ApplicationConfig;
+
+/// The version of the format that this crate reads and writes.
+pub const SCENARIO_VERSION: u32 = 1;
+
+/// Everything that determines a run, but the contents of traces.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Version of the format: [`SCENARIO_VERSION`].
+    pub version: u32,
+    /// Seed of every random stream of the run.
+    pub seed: u64,
+    /// When the run ends.
+    #[serde(rename = "duration_ns")]
+    pub duration: Duration,
+    /// What is left out at the beginning of each flow's statistics.
+    #[serde(rename = "warm_up_ns", default)]
+    pub warm_up: Duration,
+    /// The network.
+    pub path: PathConfig,
+    /// The connections, in any order of start.
+    pub flows: Vec<FlowConfig>,
+    /// What is recorded beyond the summary.
+    #[serde(default)]
+    pub record: RecordConfig,
+    /// Where in a tick of 4 ms the hosts' clocks are when the run begins; drawn from the seed if
+    /// absent. Linux's timers and its algorithms round to these ticks.
+    #[serde(rename = "jiffies_phase_ns", default, skip_serializing_if = "Option::is_none")]
+    pub jiffies_phase: Option<Duration>,
+}
+
+/// The network between senders and receivers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathConfig {
+    /// What kind of network it is.
+    pub kind: PathKind,
+    /// From the network to the user. No stage is a wire without any effect.
+    pub forward: Vec<StageConfig>,
+    /// From the user to the network.
+    #[serde(default)]
+    pub reverse: Vec<StageConfig>,
+}
+
+/// The kinds of networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// Two independent directions, each a chain of stages.
+    #[default]
+    Wire,
+}
+
+/// Which way a flow's data run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Data along `forward`, ACKs along `reverse`.
+    #[default]
+    Forward,
+    /// Data along `reverse`, ACKs along `forward`.
+    Reverse,
+}
+
+impl Direction {
+    /// The name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
+}
+
+/// One connection.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowConfig {
+    /// The number by which results name the flow.
+    pub id: u32,
+    /// Which way its data run.
+    #[serde(default)]
+    pub direction: Direction,
+    /// When it connects.
+    #[serde(rename = "start_ns", default)]
+    pub start: Time,
+    /// When its application stops; at the run's end if absent.
+    #[serde(rename = "stop_ns", default)]
+    pub stop: Option<Time>,
+    /// What produces its data.
+    #[serde(default)]
+    pub application: ApplicationConfig,
+    /// The end that sends the data.
+    pub sender: EndConfig,
+    /// The end that receives them.
+    pub receiver: EndConfig,
+    /// One-way delay of this flow's own access, beside the shared path, in both directions.
+    #[serde(rename = "access_delay_ns", default)]
+    pub access_delay: Duration,
+}
+
+/// One end's TCP stack.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndConfig {
+    /// Name of a stack profile.
+    pub stack: String,
+    /// Name of a congestion control algorithm.
+    pub algorithm: String,
+    /// Parameters of the algorithm that differ from their defaults.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, i64>,
+    /// Values of the profile that differ from it.
+    #[serde(default)]
+    pub stack_overrides: BTreeMap<String, serde_json::Value>,
+}
+
+/// What is recorded beyond the summary.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordConfig {
+    /// Interval of the samples; none if absent.
+    #[serde(rename = "sample_interval_ns", default)]
+    pub sample_interval: Option<Duration>,
+    /// Whether losses, recoveries, timeouts and the like are recorded.
+    #[serde(default)]
+    pub events: bool,
+    /// Whether every ACK is recorded.
+    #[serde(default)]
+    pub ack_trace: bool,
+    /// File for the packets at the data senders' interfaces; the caller writes it.
+    #[serde(default)]
+    pub pcap: Option<String>,
+}
+
+/// A scenario that cannot be run.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{path}: {message}")]
+pub struct ScenarioError {
+    /// Place in the JSON, such as `flows[1].sender.algorithm`.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl ScenarioError {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] at the first thing that is malformed, unknown or out of range.
+    pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            ScenarioError::new(error.path().to_string(), error.inner().to_string())
+        })?;
+        reader.end().map_err(|error| ScenarioError::new(".", error.to_string()))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// The canonical JSON of this scenario.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario has string keys only")
+    }
+
+    /// Checks what the types alone cannot say.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] at the first value out of range.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let fail = |path: &str, message: String| Err(ScenarioError::new(path, message));
+        if self.version != SCENARIO_VERSION {
+            let message =
+                format!("version {} of the format, this is {SCENARIO_VERSION}", self.version);
+            return fail("version", message);
+        }
+        if self.duration == Duration::ZERO || self.duration > MAX_DURATION {
+            let message = format!("{:?} is not between 1 ns and 100 days", self.duration);
+            return fail("duration_ns", message);
+        }
+        if self.flows.is_empty() {
+            return fail("flows", "there is no flow".into());
+        }
+        if self.record.sample_interval.is_some_and(|interval| interval < MIN_SAMPLE_INTERVAL) {
+            return fail("record.sample_interval_ns", "shorter than 0.1 ms".into());
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            if self.flows[..index].iter().any(|other| other.id == flow.id) {
+                return fail(
+                    &format!("flows[{index}].id"),
+                    format!("{} is taken by another flow", flow.id),
+                );
+            }
+            flow.check(&format!("flows[{index}]"), self.duration)?;
+        }
+        Ok(())
+    }
+}
+
+impl FlowConfig {
+    fn check(&self, path: &str, duration: Duration) -> Result<(), ScenarioError> {
+        let end = Time::ZERO + duration;
+        if self.start >= end {
+            let message = format!("{:?} is not before the end of the run, {end:?}", self.start);
+            return Err(ScenarioError::new(format!("{path}.start_ns"), message));
+        }
+        if let Some(stop) = self.stop.filter(|&stop| stop <= self.start) {
+            let message = format!("{stop:?} is not after the start, {:?}", self.start);
+            return Err(ScenarioError::new(format!("{path}.stop_ns"), message));
+        }
+        self.application.check(&format!("{path}.application"))
+    }
+}
+
+const MAX_DURATION: Duration = Duration::from_secs(100 * 24 * 3600);
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_micros(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"{"version": 1, "seed": 7, "duration_ns": 1000000000,
+        "path": {"kind": "wire", "forward": [], "reverse": []},
+        "flows": [{"id": 0, "sender": {"stack": "linux-6.1", "algorithm": "reno"},
+                   "receiver": {"stack": "linux-6.1", "algorithm": "reno"}}]}"#;
+
+    fn error_of(from: &str, to: &str) -> ScenarioError {
+        assert!(SMALL.contains(from), "{from}");
+        Scenario::from_json(&SMALL.replace(from, to)).expect_err("a bad scenario")
+    }
+
+    #[test]
+    fn absent_and_null_fields_have_their_defaults() {
+        let scenario = Scenario::from_json(SMALL).expect("a good scenario");
+        assert_eq!(scenario.warm_up, Duration::ZERO);
+        assert_eq!(scenario.flows[0].application, ApplicationConfig::Bulk {});
+        assert_eq!(scenario.flows[0].stop, None);
+        assert_eq!(scenario.record, RecordConfig::default());
+        let with_null = SMALL.replace(r#""id": 0,"#, r#""id": 0, "stop_ns": null,"#);
+        assert_eq!(Scenario::from_json(&with_null), Ok(scenario));
+    }
+
+    #[test]
+    fn canonical_json_reads_back_as_the_same_scenario() {
+        let scenario = Scenario::from_json(SMALL).expect("a good scenario");
+        assert_eq!(Scenario::from_json(&scenario.to_json()), Ok(scenario));
+    }
+
+    #[test]
+    fn an_error_names_its_place() {
+        let unknown = error_of(r#""stack""#, r#""stock""#);
+        assert_eq!(unknown.path, "flows[0].sender.stock");
+        assert!(unknown.message.contains("unknown field `stock`"), "{unknown}");
+        let type_ = error_of(r#""id": 0"#, r#""id": -1"#);
+        assert_eq!(type_.path, "flows[0].id");
+        assert_eq!(error_of("1000000000", "0").path, "duration_ns");
+        assert_eq!(error_of(r#""version": 1"#, r#""version": 2"#).path, "version");
+        let late = error_of(r#""id": 0"#, r#""id": 0, "start_ns": 2000000000"#);
+        assert_eq!(late.path, "flows[0].start_ns");
+        let stop = error_of(r#""id": 0"#, r#""id": 0, "start_ns": 20, "stop_ns": 20"#);
+        assert_eq!(stop.path, "flows[0].stop_ns");
+    }
+
+    #[test]
+    fn an_unknown_application_key_is_an_error() {
+        let error =
+            error_of(r#""id": 0"#, r#""id": 0, "application": {"kind": "bulk", "bytes": 1}"#);
+        assert!(error.path.starts_with("flows[0].application"), "{error}");
+    }
+
+    #[test]
+    fn text_behind_the_scenario_is_an_error() {
+        assert!(Scenario::from_json(&format!("{SMALL} x")).is_err());
+    }
+}
