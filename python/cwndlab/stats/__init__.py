@@ -1,0 +1,64 @@
+"""Statistics over runs: intervals, paired comparisons, tests, and small summaries.
+
+A *run* is the unit of resampling, never a sample within a run: samples of one run depend on each
+other, runs with different seeds do not.  Runs of two algorithms with the same seed saw the same
+channel, so comparisons are made pair by pair.
+"""
+
+from cwndlab.stats.bootstrap import (
+    CONFIDENCE,
+    DRAWS,
+    Interval,
+    Statistic,
+    bca_interval,
+    mean_interval,
+)
+from cwndlab.stats.paired import (
+    SMALLEST_EFFECT,
+    Decision,
+    Difference,
+    PairedTest,
+    compare_pairs,
+    decide,
+    holm,
+    paired_permutation_test,
+    relative_difference,
+    sign_test,
+    wilcoxon_signed_rank_test,
+)
+from cwndlab.stats.summary import (
+    BoxSummary,
+    box_summary,
+    empirical_cdf,
+    jain_index,
+    most_representative,
+    pareto_front,
+    standardised_effect,
+)
+
+__all__ = [
+    "CONFIDENCE",
+    "DRAWS",
+    "SMALLEST_EFFECT",
+    "BoxSummary",
+    "Decision",
+    "Difference",
+    "Interval",
+    "PairedTest",
+    "Statistic",
+    "bca_interval",
+    "box_summary",
+    "compare_pairs",
+    "decide",
+    "empirical_cdf",
+    "holm",
+    "jain_index",
+    "mean_interval",
+    "most_representative",
+    "paired_permutation_test",
+    "pareto_front",
+    "relative_difference",
+    "sign_test",
+    "standardised_effect",
+    "wilcoxon_signed_rank_test",
+]

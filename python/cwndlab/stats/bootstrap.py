@@ -1,0 +1,167 @@
+"""Bias-corrected and accelerated (BCa) bootstrap intervals over runs.
+
+B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), gives the interval; the
+acceleration comes from the jackknife.  With ten to twenty runs, which is what studies have, the
+plain interval is too narrow (it covers 91 % instead of 95 % at n = 10), because resampling
+underestimates the variance by (n - 1) / n and knows no Student t.  T. Hesterberg, "What teachers
+should know about the bootstrap", The American Statistician 69 (2015), widens the tail probability
+for that (the "expanded" interval); we do the same to BCa, and a test simulates the coverage.
+
+The draws are seeded and shared by all statistics of the same number of runs, so an interval is the
+same on every machine and every time.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats import students_t
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""Maps shape (resamples, runs) or (resamples, runs, columns) to one value a resample."""
+
+CONFIDENCE = 0.95
+DRAWS = 10_000
+_SEED = 20_150_412
+_NORMAL = NormalDist()
+_FEWEST_FOR_INTERVAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate over runs with its confidence interval.
+
+    `low` and `high` are None for one run: nothing is known about its uncertainty.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    runs: int
+    confidence: float = CONFIDENCE
+
+    @property
+    def is_one_run(self) -> bool:
+        """Whether there is no interval because there was one run."""
+        return self.low is None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether several runs gave exactly the same value: nothing in them is random."""
+        return self.runs > 1 and self.low == self.high
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the distance between the bounds; None for one run."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2
+
+    def scaled(self, factor: float) -> "Interval":
+        """Return the same interval in another unit, `factor` (positive) times as large."""
+        if factor <= 0:
+            msg = f"factor is {factor}, only a positive one keeps the bounds in order"
+            raise ValueError(msg)
+        low = None if self.low is None else self.low * factor
+        high = None if self.high is None else self.high * factor
+        return Interval(self.estimate * factor, low, high, self.runs, self.confidence)
+
+    def __str__(self) -> str:
+        """Estimate and bounds, or the words "one run"."""
+        if self.low is None or self.high is None:
+            return f"{self.estimate:.4g} (one run)"
+        return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def mean_interval(
+    values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
+) -> Interval:
+    """Return the mean over runs with its interval."""
+    return bca_interval(values, _mean, confidence=confidence, draws=draws)
+
+
+def bca_interval(
+    values: npt.ArrayLike,
+    statistic: Statistic,
+    *,
+    confidence: float = CONFIDENCE,
+    draws: int = DRAWS,
+) -> Interval:
+    """Return `statistic` of runs with its BCa interval.
+
+    `values` has one row a run: a vector, or a matrix for a statistic of several columns such as a
+    ratio of means, whose rows are resampled together.
+    """
+    runs = np.asarray(values, dtype=np.float64)
+    if runs.ndim == 0 or len(runs) == 0:
+        msg = "there are no runs to make an interval of"
+        raise ValueError(msg)
+    if not np.isfinite(runs).all():
+        msg = "a run's value is missing or infinite; drop such runs first and say so"
+        raise ValueError(msg)
+    count = len(runs)
+    estimate = float(statistic(runs[np.newaxis])[0])
+    if count < _FEWEST_FOR_INTERVAL:
+        return Interval(estimate, None, None, count, confidence)
+    if (runs == runs[0]).all():
+        return Interval(estimate, estimate, estimate, count, confidence)
+    resampled = statistic(runs[_draws(count, draws)])
+    resampled = np.sort(resampled[np.isfinite(resampled)])
+    if not math.isfinite(estimate) or len(resampled) == 0 or resampled[0] == resampled[-1]:
+        return Interval(estimate, estimate, estimate, count, confidence)
+    left_out = statistic(runs[_jackknife(count)])
+    low, high = _bca_probabilities(estimate, resampled, left_out, count, confidence)
+    bounds = np.quantile(resampled, [low, high])
+    return Interval(estimate, float(bounds[0]), float(bounds[1]), count, confidence)
+
+
+def _bca_probabilities(
+    estimate: float, resampled: Floats, left_out: Floats, count: int, confidence: float
+) -> tuple[float, float]:
+    """Return which quantiles of the sorted resampled values bound the interval (Efron 1987)."""
+    below = np.count_nonzero(resampled < estimate)
+    ties = np.count_nonzero(resampled == estimate)
+    share = (below + ties / 2) / len(resampled)
+    edge = 0.5 / len(resampled)
+    bias = _NORMAL.inv_cdf(min(max(share, edge), 1 - edge))
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    # Hesterberg 2015: the normal quantile becomes Student's, widened by sqrt(n / (n - 1)).
+    reach = math.sqrt(count / (count - 1)) * students_t.quantile(0.5 + confidence / 2, count - 1)
+
+    def adjusted(z: float) -> float:
+        shifted = bias + z
+        scale = 1 - acceleration * shifted
+        if scale <= 0:  # beyond BCa's pole: the bound is the extreme resample
+            return 0.0 if z < 0 else 1.0
+        return _NORMAL.cdf(bias + shifted / scale)
+
+    return adjusted(-reach), adjusted(reach)
+
+
+def _mean(resamples: Floats) -> Floats:
+    means: Floats = resamples.mean(axis=1)
+    return means
+
+
+@lru_cache(maxsize=32)
+def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
+    """Return indices of `draws` resamples of `count` runs, the same for every call."""
+    generator = np.random.default_rng([_SEED, count])
+    return generator.integers(count, size=(draws, count), dtype=np.int32)
+
+
+@lru_cache(maxsize=32)
+def _jackknife(count: int) -> npt.NDArray[np.int32]:
+    """Return, row by row, all indices but one."""
+    indices = np.arange(count, dtype=np.int32)
+    rows = np.broadcast_to(indices, (count, count))
+    return rows[~np.eye(count, dtype=np.bool_)].reshape(count, count - 1)

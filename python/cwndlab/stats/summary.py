@@ -1,0 +1,111 @@
+"""Small summaries: fairness, effect size, distributions, the most representative run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats.bootstrap import Floats
+
+_FEWEST_FOR_SPREAD = 2
+_WHISKER = 1.5  # interquartile ranges, J. Tukey, Exploratory Data Analysis, 1977
+
+
+@dataclass(frozen=True, slots=True)
+class BoxSummary:
+    """What a box plot shows: quartiles, whiskers within 1.5 IQR, mean, outliers."""
+
+    mean: float
+    median: float
+    first_quartile: float
+    third_quartile: float
+    whisker_low: float
+    whisker_high: float
+    outliers: tuple[float, ...]
+
+
+def box_summary(values: npt.ArrayLike) -> BoxSummary:
+    """Summarise values for a box plot."""
+    data = _finite(values)
+    if len(data) == 0:
+        msg = "a box plot needs at least one value"
+        raise ValueError(msg)
+    first, median, third = np.quantile(data, [0.25, 0.5, 0.75])
+    reach = _WHISKER * (third - first)
+    inside = data[(data >= first - reach) & (data <= third + reach)]
+    outside = data[(data < first - reach) | (data > third + reach)]
+    return BoxSummary(
+        mean=float(data.mean()),
+        median=float(median),
+        first_quartile=float(first),
+        third_quartile=float(third),
+        whisker_low=float(min(inside.min(), first)),
+        whisker_high=float(max(inside.max(), third)),
+        outliers=tuple(float(value) for value in np.sort(outside)),
+    )
+
+
+def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the sorted values and the share of values at or below each."""
+    data = np.sort(_finite(values))
+    shares: Floats = np.arange(1, len(data) + 1) / max(len(data), 1)
+    return data, shares
+
+
+def jain_index(shares: npt.ArrayLike) -> float | None:
+    """Jain's fairness index: 1 if all are equal, 1 / n if one has all; None where all are zero.
+
+    R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984).
+    """
+    data = _finite(shares)
+    squares = float((data**2).sum())
+    if squares == 0:
+        return None
+    return float(data.sum() ** 2 / (len(data) * squares))
+
+
+def standardised_effect(deltas: npt.ArrayLike) -> float | None:
+    """Cohen's d of paired differences: mean over standard deviation; None if undefined."""
+    data = _finite(deltas)
+    if len(data) < _FEWEST_FOR_SPREAD:
+        return None
+    spread = float(data.std(ddof=1))
+    return None if spread == 0 else float(data.mean() / spread)
+
+
+def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> int:
+    """Return the row nearest to the mean of all rows (Euclidean): the most representative run.
+
+    The HSDPA paper (2010, section V) takes goodput, RTT and number of timeouts as printed, so that
+    the largest unit decides (`is_scaled=False`).  By default each column counts in its own standard
+    deviations.  The first of equally near rows is taken.
+    """
+    rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
+    with np.errstate(invalid="ignore"):
+        centre = np.array(
+            [
+                column[np.isfinite(column)].mean() if np.isfinite(column).any() else 0.0
+                for column in rows.T
+            ]
+        )
+    filled = np.where(np.isfinite(rows), rows, centre)
+    deviations = filled - centre
+    if is_scaled:
+        spread = filled.std(axis=0)
+        deviations = deviations / np.where(spread > 0, spread, 1.0)
+    return int(np.argmin((deviations**2).sum(axis=1)))
+
+
+def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
+    """Return, by rising delay, the points that no other beats in both throughput and delay."""
+    more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
+    front: list[int] = []
+    for index in np.lexsort((-more, less)):
+        if not front or more[index] > more[front[-1]]:
+            front.append(int(index))
+    return front
+
+
+def _finite(values: npt.ArrayLike) -> Floats:
+    data = np.asarray(values, dtype=np.float64).ravel()
+    return data[np.isfinite(data)]
