@@ -37,11 +37,13 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+T = TypeVar("T")
 
 JUDGED = (
     "goodput_mbps",
@@ -163,7 +165,7 @@ def _read_row(record: dict[str, str | None], place: str) -> Row:
     for key, value in _SCENARIOS.get(fields.get("scenario", ""), {}).items():
         fields[key] = fields.get(key) or value
 
-    def get[T](column: str, parse: Callable[[str], T], default: T) -> T:
+    def get(column: str, parse: Callable[[str], T], default: T) -> T:
         text = fields.get(column, "")
         if not text:
             return default
