@@ -1,0 +1,192 @@
+"""The compiled core: simulations, algorithms, stack profiles and traces. Private to cwndlab.
+
+Conversion only: JSON and bytes go in, columns come out. Columns are numpy arrays where every value
+is defined or where the column is of floats, in which NaN stands for undefined; otherwise they are
+lists in which None stands for undefined. Undefined is never 0.
+
+Bad input raises ValueError, whose message names the place; anything else is RuntimeError.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+version: str
+"""Version of the core."""
+
+behaviour_epoch: int
+"""Grows when the same scenario and seed may give another result than before."""
+
+class Flows(TypedDict):
+    """One entry per flow, in the scenario's order."""
+
+    flow: list[int]
+    direction: list[str]
+    algorithm: list[str]
+    stack: list[str]
+    receiver_algorithm: list[str]
+    receiver_stack: list[str]
+    application: list[str]
+    start_s: list[float]
+    end_s: list[float]
+    window_s: list[float | None]
+    goodput_mbit_s: list[float | None]
+    throughput_mbit_s: list[float | None]
+    delivered_bytes: list[int]
+    rtt_mean_ms: list[float | None]
+    rtt_p50_ms: list[float | None]
+    rtt_p95_ms: list[float | None]
+    rtt_p99_ms: list[float | None]
+    rtt_base_ms: list[float | None]
+    srtt_mean_ms: list[float | None]
+    queueing_delay_mean_ms: list[float | None]
+    sent_pkts: list[int]
+    retransmitted_pkts: list[int]
+    retransmitted_pct: list[float | None]
+    retransmission_bursts: list[int]
+    retransmission_burst_mean_pkts: list[float | None]
+    retransmission_burst_max_pkts: list[int | None]
+    timeouts: list[int]
+    spurious_timeouts: list[int]
+    recoveries: list[int]
+    tail_loss_probes: list[int]
+    ecn_marked_pkts: list[int]
+    cwnd_mean_pkts: list[float | None]
+    cwnd_max_pkts: list[int | None]
+    completion_ms: list[float | None]
+    utilisation_pct: list[float | None]
+    busy_s: list[float]
+    rwnd_limited_s: list[float]
+    sndbuf_limited_s: list[float]
+
+class Links(TypedDict):
+    """One entry per stage of the path, `forward.0` first."""
+
+    link: list[str]
+    arrived_pkts: list[int]
+    delivered_pkts: list[int]
+    dropped_pkts: list[int]
+    marked_pkts: list[int]
+    arrived_bytes: list[int]
+    delivered_bytes: list[int]
+    offered_bytes: list[int | None]
+    queue_mean_pkts: list[float | None]
+    queue_max_pkts: list[int | None]
+
+class Samples(TypedDict):
+    """The flows at an interval, while they live. NaN: undefined (an infinite ssthresh, no RTT yet)."""
+
+    flow: NDArray[np.uint32]
+    t_s: NDArray[np.float64]
+    cwnd_pkts: NDArray[np.uint32]
+    ssthresh_pkts: NDArray[np.float64]
+    srtt_ms: NDArray[np.float64]
+    rtt_ms: NDArray[np.float64]
+    throughput_mbit_s: NDArray[np.float64]
+    goodput_mbit_s: NDArray[np.float64]
+    inflight_pkts: NDArray[np.uint32]
+    queue_pkts: NDArray[np.uint64]
+    queue_bytes: NDArray[np.uint64]
+    pacing_rate_mbit_s: NDArray[np.float64]
+    delivery_rate_mbit_s: NDArray[np.float64]
+    ca_state: NDArray[np.uint8]
+
+class Events(TypedDict):
+    """What happened. `flow` is None for an event that concerns every flow; NaN: no value."""
+
+    flow: list[int | None]
+    t_s: NDArray[np.float64]
+    event: list[str]
+    value: NDArray[np.float64]
+
+class Acks(TypedDict):
+    """The state in which each ACK found its sender; positions count from the first byte of data."""
+
+    flow: NDArray[np.uint32]
+    t_s: NDArray[np.float64]
+    snd_una: NDArray[np.uint64]
+    snd_nxt: NDArray[np.uint64]
+    cwnd_pkts: NDArray[np.uint32]
+    ssthresh_pkts: NDArray[np.float64]
+    snd_wnd_bytes: NDArray[np.uint32]
+    srtt_ms: NDArray[np.float64]
+
+class Result(TypedDict):
+    """What a run answers; what the scenario's `record` does not ask for is None."""
+
+    flows: Flows
+    links: Links
+    samples: Samples | None
+    events: Events | None
+    acks: Acks | None
+    pcap: bytes | None
+    behaviour_epoch: int
+
+class Parameter(TypedDict):
+    """A parameter of an algorithm."""
+
+    name: str
+    unit: str
+    default: int
+    min: int
+    max: int
+    doc: str
+
+class Algorithm(TypedDict):
+    """A congestion control algorithm that is built in."""
+
+    name: str
+    aliases: list[str]
+    description: str
+    parameters: list[Parameter]
+    hooks: list[str]
+    source_sha256: str
+
+class Stack(TypedDict):
+    """A stack profile: its file and what the file says."""
+
+    name: str
+    text: str
+    sha256: str
+    values: dict[str, Any]
+
+class Trace(TypedDict):
+    """What a trace file holds. The kind is `mahimahi` or `log`."""
+
+    kind: str
+    opportunities: int | None
+    duration_s: float
+    mean_rate_mbit_s: float
+
+def run(scenario_json: str, traces: Mapping[str, bytes]) -> Result:
+    """Run a scenario; other threads go on meanwhile.
+
+    Args:
+        scenario_json: the scenario.
+        traces: contents of the trace files that the scenario names, by its names.
+
+    Raises:
+        ValueError: the scenario or a trace is wrong; the message begins with the place.
+    """
+
+def check_scenario(scenario_json: str) -> str:
+    """Check a scenario without running it, and answer it in canonical form.
+
+    Raises:
+        ValueError: the scenario is wrong; the message begins with the place.
+    """
+
+def algorithms() -> list[Algorithm]:
+    """The built-in congestion control algorithms."""
+
+def stacks() -> list[Stack]:
+    """The stack profiles."""
+
+def parse_trace(content: bytes, name: str) -> Trace:
+    """Read a trace: a throughput log if its name ends in `.csv`, otherwise Mahimahi's format.
+
+    Raises:
+        ValueError: the trace is wrong; the message names the line.
+    """
