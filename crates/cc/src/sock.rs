@@ -8,6 +8,9 @@ pub const CA_PRIV_BYTES: usize = 104;
 /// `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// Default of `sk_gso_max_size`: 64 KiB less 321 bytes, the room that Linux keeps for headers.
+pub const GSO_MAX_BYTES: u32 = 65_215;
+
 /// `struct sock`: what an algorithm sees of the generic socket.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,8 @@ pub struct Sock {
     pub sk_max_pacing_rate: u64,
     /// 0 none, 1 needed (TCP paces by its own timer), 2 by the fq qdisc.
     pub sk_pacing_status: u32,
+    /// Largest burst handed to the device at once, in bytes: 65,536 less the headers' room.
+    pub sk_gso_max_size: u32,
     /// A TSO burst holds at most `sk_pacing_rate >> sk_pacing_shift` bytes.
     pub sk_pacing_shift: u8,
 }
@@ -74,8 +79,8 @@ pub struct TcpSock {
     pub first_tx_mstamp: u64,
     /// Cumulatively acknowledged bytes.
     pub bytes_acked: u64,
-    /// Parameters of the algorithm, see `cc_params()`; set by `Congestion::attach`.
-    pub cc_params: *const u8,
+    /// Parameters of the algorithm, see `cc_params()`; set by `Congestion` before each hook.
+    pub cc_params: ParameterPointer,
     /// State of the generator behind `cc_prandom_u32()`.
     pub cc_random: u64,
     /// The kernel's clock in ticks of 4 ms (HZ = 250): `tcp_jiffies32`.
@@ -146,6 +151,88 @@ pub struct TcpSock {
     pub is_cwnd_limited: u8,
     /// Bits of `TCP_ECN_*`.
     pub ecn_flags: u8,
+    /// What the algorithm last told `cc_phase()`; `Algorithm::phases` has the names.
+    pub cc_phase: u8,
+}
+
+impl Default for TcpSock {
+    /// A socket as the kernel initialises it: a window of 10, no threshold, no RTT, no pacing.
+    fn default() -> Self {
+        Self {
+            inet_conn: InetConnectionSock {
+                icsk_inet: InetSock {
+                    sk: Sock {
+                        sk_pacing_rate: u64::MAX,
+                        sk_max_pacing_rate: u64::MAX,
+                        sk_pacing_status: 0,
+                        sk_gso_max_size: GSO_MAX_BYTES,
+                        sk_pacing_shift: 10,
+                    },
+                },
+                ..InetConnectionSock::default()
+            },
+            tcp_mstamp: 0,
+            tcp_clock_cache: 0,
+            tcp_wstamp_ns: 0,
+            delivered_mstamp: 0,
+            first_tx_mstamp: 0,
+            bytes_acked: 0,
+            cc_params: ParameterPointer::default(),
+            cc_random: 0,
+            cc_jiffies32: 0,
+            snd_cwnd: 10,
+            snd_cwnd_cnt: 0,
+            snd_cwnd_clamp: u32::MAX,
+            snd_ssthresh: INFINITE_SSTHRESH,
+            prior_cwnd: 0,
+            snd_cwnd_stamp: 0,
+            snd_cwnd_used: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            high_seq: 0,
+            snd_wnd: 0,
+            packets_out: 0,
+            retrans_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            max_packets_out: 0,
+            cwnd_usage_seq: 0,
+            mss_cache: 536,
+            advmss: 536,
+            srtt_us: 0,
+            mdev_us: 0,
+            rtt_min_us: u32::MAX,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            app_limited: 0,
+            total_retrans: 0,
+            reordering: 3,
+            rcv_nxt: 0,
+            lsndtime: 0,
+            rx_opt: TcpOptionsReceived::default(),
+            is_cwnd_limited: 0,
+            ecn_flags: 0,
+            cc_phase: 0,
+        }
+    }
+}
+
+/// The address of a flow's parameter block, for the C side only.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterPointer(pub(crate) *const u32);
+
+// SAFETY: the address is not followed in Rust, and in C only inside a hook, before which
+// `Congestion` stores the address of the block that it owns and keeps borrowed for the call.
+unsafe impl Send for ParameterPointer {}
+// SAFETY: as above; the block is never written.
+unsafe impl Sync for ParameterPointer {}
+
+impl Default for ParameterPointer {
+    fn default() -> Self {
+        Self(std::ptr::null())
+    }
 }
 
 /// `struct ack_sample`, the argument of `pkts_acked`.

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * The contract of a congestion control algorithm.
+ *
+ * One source file, two builds: the simulator's (any C compiler) and the running
+ * kernel's (clang -target bpf, a struct_ops object). An algorithm includes this
+ * file only; names and meanings are those of the Linux kernel.
+ *
+ *   native  crates/cc/src/sock.rs has these very structs; a test compares sizes
+ *           and offsets.
+ *   bpf     only the names matter: libbpf relocates each field (CO-RE).
+ *
+ * An algorithm may write what the kernel lets a BPF program write, and nothing
+ * else: snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, ecn_flags,
+ * app_limited, sk_pacing_rate, sk_pacing_status and its own 104 bytes.
+ *
+ * An algorithm file reads from top to bottom: header comment, constants,
+ * CC_PARAMETERS, CC_PHASES, its state and CC_PRIV_CHECK, hooks (CC_PROG),
+ * CC_OPS (the table of hooks), CC_DESCRIBE.
+ */
+#ifndef CC_H
+#define CC_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef signed short s16;
+typedef signed int s32;
+typedef signed long long s64;
+#ifndef __cplusplus
+typedef _Bool bool;
+#endif
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+#define CC_INLINE static inline __attribute__((always_inline, unused))
+
+#define ICSK_CA_PRIV_SIZE	104	/* bytes of private state per socket */
+#define TCP_CA_NAME_MAX		16	/* with the NUL */
+#define TCP_INFINITE_SSTHRESH	0x7fffffffu
+
+#define USEC_PER_SEC		1000000u
+#define USEC_PER_MSEC		1000u
+#define MSEC_PER_SEC		1000u
+
+/* ACK state machine, icsk_ca_state and the argument of set_state */
+enum tcp_ca_state {
+	TCP_CA_Open,
+	TCP_CA_Disorder,
+	TCP_CA_CWR,
+	TCP_CA_Recovery,
+	TCP_CA_Loss,
+};
+
+/* argument of cwnd_event */
+enum tcp_ca_event {
+	CA_EVENT_TX_START,	/* first transmission with nothing in flight */
+	CA_EVENT_CWND_RESTART,	/* the window starts anew after idling */
+	CA_EVENT_COMPLETE_CWR,	/* the reduction of a recovery is complete */
+	CA_EVENT_LOSS,		/* retransmission timeout */
+	CA_EVENT_ECN_NO_CE,	/* received a packet without congestion mark */
+	CA_EVENT_ECN_IS_CE,	/* received a packet with one */
+};
+
+/* argument of in_ack_event */
+enum tcp_ca_ack_event_flags {
+	CA_ACK_SLOWPATH = 1,
+	CA_ACK_WIN_UPDATE = 2,
+	CA_ACK_ECE = 4,
+};
+
+/* tcp_congestion_ops.flags */
+enum {
+	TCP_CONG_NON_RESTRICTED = 1,
+	TCP_CONG_NEEDS_ECN = 2,
+};
+
+/* sk_pacing_status */
+enum {
+	SK_PACING_NONE,
+	SK_PACING_NEEDED,
+	SK_PACING_FQ,
+};
+
+/* ecn_flags */
+enum {
+	TCP_ECN_OK = 1,
+	TCP_ECN_QUEUE_CWR = 2,
+	TCP_ECN_DEMAND_CWR = 4,
+	TCP_ECN_SEEN = 8,
+};
+
+/*
+ * A port defines
+ *   CC_PORT_STRUCTS_BEGIN, _END	around the structs that mirror the kernel's
+ *   CC_PORT_BIT(type, name, width)	a field that is a bitfield in the kernel
+ *   CC_PORT_SIM(field)			a field that only the simulator has
+ *   CC_PORT_KERNEL(field)		a field that only the kernel has
+ *   CC_GET(pointer, field)		reads a CC_PORT_BIT field
+ *   CC_PROG, CC_PROG_CONG_CONTROL, CC_CB, CC_OPS, CC_DESCRIBE, CC_TABLE
+ *   CC_PORT_PARAMETERS(algorithm, LIST)	defines cc_params(sk)
+ *   CC_PORT_HZ, CC_PORT_JIFFIES32(tp), CC_PORT_PRANDOM_U32(tp),
+ *   CC_PORT_MIN_RTT_US(tp), CC_PORT_PHASE(tp, value)
+ */
+#ifdef __bpf__
+#include "../port/bpf.h"
+#else
+#include "../port/native.h"
+#endif
+
+#define HZ CC_PORT_HZ			/* ticks of the kernel's clock a second */
+
+/* One sample of a windowed minimum or maximum. */
+struct minmax_sample {
+	u32 t;		/* time, in the caller's unit */
+	u32 v;		/* value */
+};
+
+/* Best, second best and third best of a window; kept in order of time. */
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+CC_PORT_STRUCTS_BEGIN
+
+struct sock {
+	unsigned long sk_pacing_rate;		/* bytes/s, ~0 = unlimited */
+	unsigned long sk_max_pacing_rate;	/* bytes/s */
+	u32 sk_pacing_status;			/* SK_PACING_* */
+	u32 sk_gso_max_size;			/* largest burst, bytes */
+	u8 sk_pacing_shift;			/* burst = rate >> shift, bytes */
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	CC_PORT_BIT(u8, icsk_ca_state, 5);	/* TCP_CA_* */
+	u8 icsk_retransmits;			/* timeouts in a row */
+	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
+};
+
+struct tcp_options_received {
+	CC_PORT_BIT(u8, saw_tstamp, 1);		/* last segment had a timestamp */
+	u32 rcv_tsval;				/* ms of the peer's clock */
+	u32 rcv_tsecr;				/* ms of our clock, echoed */
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u64 tcp_mstamp;		/* time of the segment being processed, us */
+	u64 tcp_clock_cache;	/* the same, ns */
+	u64 tcp_wstamp_ns;	/* when the next paced segment may leave, ns */
+	u64 delivered_mstamp;	/* when delivered last grew, us */
+	u64 first_tx_mstamp;	/* start of the flight being sampled, us */
+	u64 bytes_acked;
+	CC_PORT_SIM(const void *cc_params;)
+	CC_PORT_SIM(u64 cc_random;)
+	CC_PORT_SIM(u32 cc_jiffies32;)
+	u32 snd_cwnd;		/* congestion window, packets */
+	u32 snd_cwnd_cnt;	/* linear increase counter, packets */
+	u32 snd_cwnd_clamp;	/* upper bound of snd_cwnd, packets */
+	u32 snd_ssthresh;	/* slow start threshold, packets */
+	u32 prior_cwnd;		/* window before the reduction, packets */
+	u32 snd_cwnd_stamp;	/* jiffies */
+	u32 snd_cwnd_used;	/* packets */
+	u32 snd_una;		/* first unacknowledged sequence number */
+	u32 snd_nxt;		/* next sequence number to send */
+	u32 high_seq;		/* snd_nxt when recovery began */
+	u32 snd_wnd;		/* peer's receive window, bytes */
+	u32 packets_out;	/* sent and not acknowledged, packets */
+	u32 retrans_out;	/* retransmitted and in flight, packets */
+	u32 sacked_out;		/* reported by SACK, packets */
+	u32 lost_out;		/* marked lost, packets */
+	u32 max_packets_out;	/* largest packets_out since cwnd_usage_seq */
+	u32 cwnd_usage_seq;
+	u32 mss_cache;		/* payload of a full segment, bytes */
+	CC_PORT_SIM(u32 advmss;)
+	CC_PORT_KERNEL(u16 advmss;)
+	u32 srtt_us;		/* smoothed RTT << 3, us */
+	u32 mdev_us;		/* mean deviation of the RTT << 2, us */
+	CC_PORT_SIM(u32 rtt_min_us;)
+	CC_PORT_KERNEL(struct minmax rtt_min;)	/* tcp_min_rtt() reads either */
+	u32 delivered;		/* packets, ever */
+	u32 delivered_ce;	/* of these with a congestion mark */
+	u32 lost;		/* packets marked lost, ever */
+	u32 app_limited;	/* delivered at which the limited flight ends, or 0 */
+	u32 total_retrans;	/* packets, ever */
+	u32 reordering;		/* packets */
+	u32 rcv_nxt;
+	u32 lsndtime;		/* when data were last sent, jiffies */
+	struct tcp_options_received rx_opt;
+	CC_PORT_BIT(u8, is_cwnd_limited, 1);
+	u8 ecn_flags;		/* TCP_ECN_* */
+	CC_PORT_SIM(u8 cc_phase;)
+};
+
+struct ack_sample {
+	u32 pkts_acked;		/* packets this ACK acknowledged or sacked */
+	s32 rtt_us;		/* its RTT, -1 = none */
+	u32 in_flight;		/* packets in flight before it */
+};
+
+struct rate_sample {
+	u64 prior_mstamp;	/* start of the sample, us */
+	u32 prior_delivered;	/* tp->delivered then */
+	u32 prior_delivered_ce;	/* tp->delivered_ce then */
+	s32 delivered;		/* packets over the interval, -1 = no sample */
+	s32 delivered_ce;	/* of these with a congestion mark */
+	long interval_us;	/* length of the sample, -1 = no sample */
+	u32 snd_interval_us;	/* its send phase */
+	u32 rcv_interval_us;	/* its ACK phase */
+	long rtt_us;		/* RTT of the last delivered packet, -1 = none */
+	int losses;		/* packets newly marked lost */
+	u32 acked_sacked;	/* packets newly acknowledged or sacked */
+	u32 prior_in_flight;	/* packets in flight before this ACK */
+	u32 last_end_seq;
+	u8 is_app_limited;
+	u8 is_retrans;
+	u8 is_ack_delayed;
+};
+
+/*
+ * The hooks. ssthresh, undo_cwnd and one of cong_avoid and cong_control are
+ * required; cong_control replaces every other change of window and rate.
+ */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag,
+			     const struct rate_sample *rs);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 flags;			/* TCP_CONG_* */
+	char name[TCP_CA_NAME_MAX];
+};
+
+CC_PORT_STRUCTS_END
+
+/* A parameter as CC_PARAMETERS declares it; all values are u32. */
+struct cc_parameter {
+	const char *name;
+	const char *unit;	/* "" = a plain number */
+	const char *doc;	/* one line, what it does */
+	u32 value;		/* default */
+	u32 low, high;		/* bounds, inclusive */
+};
+
+#define CC_ABI 1	/* of struct cc_description and of the structs above */
+
+/* What the simulator knows of an algorithm beyond its hooks. */
+struct cc_description {
+	u32 abi;		/* CC_ABI */
+	u32 parameter_count;
+	u32 phase_count;
+	u32 tcp_sock_bytes;	/* what this file was compiled against */
+	const struct tcp_congestion_ops *ops;
+	const char *summary;	/* one line */
+	const char *aliases;	/* separated by blanks, or NULL */
+	const struct cc_parameter *parameters;
+	const char *const *phases;
+};
+
+/*
+ * Parameters. An algorithm lists them once,
+ *
+ *	#define CUBIC_PARAMETERS(P)					\
+ *		P(beta, "1/1024", 717, 1, 1023, "window after a loss")	\
+ *		...
+ *	CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
+ *
+ * as name, unit, default, lowest and highest value, meaning; then reads
+ * cc_params(sk)->beta. In the simulator each flow has its own values; in the
+ * kernel they are constants of the loaded object, which the verifier folds.
+ */
+#define CC_PARAMETER_FIELD(name, unit, value, low, high, doc) u32 name;
+#define CC_PARAMETER_VALUE(name, unit, value, low, high, doc) value,
+#define CC_PARAMETER_ENTRY(name, unit, value, low, high, doc) \
+	{ #name, unit, doc, value, low, high },
+#define CC_PARAMETER_CHECK(name, unit, value, low, high, doc) \
+	_Static_assert((low) <= (value) && (value) <= (high), #name " outside its bounds");
+
+#define CC_PARAMETERS(algorithm, LIST)						\
+	LIST(CC_PARAMETER_CHECK)						\
+	struct algorithm##_parameters { LIST(CC_PARAMETER_FIELD) };		\
+	static const struct cc_parameter algorithm##_parameter_table[]		\
+		__attribute__((unused)) = { LIST(CC_PARAMETER_ENTRY) };		\
+	CC_PORT_PARAMETERS(algorithm, LIST)
+
+/* in CC_DESCRIBE */
+#define CC_HAS_PARAMETERS(algorithm)						\
+	.parameters = algorithm##_parameter_table,				\
+	.parameter_count = CC_COUNT(algorithm##_parameter_table)
+
+/*
+ * Phases: the states of an algorithm that a plot should tell apart, listed as
+ * P(CUBIC_CONCAVE, "concave"). They number from 1; 0 is "none reported". The
+ * simulator records a change of cc_phase() as an event, the kernel ignores it.
+ */
+#define CC_PHASE_ENUM(symbol, name) symbol,
+#define CC_PHASE_NAME(symbol, name) name,
+#define CC_PHASES(algorithm, LIST)						\
+	enum algorithm##_phase { algorithm##_no_phase, LIST(CC_PHASE_ENUM) };	\
+	static const char *const algorithm##_phase_table[]			\
+		__attribute__((unused)) = { "none", LIST(CC_PHASE_NAME) }
+
+/* in CC_DESCRIBE */
+#define CC_HAS_PHASES(algorithm)						\
+	.phases = algorithm##_phase_table,					\
+	.phase_count = CC_COUNT(algorithm##_phase_table)
+
+#define CC_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define CC_PRIV_CHECK(type) \
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE, #type " exceeds icsk_ca_priv")
+
+#include "cc_math.h"
+#include "cc_tcp.h"
+
+#endif

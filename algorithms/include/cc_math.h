@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Integer arithmetic for both builds: no floats, no signed division (BPF before
+ * -mcpu=v4 has none), no loop without a constant bound, and a division by zero
+ * gives zero in both, as the BPF instruction does. Included by cc.h.
+ */
+#ifndef CC_MATH_H
+#define CC_MATH_H
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+#define min(a, b) ({ __typeof__(a) cc_a = (a); __typeof__(b) cc_b = (b); \
+		     cc_a < cc_b ? cc_a : cc_b; })
+#define max(a, b) ({ __typeof__(a) cc_a = (a); __typeof__(b) cc_b = (b); \
+		     cc_a > cc_b ? cc_a : cc_b; })
+#define min_t(type, a, b) min((type)(a), (type)(b))
+#define max_t(type, a, b) max((type)(a), (type)(b))
+#define clamp(v, low, high) min(max(v, low), high)
+#define clamp_t(type, v, low, high) clamp((type)(v), (type)(low), (type)(high))
+
+/* Sequence numbers and jiffies wrap: compare by the sign of the difference. */
+#define before(a, b)	((s32)((u32)(a) - (u32)(b)) < 0)
+#define after(a, b)	before(b, a)
+
+CC_INLINE u64 div64_u64(u64 dividend, u64 divisor)
+{
+	return divisor ? dividend / divisor : 0;
+}
+
+CC_INLINE u64 div_u64(u64 dividend, u32 divisor)
+{
+	return div64_u64(dividend, divisor);
+}
+
+CC_INLINE u32 div_u32(u32 dividend, u32 divisor)
+{
+	return divisor ? dividend / divisor : 0;
+}
+
+/* Rounds towards zero, as C does. */
+CC_INLINE s64 div64_s64(s64 dividend, s64 divisor)
+{
+	u64 n = dividend < 0 ? 0 - (u64)dividend : (u64)dividend;
+	u64 d = divisor < 0 ? 0 - (u64)divisor : (u64)divisor;
+	u64 q = div64_u64(n, d);
+
+	return (s64)((dividend < 0) != (divisor < 0) ? 0 - q : q);
+}
+
+CC_INLINE s64 div_s64(s64 dividend, s32 divisor)
+{
+	return div64_s64(dividend, divisor);
+}
+
+/* Position of the highest bit set, counted from 1; 0 for 0. */
+CC_INLINE u32 fls64(u64 x)
+{
+	u32 n = 0;
+
+	for (u32 step = 32; step; step >>= 1) {
+		if (x >> step) {
+			x >>= step;
+			n += step;
+		}
+	}
+	return n + (u32)x;
+}
+
+/*
+ * All ones if x >= y, else 0; x and y below 2^63. Digit loops select by such a
+ * mask: a branch in each of N rounds is 2^N paths to the BPF verifier. The empty
+ * asm hides the mask from clang, which would make it a branch again.
+ */
+CC_INLINE u64 cc_mask_ge(u64 x, u64 y)
+{
+	u64 mask = ((x - y) >> 63) - 1;
+
+	__asm__ volatile("" : "+r"(mask));
+	return mask;
+}
+
+/* floor(cube root), digit by digit: three bits of x give one of the root. */
+CC_INLINE u32 cc_cbrt64(u64 x)
+{
+	u64 root = 0;
+
+	for (u32 i = 0; i < 22; i++) {
+		u32 shift = 63 - 3 * i;
+		u64 step, mask;
+
+		root <<= 1;
+		/* (root + 1)^3 - root^3 */
+		step = 3 * root * (root + 1) + 1;
+		mask = cc_mask_ge(x >> shift, step);
+		x -= (step << shift) & mask;
+		root += mask & 1;
+	}
+	return (u32)root;
+}
+
+/* floor(square root), two bits of x give one of the root. */
+CC_INLINE u32 cc_sqrt64(u64 x)
+{
+	u64 root = 0, rest = 0;
+
+	for (u32 i = 0; i < 32; i++) {
+		u64 step, mask;
+
+		rest = (rest << 2) | ((x >> (62 - 2 * i)) & 3);
+		step = (root << 2) | 1;
+		mask = cc_mask_ge(rest, step);
+		rest -= step & mask;
+		root = (root << 1) | (mask & 1);
+	}
+	return (u32)root;
+}
+
+#endif

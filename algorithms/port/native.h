@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * The simulator's port: the structs are those of crates/cc/src/sock.rs, a hook
+ * is a plain function, and time, randomness and parameters are fields of the
+ * socket. Nothing here is global, so flows may run on any number of threads.
+ */
+#ifndef CC_PORT_NATIVE_H
+#define CC_PORT_NATIVE_H
+
+_Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is that of LP64");
+
+#define CC_PORT_STRUCTS_BEGIN
+#define CC_PORT_STRUCTS_END
+#define CC_PORT_BIT(type, name, width)	type name
+#define CC_PORT_SIM(...)		__VA_ARGS__
+#define CC_PORT_KERNEL(...)
+#define CC_GET(pointer, field)		((pointer)->field)
+
+#define CC_PROG(type, name, ...)	static type name(__VA_ARGS__)
+#define CC_PROG_CONG_CONTROL(name, ...)	static void name(__VA_ARGS__)
+#define CC_CB(function)			function
+#define CC_TABLE			static const
+#define CC_OPS(symbol)			static const struct tcp_congestion_ops symbol
+
+/* The registry of crates/cc finds an algorithm by this symbol. */
+#define CC_DESCRIBE(symbol, ...)					\
+	extern const struct cc_description cc_description_##symbol;	\
+	const struct cc_description cc_description_##symbol = {		\
+		.abi = CC_ABI,						\
+		.tcp_sock_bytes = sizeof(struct tcp_sock),		\
+		.ops = &symbol,						\
+		__VA_ARGS__						\
+	}
+
+/* The flow's own block, set before each hook. */
+#define CC_PORT_PARAMETERS(algorithm, LIST)					\
+	CC_INLINE const struct algorithm##_parameters *cc_params(const struct sock *sk) \
+	{									\
+		return tcp_sk(sk)->cc_params;					\
+	}									\
+	struct algorithm##_parameters
+
+#define CC_PORT_HZ			250u	/* Debian's, and the reference's */
+#define CC_PORT_JIFFIES32(tp)		((tp)->cc_jiffies32)
+#define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min_us)
+#define CC_PORT_PHASE(tp, value)	((void)((tp)->cc_phase = (u8)(value)))
+#define CC_PORT_PRANDOM_U32(tp)		cc_native_prandom_u32(&(tp)->cc_random)
+
+/* SplitMix64 (Steele, Lea, Flood 2014): any 64-bit state is a good seed. */
+CC_INLINE u32 cc_native_prandom_u32(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (u32)((z ^ (z >> 31)) >> 32);
+}
+
+#endif

@@ -1,0 +1,86 @@
+//! Compiles every `algorithms/*.c` with the native port and generates the registry: adding a file
+//! adds an algorithm. A source is known by the SHA-256 of itself and of all that it includes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// What an algorithm file must bear; the linters' part is in the tests (`-Wall -Wextra -Werror`).
+const FLAGS: [&str; 7] = [
+    "-std=gnu11",
+    "-Wall",
+    "-Wextra",
+    "-Werror=conversion",
+    "-Werror=sign-conversion",
+    "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+];
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap_or_else(|e| panic!("read folder {}: {e}", folder.display()))
+        .map(|entry| entry.expect("folder entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .collect();
+    found.sort();
+    found
+}
+
+fn digest(paths: &[PathBuf]) -> String {
+    let mut hash = Sha256::new();
+    for path in paths {
+        let text = fs::read(path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()));
+        hash.update(path.file_name().expect("file").as_encoded_bytes());
+        hash.update([0]);
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("write to a string");
+        hex
+    })
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
+    let root = root.canonicalize().expect("the folder algorithms/");
+    println!("cargo::rerun-if-changed={}", root.display());
+
+    let mut shared = files(&root.join("include"), "h");
+    shared.push(root.join("port/native.h"));
+    let sources = files(&root, "c");
+    assert!(!sources.is_empty(), "no algorithm in {}", root.display());
+
+    let mut build = cc::Build::new();
+    build.include(root.join("include")).opt_level(2).warnings(false);
+    for flag in FLAGS {
+        build.flag(flag);
+    }
+    build.file(root.join("port/native.c")).files(&sources).compile("cwndlab_algorithms");
+
+    let mut externs = String::new();
+    let mut entries = String::new();
+    for source in &sources {
+        let stem = source.file_stem().and_then(|s| s.to_str()).expect("a name in UTF-8");
+        let symbol = format!("cc_description_{}", stem.replace('-', "_"));
+        let mut parts = vec![source.clone()];
+        parts.extend(shared.iter().cloned());
+        writeln!(externs, "    safe static {symbol}: Description;").expect("write to a string");
+        writeln!(
+            entries,
+            "    Source {{ description: &raw const {symbol}, file: {:?}, sha256: {:?} }},",
+            format!("{stem}.c"),
+            digest(&parts),
+        )
+        .expect("write to a string");
+    }
+    let text = format!(
+        "unsafe extern \"C\" {{\n{externs}}}\n\n\
+         pub(crate) static SOURCES: [Source; {}] = [\n{entries}];\n",
+        sources.len()
+    );
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR"));
+    fs::write(out.join("registry.rs"), text).expect("write registry.rs");
+}

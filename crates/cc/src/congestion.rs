@@ -1,0 +1,288 @@
+//! One flow's congestion control: hooks and parameters.
+
+use std::collections::BTreeMap;
+
+use crate::algorithm::Algorithm;
+use crate::ffi::Ops;
+use crate::sock::{AckSample, CA_PRIV_BYTES, ParameterPointer, RateSample, Sock, TcpSock};
+
+/// What happened to the window or to a received packet: the argument of `cwnd_event`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum CwndEvent {
+    /// `CA_EVENT_TX_START`: first transmission with nothing in flight.
+    TxStart = 0,
+    /// `CA_EVENT_CWND_RESTART`: the window starts anew after idling.
+    CwndRestart = 1,
+    /// `CA_EVENT_COMPLETE_CWR`: the reduction of a recovery is complete.
+    CompleteCwr = 2,
+    /// `CA_EVENT_LOSS`: retransmission timeout.
+    Loss = 3,
+    /// `CA_EVENT_ECN_NO_CE`: received a packet without a congestion mark.
+    EcnNoCe = 4,
+    /// `CA_EVENT_ECN_IS_CE`: received a packet with one.
+    EcnIsCe = 5,
+}
+
+/// Why parameters do not fit an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParameterError {
+    /// The algorithm has no parameter of this name.
+    #[error("{algorithm} has no parameter `{name}`, it has {known}")]
+    Unknown {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are, separated by commas, or "none".
+        known: String,
+    },
+    /// The value lies outside the parameter's bounds.
+    #[error("parameter `{name}` of {algorithm} is {value}, allowed is {min} to {max}")]
+    OutOfRange {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value that was asked for.
+        value: i64,
+        /// The lowest value allowed.
+        min: i64,
+        /// The highest value allowed.
+        max: i64,
+    },
+}
+
+/// One flow's algorithm with its parameters. The state is in the socket, so a clone serves another
+/// socket.
+#[derive(Clone, Debug)]
+pub struct Congestion {
+    algorithm: Algorithm,
+    ops: &'static Ops,
+    /// `struct NAME_parameters`: every field is a `u32`.
+    parameters: Box<[u32]>,
+}
+
+impl Congestion {
+    /// An instance of `algorithm` with these parameters; those that are absent get their defaults.
+    ///
+    /// # Errors
+    /// If the algorithm has no such parameter or the value lies outside its bounds.
+    pub fn new(
+        algorithm: Algorithm,
+        parameters: &BTreeMap<String, i64>,
+    ) -> Result<Self, ParameterError> {
+        let known = algorithm.parameters();
+        if let Some(name) = parameters.keys().find(|n| known.iter().all(|p| p.name != n.as_str())) {
+            let names: Vec<&str> = known.iter().map(|p| p.name).collect();
+            return Err(ParameterError::Unknown {
+                algorithm: algorithm.name(),
+                name: name.clone(),
+                known: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+            });
+        }
+        let block = known
+            .iter()
+            .map(|p| {
+                let value = parameters.get(p.name).copied().unwrap_or(p.default);
+                let fits = (p.min..=p.max).contains(&value);
+                u32::try_from(value).ok().filter(|_| fits).ok_or(ParameterError::OutOfRange {
+                    algorithm: algorithm.name(),
+                    name: p.name,
+                    value,
+                    min: p.min,
+                    max: p.max,
+                })
+            })
+            .collect::<Result<Box<[u32]>, _>>()?;
+        Ok(Self { algorithm, ops: algorithm.0.ops, parameters: block })
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Makes this the algorithm of a socket: its private state becomes zero. [`Congestion::init`]
+    /// comes next.
+    pub fn attach(&self, sk: &mut TcpSock) {
+        sk.inet_conn.icsk_ca_priv = [0; CA_PRIV_BYTES / 8];
+        sk.cc_params = ParameterPointer(self.parameters.as_ptr());
+        sk.cc_phase = 0;
+    }
+
+    /// The window belongs to `cong_control` altogether, `cong_avoid` is not called.
+    #[inline]
+    pub fn has_cong_control(&self) -> bool {
+        self.ops.cong_control.is_some()
+    }
+
+    /// The connection should negotiate ECN whatever the stack's setting.
+    pub fn needs_ecn(&self) -> bool {
+        self.algorithm.needs_ecn()
+    }
+
+    /// The connection is established.
+    #[inline]
+    pub fn init(&mut self, sk: &mut TcpSock) {
+        if let Some(hook) = self.ops.init {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk)) }
+        }
+    }
+
+    /// The connection ends, or gets another algorithm.
+    #[inline]
+    pub fn release(&mut self, sk: &mut TcpSock) {
+        if let Some(hook) = self.ops.release {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk)) }
+        }
+    }
+
+    /// The slow start threshold in packets that follows a loss now.
+    #[inline]
+    pub fn ssthresh(&mut self, sk: &mut TcpSock) -> u32 {
+        let hook = self.ops.ssthresh.expect("the registry checked it");
+        // SAFETY: see `enter`.
+        unsafe { hook(self.enter(sk)) }
+    }
+
+    /// The window in packets to return to when the last reduction proves wrong.
+    #[inline]
+    pub fn undo_cwnd(&mut self, sk: &mut TcpSock) -> u32 {
+        let hook = self.ops.undo_cwnd.expect("the registry checked it");
+        // SAFETY: see `enter`.
+        unsafe { hook(self.enter(sk)) }
+    }
+
+    /// An ACK up to sequence number `ack` acknowledged `acked` packets, and the window may grow.
+    #[inline]
+    pub fn cong_avoid(&mut self, sk: &mut TcpSock, ack: u32, acked: u32) {
+        if let Some(hook) = self.ops.cong_avoid {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk), ack, acked) }
+        }
+    }
+
+    /// The ACK state machine is about to enter this state.
+    #[inline]
+    pub fn set_state(&mut self, sk: &mut TcpSock, new_state: u8) {
+        if let Some(hook) = self.ops.set_state {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk), new_state) }
+        }
+    }
+
+    /// Something happened to the window.
+    #[inline]
+    pub fn cwnd_event(&mut self, sk: &mut TcpSock, event: CwndEvent) {
+        if let Some(hook) = self.ops.cwnd_event {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk), event as i32) }
+        }
+    }
+
+    /// An ACK arrived; `flags` are `CA_ACK_*`.
+    #[inline]
+    pub fn in_ack_event(&mut self, sk: &mut TcpSock, flags: u32) {
+        if let Some(hook) = self.ops.in_ack_event {
+            // SAFETY: see `enter`.
+            unsafe { hook(self.enter(sk), flags) }
+        }
+    }
+
+    /// Packets were acknowledged or sacked.
+    #[inline]
+    pub fn pkts_acked(&mut self, sk: &mut TcpSock, sample: &AckSample) {
+        if let Some(hook) = self.ops.pkts_acked {
+            // SAFETY: see `enter`; the sample is borrowed for the call.
+            unsafe { hook(self.enter(sk), sample) }
+        }
+    }
+
+    /// An ACK was processed, all its consequences are known; only if
+    /// [`Congestion::has_cong_control`].
+    #[inline]
+    pub fn cong_control(&mut self, sk: &mut TcpSock, ack: u32, flag: i32, sample: &RateSample) {
+        if let Some(hook) = self.ops.cong_control {
+            // SAFETY: see `enter`; the sample is borrowed for the call.
+            unsafe { hook(self.enter(sk), ack, flag, sample) }
+        }
+    }
+
+    /// The least number of segments of a burst, if the algorithm has a wish.
+    #[inline]
+    pub fn min_tso_segs(&mut self, sk: &mut TcpSock) -> Option<u32> {
+        let hook = self.ops.min_tso_segs?;
+        // SAFETY: see `enter`.
+        Some(unsafe { hook(self.enter(sk)) })
+    }
+
+    /// How many windows the send buffer should hold, if the algorithm has a wish.
+    #[inline]
+    pub fn sndbuf_expand(&mut self, sk: &mut TcpSock) -> Option<u32> {
+        let hook = self.ops.sndbuf_expand?;
+        // SAFETY: see `enter`.
+        Some(unsafe { hook(self.enter(sk)) })
+    }
+
+    /// What a hook gets. The calls are sound because a hook follows two pointers only: the socket,
+    /// which is the whole `TcpSock` borrowed exclusively for the call and of the layout that the C
+    /// file was compiled with (tested), and `cc_params`, which is stored here and so leads to the
+    /// block of as many values as the file declares, borrowed with `self`.
+    #[inline]
+    fn enter(&self, sk: &mut TcpSock) -> *mut Sock {
+        sk.cc_params = ParameterPointer(self.parameters.as_ptr());
+        std::ptr::from_mut(sk).cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reno() -> (Congestion, TcpSock) {
+        let algorithm = Algorithm::by_name("reno").expect("reno is there");
+        let mut congestion = Congestion::new(algorithm, &BTreeMap::new()).expect("no parameters");
+        let mut sk = TcpSock { is_cwnd_limited: 1, ..TcpSock::default() };
+        congestion.attach(&mut sk);
+        congestion.init(&mut sk);
+        (congestion, sk)
+    }
+
+    #[test]
+    fn reno_doubles_then_adds_one_per_window() {
+        let (mut congestion, mut sk) = reno();
+        sk.snd_ssthresh = 20;
+        congestion.cong_avoid(&mut sk, 0, 10);
+        assert_eq!(sk.snd_cwnd, 20);
+        for _ in 0..20 {
+            congestion.cong_avoid(&mut sk, 0, 1);
+        }
+        assert_eq!(sk.snd_cwnd, 21);
+        assert_eq!(congestion.ssthresh(&mut sk), 10);
+        assert_eq!(congestion.algorithm().phases()[usize::from(sk.cc_phase)], "avoidance");
+    }
+
+    #[test]
+    fn absent_hooks_do_nothing() {
+        let (mut congestion, mut sk) = reno();
+        assert!(!congestion.has_cong_control());
+        congestion.cong_control(&mut sk, 0, 0, &RateSample::default());
+        congestion.pkts_acked(&mut sk, &AckSample::default());
+        congestion.cwnd_event(&mut sk, CwndEvent::Loss);
+        assert_eq!(congestion.min_tso_segs(&mut sk), None);
+        assert_eq!(congestion.sndbuf_expand(&mut sk), None);
+        assert_eq!(sk.snd_cwnd, 10);
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_an_error_that_names_it() {
+        let algorithm = Algorithm::by_name("reno").expect("reno is there");
+        let error = Congestion::new(algorithm, &BTreeMap::from([("beta".to_owned(), 3)]))
+            .expect_err("reno has no parameters");
+        assert_eq!(error.to_string(), "reno has no parameter `beta`, it has none");
+    }
+}
