@@ -1,0 +1,62 @@
+"""CPU time, memory and instructions of a child process."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def build() -> Path:
+    """Build the benchmark and answer where it is."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", "cwndlab-sim"]
+    subprocess.run([*command, "--example", "benchmark"], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / "examples" / "benchmark"
+
+
+def cpu_seconds(command: list[str]) -> tuple[float, str]:
+    """CPU time of one run of a command, and what it printed."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        process.stderr.close()
+        if process.returncode:
+            sys.exit(f"{' '.join(command)}: exit status {process.returncode}\n{errors}")
+        output.seek(0)
+        return usage.ru_utime + usage.ru_stime, output.read()
+
+
+def median_cpu_seconds(command: list[str], runs: int = 5) -> tuple[float, str]:
+    """Median CPU time of several runs of a command, and what the last printed."""
+    results = [cpu_seconds(command) for _ in range(runs)]
+    return median(seconds for seconds, _ in results), results[-1][1]
+
+
+def has_callgrind() -> bool:
+    """Whether instructions can be counted here."""
+    return shutil.which("valgrind") is not None
+
+
+def instructions(command: list[str]) -> tuple[int, str]:
+    """Instructions that a command executes, and what it printed."""
+    result = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    match = re.search(r"Collected\s*:\s*([0-9]+)", result.stderr)
+    if result.returncode or match is None:
+        sys.exit(f"{' '.join(command)}: valgrind failed\n{result.stderr[-2000:]}")
+    return int(match[1]), result.stdout

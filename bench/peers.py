@@ -1,0 +1,56 @@
+"""The benchmark's dumbbell in ns-2, where it is installed, beside ours."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import measure
+
+SCRIPT = Path(__file__).with_name("dumbbell.tcl")
+SHORT_S, LONG_S, FULL_S = 30, 60, 300
+
+
+def main() -> int:
+    """Run both."""
+    if shutil.which("ns") is None:
+        print("ns-2 is not installed (Debian: apt-get install ns2); nothing to compare with")
+        return 0
+    binary = str(measure.build())
+    print(f"{'':32} {'segments/CPU s':>16} {'instructions/segment':>22} {'segments':>12}")
+    for flows in (1, 4, 16):
+        ours = [binary, "dumbbell", "--flows", str(flows), "--seconds"]
+        _line(f"cwndlab, cubic, {flows} flows", ours, _ours)
+        for agent, name in (("cubic", "TCP/Linux cubic"), ("sack1", "TCP/Sack1")):
+            command = ["ns", str(SCRIPT), agent, str(flows)]
+            _line(f"ns-2, {name}, {flows} flows", command, _last_number)
+    return 0
+
+
+def _line(name: str, command: list[str], delivered: object) -> None:
+    assert callable(delivered)
+    seconds, printed = measure.median_cpu_seconds([*command, str(FULL_S)], 3)
+    segments = delivered(printed)
+    cells = f"{segments / seconds:16,.0f}"
+    if measure.has_callgrind():
+        short, short_printed = measure.instructions([*command, str(SHORT_S)])
+        long, long_printed = measure.instructions([*command, str(LONG_S)])
+        difference = delivered(long_printed) - delivered(short_printed)
+        cells += f" {(long - short) / difference:22,.0f}"
+    else:
+        cells += f" {'no valgrind':>22}"
+    print(f"{name:32} {cells} {segments:12,}", flush=True)
+
+
+def _ours(printed: str) -> int:
+    return int(json.loads(printed)["delivered_segments"])
+
+
+def _last_number(printed: str) -> int:
+    return int(printed.split()[-1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
