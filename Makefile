@@ -73,7 +73,7 @@ bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is instal
 	@$(PYTHON) bench/peers.py $(ARGS)
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
-	@$(PYTHON) -m cwndlab.fidelity $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
 
 setup: $(STAMPS)/core ## only the set-up that the other targets do by themselves
 
