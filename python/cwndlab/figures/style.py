@@ -1,0 +1,113 @@
+"""Colours, line styles and markers: fixed by algorithm, the same in every figure and report.
+
+The hues start from Okabe and Ito (2008) and Tol's "muted" set.  Lightness is moved until each is
+seen on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11) and those often
+shown together differ for every colour vision; the tests compute both.  Dashes and markers repeat
+what colour says, for print in grey and for readers who see colours differently.
+"""
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_SOLID: tuple[float, ...] = ()
+_DASHED = (7.0, 2.5)
+_DOTTED = (1.5, 1.8)
+_DASH_DOT = (7.0, 2.0, 1.5, 2.0)
+_LONG = (12.0, 3.0)
+_DASH_DOT_DOT = (7.0, 2.0, 1.5, 2.0, 1.5, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How one algorithm is drawn."""
+
+    colour: str
+    """Colour on white paper, #rrggbb."""
+    dark_colour: str
+    """Colour on a dark page, #rrggbb."""
+    dashes: tuple[float, ...]
+    """Lengths of dash and gap in points; empty for a solid line."""
+    marker: str
+    """Marker in matplotlib's letters."""
+
+    @property
+    def line_style(self) -> str | tuple[float, tuple[float, ...]]:
+        """Line style in matplotlib's form."""
+        return (0.0, self.dashes) if self.dashes else "-"
+
+
+_STYLES = {
+    "reno": Style("#222222", "#e5e6e6", _DASH_DOT, "^"),
+    "cubic": Style("#005bb0", "#4d97ff", _SOLID, "o"),
+    "bbr": Style("#dd6100", "#f0701f", _DASHED, "s"),
+    "westwood": Style("#00805e", "#2aa87c", _LONG, "D"),
+    "vegas": Style("#cf5fae", "#d189c9", _DOTTED, "v"),
+    "highspeed": Style("#6b4a00", "#fadc86", _DASH_DOT_DOT, "P"),
+    "bic": Style("#332288", "#a79bff", _DASHED, "X"),
+    "htcp": Style("#117733", "#66c583", _DASH_DOT, "<"),
+    "hybla": Style("#882255", "#dd7fb0", _SOLID, ">"),
+    "illinois": Style("#b5495b", "#ff97a6", _LONG, "h"),
+    "veno": Style("#6b6b00", "#cccc55", _SOLID, "p"),
+    "yeah": Style("#2f7f93", "#7fd0e2", _DOTTED, "d"),
+    "scalable": Style("#7a3f9c", "#cf9cf0", _LONG, "*"),
+    "lp": Style("#7d6047", "#d3b193", _DOTTED, "H"),
+    "compound": Style("#1f5f8b", "#8fc7ff", _DASH_DOT, "8"),
+    "dctcp": Style("#a03c00", "#ffab80", _DOTTED, "s"),
+    "bbr2": Style("#b03a10", "#ff9d66", _LONG, "s"),
+    "bbr3": Style("#8f2d00", "#ffb48c", _SOLID, "s"),
+    "nv": Style("#8c3b73", "#f0b0d8", _DASHED, "v"),
+    "cdg": Style("#4d6d1f", "#b0d27a", _DASH_DOT, "d"),
+    "prague": Style("#5c3d99", "#c4a8ff", _DOTTED, "o"),
+    "fulltcp": Style("#dd6100", "#f0701f", _DASHED, "s"),
+    "tcp-linux": Style("#005bb0", "#4d97ff", _SOLID, "o"),
+}
+_ALIASES = {
+    "newreno": "reno",
+    "hstcp": "highspeed",
+    "hs-tcp": "highspeed",
+    "westwood+": "westwood",
+    "westwoodplus": "westwood",
+    "full-tcp": "fulltcp",
+    "ctcp": "compound",
+}
+_SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", "lp", "compound")
+
+
+def style_of(name: str) -> Style:
+    """Return an algorithm's style; an unknown name gets one that follows from its letters."""
+    known = _known(name)
+    if known is not None:
+        return known
+    return _STYLES[_SPARE_NAMES[_slot(name)]]
+
+
+def styles_of(names: Iterable[str]) -> dict[str, Style]:
+    """Return styles for what is drawn together: unknown names get ones that nothing else has.
+
+    Known algorithms keep their style whatever stands beside them.
+    """
+    wanted = list(dict.fromkeys(names))
+    chosen = {name: known for name in wanted if (known := _known(name)) is not None}
+    used = set(chosen.values())
+    for name in sorted(set(wanted) - set(chosen)):
+        start = _slot(name)
+        order = [(start + step) % len(_SPARE_NAMES) for step in range(len(_SPARE_NAMES))]
+        spare = [_STYLES[_SPARE_NAMES[slot]] for slot in order]
+        chosen[name] = next((style for style in spare if style not in used), spare[0])
+        used.add(chosen[name])
+    return {name: chosen[name] for name in wanted}
+
+
+def known_names() -> tuple[str, ...]:
+    """Return the algorithms that have a style of their own."""
+    return tuple(_STYLES)
+
+
+def _known(name: str) -> Style | None:
+    plain = name.lower().strip()
+    return _STYLES.get(_ALIASES.get(plain, plain))
+
+
+def _slot(name: str) -> int:
+    return zlib.crc32(name.encode()) % len(_SPARE_NAMES)

@@ -1,0 +1,45 @@
+"""Tables of comparisons: for the terminal, and as CSV, XLSX, Markdown and LaTeX files."""
+
+from cwndlab.tables.files import (
+    table_frame,
+    to_csv,
+    to_latex,
+    to_markdown,
+    to_xlsx,
+    write_tables,
+)
+from cwndlab.tables.formatting import (
+    format_bounds,
+    format_difference,
+    format_estimate,
+    format_number,
+    join_words,
+)
+from cwndlab.tables.model import (
+    STANDARD_COLUMNS,
+    Cell,
+    ComparisonTable,
+    Row,
+    comparison_table,
+    uncertainty_note,
+)
+
+__all__ = [
+    "STANDARD_COLUMNS",
+    "Cell",
+    "ComparisonTable",
+    "Row",
+    "comparison_table",
+    "format_bounds",
+    "format_difference",
+    "format_estimate",
+    "format_number",
+    "join_words",
+    "table_frame",
+    "to_csv",
+    "to_latex",
+    "to_markdown",
+    "to_xlsx",
+    "uncertainty_note",
+    "write_tables",
+]

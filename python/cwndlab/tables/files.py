@@ -1,0 +1,170 @@
+"""Tables as files: CSV and XLSX with numbers, Markdown and LaTeX with text."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import xlsxwriter
+from cwndlab.tables.model import Cell, ComparisonTable
+
+_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  a fixed date, so that equal tables are equal files
+_LATEX_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "µ": r"$\mu$",
+}
+
+
+def write_tables(
+    table: ComparisonTable, folder: Path, name: str, formats: Sequence[str] | None = None
+) -> list[Path]:
+    """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or as the formats asked for.
+
+    Raises:
+        ValueError: A format is not one of these four.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for extension in _WRITERS if formats is None else formats:
+        write = _WRITERS.get(extension)
+        if write is None:
+            msg = f'tables cannot be written as "{extension}"; formats are {", ".join(_WRITERS)}'
+            raise ValueError(msg)
+        path = folder / f"{name}.{extension}"
+        path.write_bytes(write(table))
+        written.append(path)
+    return written
+
+
+def table_frame(table: ComparisonTable) -> pl.DataFrame:
+    """Return the numbers of a table: mean, bounds, runs and difference to the best per quantity."""
+    columns: dict[str, list[object]] = {"algorithm": [row.contestant for row in table.rows]}
+    for at, column in enumerate(table.columns):
+        cells = [row.cells[at] for row in table.rows]
+        name = column.column
+        columns[name] = [cell.interval and cell.interval.estimate for cell in cells]
+        columns[f"{name}_low"] = [cell.interval and cell.interval.low for cell in cells]
+        columns[f"{name}_high"] = [cell.interval and cell.interval.high for cell in cells]
+        columns[f"{name}_runs"] = [cell.interval and cell.interval.runs for cell in cells]
+        columns[f"{name}_to_best_pct"] = [_percent_to_best(cell) for cell in cells]
+    return pl.DataFrame(columns)
+
+
+def to_csv(table: ComparisonTable) -> str:
+    """Return the numbers as CSV; names of columns end in their unit."""
+    frame = table_frame(table)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(frame.columns)
+    writer.writerows(
+        [f"{value:.6g}" if isinstance(value, float) else value for value in row]
+        for row in frame.iter_rows()
+    )
+    return out.getvalue()
+
+
+def to_markdown(table: ComparisonTable) -> str:
+    """Return the table as Markdown with the difference to the best in parentheses."""
+    heads = ["algorithm", *(column.header for column in table.columns)]
+    rows = [[row.contestant, *(cell.text for cell in row.cells)] for row in table.rows]
+    body = [[text.replace("|", "\\|") for text in row] for row in [heads, *rows]]
+    widths = [max(len(row[at]) for row in body) for at in range(len(heads))]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    lines = []
+    for row in [body[0], rule, *body[1:]]:
+        first = row[0].ljust(widths[0])
+        others = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append(f"| {' | '.join([first, *others])} |")
+    head = [f"**{table.title}**", ""] if table.title else []
+    return "\n".join([*head, *lines, "", table.note, ""])
+
+
+def to_latex(table: ComparisonTable) -> str:
+    """Return the table as LaTeX (package booktabs), the best value of a column in bold."""
+    heads = ["algorithm", *(column.header for column in table.columns)]
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        f"  \\caption{{{_latex(' '.join(filter(None, [_sentence(table.title), table.note])))}}}",
+        f"  \\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        r"    \toprule",
+        f"    {' & '.join(_latex(head) for head in heads)} \\\\",
+        r"    \midrule",
+    ]
+    for row in table.rows:
+        cells = [_latex_cell(cell) for cell in row.cells]
+        lines.append(f"    {' & '.join([_latex(row.contestant), *cells])} \\\\")
+    lines += [r"    \bottomrule", r"  \end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def to_xlsx(table: ComparisonTable) -> bytes:
+    """Return the table as a workbook: what a reader sees, and the numbers behind it."""
+    out = io.BytesIO()
+    workbook = xlsxwriter.Workbook(out, {"in_memory": True, "nan_inf_to_errors": True})
+    workbook.set_properties({"created": _CREATED, "title": table.title})
+    head = workbook.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+    best = workbook.add_format({"bold": True, "align": "right"})
+    plain = workbook.add_format({"align": "right"})
+    sheet = workbook.add_worksheet("comparison")
+    sheet.freeze_panes(1, 1)
+    sheet.set_column(0, 0, 16)
+    sheet.set_column(1, len(table.columns), 22)
+    for at, text in enumerate(["algorithm", *(column.header for column in table.columns)]):
+        sheet.write_string(0, at, text, head)
+    for down, row in enumerate(table.rows, start=1):
+        sheet.write_string(down, 0, row.contestant)
+        for across, cell in enumerate(row.cells, start=1):
+            sheet.write_string(down, across, cell.text, best if cell.is_best else plain)
+    sheet.write_string(len(table.rows) + 2, 0, table.note)
+    numbers = workbook.add_worksheet("numbers")
+    numbers.freeze_panes(1, 1)
+    frame = table_frame(table)
+    for at, name in enumerate(frame.columns):
+        numbers.set_column(at, at, max(12, len(name) + 1))
+        numbers.write_string(0, at, name, head)
+        for down, value in enumerate(frame[name], start=1):
+            numbers.write(down, at, value)
+    workbook.close()
+    return out.getvalue()
+
+
+def _percent_to_best(cell: Cell) -> float | None:
+    if cell.is_best:
+        return 0.0
+    return None if cell.difference is None else 100 * cell.difference.relative.estimate
+
+
+def _sentence(text: str) -> str:
+    return f"{text}." if text else ""
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX_SPECIAL.get(letter, letter) for letter in text)
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = _latex(cell.value_text)
+    text = rf"\textbf{{{text}}}" if cell.is_best else text
+    beside = _latex(cell.beside).replace("-", "$-$", 1) if cell.beside else ""
+    return f"{text} ({beside})" if beside else text
+
+
+_WRITERS: dict[str, Callable[[ComparisonTable], bytes]] = {
+    "csv": lambda table: to_csv(table).encode(),
+    "xlsx": to_xlsx,
+    "md": lambda table: to_markdown(table).encode(),
+    "tex": lambda table: to_latex(table).encode(),
+}

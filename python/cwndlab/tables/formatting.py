@@ -1,0 +1,76 @@
+"""Numbers as a reader wants them: as many digits as are known, and no more."""
+
+import math
+
+from cwndlab.stats import Interval
+
+_MOST_DECIMALS = 6
+_MOST_DIGITS = 4  # of a value in a table: nobody acts on a fifth
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Return a value with `digits` significant digits, never in exponential form."""
+    if not math.isfinite(value):
+        return "-"
+    if value == 0:
+        return "0"
+    return _fixed(value, _decimals(value, digits))
+
+
+def format_estimate(interval: Interval) -> str:
+    """Return "31.2 ±0.3", with as many digits as the interval supports.
+
+    The half width has one significant digit, two if the first is a 1.  One run, runs without
+    any difference, and a width that four digits of the value do not show have no "±".
+    """
+    half = interval.half_width
+    if half is None or half == 0:
+        return format_number(interval.estimate)
+    digits = 2 if f"{half:e}".startswith("1") else 1
+    decimals = min(_decimals(half, digits), _decimals(interval.estimate, _MOST_DIGITS))
+    value, uncertainty = _fixed(interval.estimate, decimals), _fixed(half, decimals)
+    return value if float(uncertainty.replace(",", "")) == 0 else f"{value} ±{uncertainty}"
+
+
+def format_bounds(interval: Interval) -> str:
+    """Return "30.9 to 31.5", the bounds of the interval, or the words for why there are none."""
+    if interval.low is None or interval.high is None:
+        return "one run"
+    if interval.is_constant:
+        return f"same in all {interval.runs} runs"
+    decimals = max(_decimals((interval.high - interval.low) / 2, 2), 0)
+    return f"{_fixed(interval.low, decimals)} to {_fixed(interval.high, decimals)}"
+
+
+def format_difference(relative: float) -> str:
+    """Return a relative difference as "-2 %", "+0.3 %" or, beyond doubling, as "3.1 times"."""
+    if not math.isfinite(relative):
+        return "-"
+    if relative >= 1:
+        return f"{format_number(relative + 1, 2)} times"
+    percent = 100 * relative
+    if abs(percent) < 0.05:  # noqa: PLR2004  what one decimal shows as nothing
+        return "0 %"
+    decimals = 1 if abs(percent) < 0.95 else 0  # noqa: PLR2004  below one per cent a decimal helps
+    return f"{percent:+.{decimals}f} %"
+
+
+def join_words(words: list[str], last: str = "and") -> str:
+    """Return "a, b and c"."""
+    if len(words) <= 1:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return how many decimals show `digits` significant digits; negative left of the point."""
+    if value == 0:
+        return 0
+    # Rounding may add a digit (9.96 -> 10.0), so it comes before counting.
+    exponent = int(f"{abs(value):.{digits - 1}e}".split("e")[1])
+    return min(digits - 1 - exponent, _MOST_DECIMALS)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    rounded = round(value, decimals) + 0.0  # -0.0 becomes 0.0
+    return f"{rounded:,.{max(decimals, 0)}f}"

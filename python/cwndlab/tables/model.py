@@ -1,0 +1,127 @@
+"""The comparison table: algorithms down, quantities across, the difference to the best beside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cwndlab.columns import Quantity, quantity
+from cwndlab.comparison import Comparison
+from cwndlab.stats import Difference, Interval
+from cwndlab.tables.formatting import format_difference, format_estimate
+
+STANDARD_COLUMNS = (
+    "goodput_mbit_s",
+    "rtt_p50_ms",
+    "rtt_p95_ms",
+    "retransmitted_pct",
+    "timeouts",
+    "utilisation_pct",
+)
+"""What a table shows where nothing else is asked for; columns without any value are left out."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm's value of one quantity."""
+
+    interval: Interval | None
+    difference: Difference | None
+    is_best: bool
+
+    @property
+    def text(self) -> str:
+        """Value with its uncertainty, then the difference to the best in parentheses."""
+        if self.interval is None:
+            return "-"
+        value = format_estimate(self.interval)
+        beside = self.beside
+        return f"{value} ({beside})" if beside else value
+
+    @property
+    def value_text(self) -> str:
+        """Value with its uncertainty."""
+        return "-" if self.interval is None else format_estimate(self.interval)
+
+    @property
+    def beside(self) -> str:
+        """What stands in parentheses: "best", or the difference to the best; empty if neither."""
+        if self.is_best:
+            return "best"
+        if self.difference is None:
+            return ""
+        return format_difference(self.difference.relative.estimate)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm."""
+
+    contestant: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """A comparison as rows and columns; renderers turn it into files."""
+
+    title: str
+    columns: tuple[Quantity, ...]
+    rows: tuple[Row, ...]
+    note: str
+
+
+def comparison_table(
+    comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
+) -> ComparisonTable:
+    """Make the table of a comparison; without `columns`, of what was measured."""
+    wanted = list(STANDARD_COLUMNS if columns is None else columns)
+    if columns is None and comparison.flows_per_run > 1:
+        wanted.append("jain_index")
+    if columns is None and comparison.has("completion_ms"):
+        wanted.insert(1, "completion_ms")
+    shown = [column for column in wanted if comparison.has(column)]
+    best = {column: _unshared_best(comparison, column) for column in shown}
+    rows = tuple(
+        Row(name, tuple(_cell(comparison, name, column, best[column]) for column in shown))
+        for name in comparison.contestants
+    )
+    return ComparisonTable(
+        title=title or comparison.name,
+        columns=tuple(quantity(column) for column in shown),
+        rows=rows,
+        note=uncertainty_note(comparison),
+    )
+
+
+def uncertainty_note(comparison: Comparison) -> str:
+    """Return what the reader must know of the numbers' uncertainty."""
+    if comparison.is_one_run:
+        return "One run each: nothing is known about how much chance there is in these numbers."
+    if comparison.is_deterministic:
+        return (
+            f"All {comparison.repetitions} repetitions gave the same numbers: nothing here is "
+            "random, so there are no intervals."
+        )
+    return (
+        f"Mean over {comparison.repetitions} runs, ± half of its 95 % interval; in parentheses the "
+        "difference to the best."
+    )
+
+
+def _unshared_best(comparison: Comparison, column: str) -> str | None:
+    """Return the best contestant, or None where all are equal and "best" would say nothing."""
+    estimates = {
+        interval.estimate
+        for name in comparison.contestants
+        if (interval := comparison.interval(name, column)) is not None
+    }
+    return comparison.best(column) if len(estimates) > 1 else None
+
+
+def _cell(comparison: Comparison, contestant: str, column: str, best: str | None) -> Cell:
+    interval = comparison.interval(contestant, column)
+    if interval is None or best is None:
+        return Cell(interval, None, is_best=False)
+    leader = comparison.interval(best, column)
+    is_best = leader is not None and interval.estimate == leader.estimate
+    difference = None if is_best else comparison.difference(contestant, best, column)
+    return Cell(interval, difference, is_best)

@@ -1,0 +1,68 @@
+"""The table and the sentences that `cwndlab compare` prints."""
+
+from cwndlab.columns import quantity
+from cwndlab.comparison import Comparison
+from cwndlab.tables.formatting import format_number
+from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
+from cwndlab.verdict import Verdict
+from rich.table import Table
+from rich.text import Text
+
+_HEADS = {
+    "goodput_mbit_s": "goodput Mbit/s",
+    "rtt_p50_ms": "RTT ms median (p95)",
+    "retransmitted_pct": "retransmitted %",
+    "timeouts": "timeouts",
+    "completion_ms": "completion ms",
+    "jain_index": "Jain's index",
+}
+_COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
+
+
+def terminal_table(comparison: Comparison) -> Table:
+    """Return a comparison as a table for the terminal, the best of each column in bold."""
+    wanted = list(_COLUMNS)
+    if comparison.has("completion_ms"):
+        wanted.insert(1, "completion_ms")
+    if comparison.flows_per_run > 1:
+        wanted.append("jain_index")
+    model = comparison_table(comparison, wanted)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("algorithm", no_wrap=True)
+    for column in model.columns:
+        table.add_column(_HEADS.get(column.column, quantity(column.column).header))
+    for row in model.rows:
+        texts = [
+            _text(comparison, row.contestant, model, at, cell) for at, cell in enumerate(row.cells)
+        ]
+        table.add_row(Text(row.contestant), *texts)
+    return table
+
+
+def terminal_sentences(verdict: Verdict) -> list[Text]:
+    """Return the verdict as lines under the table."""
+    lines = [Text(line) for line in verdict.details]
+    lines.append(Text(verdict.headline, style="bold"))
+    lines.extend(Text(note, style="dim") for note in verdict.notes)
+    return lines
+
+
+def _text(
+    comparison: Comparison, contestant: str, model: ComparisonTable, at: int, cell: Cell
+) -> Text:
+    column = model.columns[at].column
+    if column == "rtt_p50_ms" and cell.interval is not None:
+        text = _round_trip(comparison, contestant, cell)
+    elif column == "goodput_mbit_s":
+        text = cell.text
+    else:
+        text = cell.value_text
+    return Text(text, style="bold" if cell.is_best else "")
+
+
+def _round_trip(comparison: Comparison, contestant: str, cell: Cell) -> str:
+    text = cell.value_text
+    tail = comparison.interval(contestant, "rtt_p95_ms")
+    if tail is not None:
+        text = f"{text} ({format_number(tail.estimate)})"
+    return f"{text} best" if cell.is_best else text

@@ -1,0 +1,133 @@
+"""The verdict: what it says follows from the runs, and it does not say more than they do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cwndlab.comparison import Comparison, ResultsLike, compare
+from cwndlab.verdict import DELAY, THROUGHPUT, Standing, judge, rank, ratio_words
+
+
+def comparison_of(goodput: dict[str, list[float]], delay: dict[str, list[float]]) -> Comparison:
+    count = len(next(iter(goodput.values())))
+    return Comparison(
+        cell={},
+        contestants=tuple(goodput),
+        seeds=tuple(range(count)),
+        values={
+            name: {THROUGHPUT: np.array(goodput[name]), DELAY: np.array(delay[name])}
+            for name in goodput
+        },
+        runs={name: tuple(f"{name}{at}" for at in range(count)) for name in goodput},
+        flows_per_run=1,
+    )
+
+
+def around(level: float, spread: float, count: int, seed: int) -> list[float]:
+    return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
+
+
+def test_best_of_both_is_fast_enough_with_the_shortest_delay(results: ResultsLike) -> None:
+    verdict = judge(compare(results)[0])
+    assert verdict.recommended == ("bbr",)
+    assert verdict.headline == (
+        "Best of both: bbr (98 % of cubic's throughput at 47 % of its delay; sure: 20 of 20 pairs)."
+    )
+    assert "too little to care" in verdict.details[0]
+    assert "vegas is 10 % lower" in verdict.details[0]
+    assert verdict.details[1].startswith("Latency: vegas (42.9 ms) has the shortest round trips")
+
+
+def test_one_run_says_that_its_certainty_is_unknown(one_run: ResultsLike) -> None:
+    verdict = judge(compare(one_run)[0])
+    assert "one run, so how sure is not known" in verdict.headline
+    assert any("repeat" in note for note in verdict.notes)
+    assert "sure:" not in verdict.headline.replace("how sure is", "")
+
+
+def test_small_differences_are_called_too_small_to_care_about_even_if_sure() -> None:
+    base = around(30, 0.02, 20, 1)
+    comparison = comparison_of(
+        {"a": base, "b": [0.98 * g for g in base]},
+        {"a": [100.0 + 0.1 * i for i in range(20)], "b": [101.0 + 0.1 * i for i in range(20)]},
+    )
+    verdict = judge(comparison)
+    assert verdict.headline.startswith("No difference worth caring about: a and b are within 5 %")
+    assert set(verdict.recommended) == {"a", "b"}
+
+
+def test_smallest_effect_of_interest_is_the_studys_to_choose() -> None:
+    base = around(30, 0.02, 20, 1)
+    comparison = comparison_of(
+        {"a": base, "b": [0.98 * g for g in base]}, {"a": [100.0] * 20, "b": [100.0] * 20}
+    )
+    strict = replace(comparison, smallest_effect=0.01, _intervals={}, _differences={})
+    ranking = rank(strict, THROUGHPUT)
+    assert ranking is not None
+    assert ranking.standings == {"a": Standing.BEST, "b": Standing.WORSE}
+
+
+def test_noise_is_left_undecided_and_named_so() -> None:
+    comparison = comparison_of(
+        {"a": around(30, 0.3, 8, 1), "b": around(28, 0.3, 8, 2)},
+        {"a": around(100, 0.01, 8, 3), "b": around(50, 0.01, 8, 4)},
+    )
+    ranking = rank(comparison, THROUGHPUT)
+    assert ranking is not None
+    assert list(ranking.standings.values()) == [Standing.BEST, Standing.UNDECIDED]
+    assert "the runs do not decide about" in judge(comparison).details[0]
+
+
+def test_a_true_trade_off_names_both_sides() -> None:
+    comparison = comparison_of(
+        {"fast": around(30, 0.01, 10, 1), "quick": around(20, 0.01, 10, 2)},
+        {"fast": around(200, 0.01, 10, 3), "quick": around(50, 0.01, 10, 4)},
+    )
+    headline = judge(comparison).headline
+    assert headline.startswith("None is best in both: fast for throughput (")
+    assert "quick for latency (a quarter of fast's delay; sure: 10 of 10 pairs)" in headline
+
+
+def test_fewer_than_six_pairs_must_all_agree() -> None:
+    delay = {"a": [100.0, 101, 99, 100], "b": [50.0, 52, 49, 51]}
+    agreeing = comparison_of({"a": [30.0, 31, 29, 30], "b": [30.0, 31.1, 29, 30.1]}, delay)
+    assert "sure: 4 of 4 pairs" in judge(agreeing).headline
+    ranking = rank(agreeing, DELAY)
+    assert ranking is not None
+    assert ranking.standings["a"] is Standing.WORSE
+
+
+def test_alone_there_is_nothing_to_compare() -> None:
+    verdict = judge(comparison_of({"cubic": [30.0, 31.0]}, {"cubic": [100.0, 101.0]}))
+    assert verdict.recommended == ("cubic",)
+    assert "Nothing stands beside it" in verdict.headline
+
+
+def test_without_any_result_it_says_so() -> None:
+    nothing = comparison_of({"a": [float("nan")], "b": [float("nan")]}, {"a": [1.0], "b": [1.0]})
+    assert judge(nothing).headline == "No run has a result."
+
+
+def test_holms_correction_counts_the_comparisons_made() -> None:
+    # Seven contestants as good as noise: the chance that one is called worse stays small.
+    falsely = 0
+    for trial in range(40):
+        names = {f"c{at}": around(30, 0.1, 10, 1000 * trial + at) for at in range(7)}
+        ranking = rank(comparison_of(names, names), THROUGHPUT)
+        assert ranking is not None
+        falsely += Standing.WORSE in ranking.standings.values()
+    assert falsely <= 12  # the best of seven was chosen by looking, so above 5 % is expected
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (0.25, "a quarter of"),
+        (0.5, "half"),
+        (0.47, "47 % of"),
+        (1.04, "104 % of"),
+        (2.3, "2.3 times"),
+    ],
+)
+def test_ratios_read_as_one_says_them(ratio: float, words: str) -> None:
+    assert ratio_words(ratio) == words
