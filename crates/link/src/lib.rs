@@ -1,1 +1,85 @@
-//! Stub.
+//! Links as state machines that are given the time.
+//!
+//! A link takes packets with [`Link::handle_packet`] and gives them back from [`Link::poll`] at the
+//! logical time at which they leave, however late it is polled. It reads no clock and no file and
+//! knows nothing of TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
+//! [`Chain`] and [`Duplex`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
+//!
+//! One rule decides every tie: what a link serves at a time is served before what arrives then.
+
+mod any;
+mod chain;
+mod config;
+mod counters;
+mod delay;
+mod duplex;
+mod error;
+mod event;
+mod loss;
+mod outage;
+mod packet;
+mod probability;
+mod queue;
+mod rate;
+mod schedule;
+mod trace;
+mod wire;
+
+pub use any::AnyLink;
+pub use chain::Chain;
+pub use config::{
+    JitterConfig, LossConfig, OutageConfig, OutageKind, QueueConfig, RateConfig, RedConfig,
+    StageConfig, StepConfig, Transition,
+};
+pub use counters::{Backlog, Counters, Drops, Tally};
+pub use duplex::Duplex;
+pub use error::{ConfigError, StageError};
+pub use event::{DropReason, LinkEvent, LinkEventKind};
+pub use packet::{Admission, Packet};
+pub use probability::{Probability, ProbabilityError};
+pub use trace::{
+    OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
+};
+pub use wire::Wire;
+
+use cwndlab_units::{Output, Time};
+
+/// A link: a wire, or a shared medium with several ports.
+///
+/// The times given to one link never go back.
+pub trait Link<P: Packet> {
+    /// Takes a packet that enters at `port`.
+    ///
+    /// The answer tells what the first queue did with it; a later one may still drop it. Poll the
+    /// link afterwards, or look at [`Link::wake_time`], as both may have changed.
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission;
+
+    /// Gives what left until `now`, in the order of its times, one thing at a time.
+    fn poll(&mut self, now: Time) -> Output<P, LinkEvent>;
+
+    /// When [`Link::poll`] has something to give, unless there is input: what it would wait for.
+    /// Not after `now` if it has something already, [`Time::NEVER`] if it is idle.
+    fn wake_time(&self) -> Time;
+
+    /// How many stages with counters of their own the link has.
+    fn stages(&self) -> usize;
+
+    /// What stage number `stage` has counted until `now`, since the beginning or the last
+    /// [`Link::begin_window`].
+    ///
+    /// Everything that left until `now` must have been polled. Costs time in proportion to the
+    /// queue.
+    ///
+    /// # Panics
+    /// If there is no such stage.
+    fn counters(&mut self, stage: usize, now: Time) -> Counters;
+
+    /// What waits or is in service at stage number `stage`.
+    ///
+    /// # Panics
+    /// If there is no such stage.
+    fn backlog(&mut self, stage: usize, now: Time) -> Backlog;
+
+    /// Begins to count anew, for statistics that leave out the warm-up.
+    fn begin_window(&mut self, now: Time);
+}

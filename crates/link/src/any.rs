@@ -1,0 +1,114 @@
+//! Any link, chosen by an enum, so that nothing is called through a pointer per packet.
+
+use cwndlab_units::{Output, Time};
+
+use crate::config::StageConfig;
+use crate::error::{ConfigError, StageError};
+use crate::trace::Traces;
+use crate::{Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, Wire};
+
+/// Any of the links.
+#[expect(clippy::large_enum_variant, reason = "there are few links, and the wire is the fast case")]
+#[derive(Clone, Debug)]
+pub enum AnyLink<P> {
+    /// One wire.
+    Wire(Wire<P>),
+    /// Links one behind the other.
+    Chain(Chain<P>),
+    /// A link in each direction.
+    Duplex(Box<Duplex<P>>),
+}
+
+impl<P: Packet> AnyLink<P> {
+    /// The wires of these stages one behind the other, for the run with this seed; without any, a
+    /// perfect wire.
+    ///
+    /// `name`, such as `forward`, names the way; stage 0 is `forward.0` in errors and streams.
+    ///
+    /// # Errors
+    /// If a stage's settings contradict each other or a trace is missing.
+    pub fn one_way(
+        stages: &[StageConfig],
+        traces: &Traces,
+        run_seed: u64,
+        name: &str,
+    ) -> Result<Self, ConfigError> {
+        let wire = |(index, config)| {
+            let name = format!("{name}.{index}");
+            let stage = u16::try_from(index).map_err(|_| ConfigError {
+                place: name.clone(),
+                problem: StageError::TooManyStages,
+            })?;
+            Wire::new(config, traces, run_seed, &name, stage).map(Self::Wire)
+        };
+        match stages {
+            [] => wire((0, &StageConfig::default())),
+            [stage] => wire((0, stage)),
+            stages => {
+                let wires = stages.iter().enumerate().map(wire).collect::<Result<_, _>>()?;
+                Ok(Self::Chain(Chain::new(wires)))
+            }
+        }
+    }
+}
+
+impl<P: Packet> Link<P> for AnyLink<P> {
+    #[inline]
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        match self {
+            Self::Wire(link) => link.handle_packet(now, port, packet),
+            Self::Chain(link) => link.handle_packet(now, port, packet),
+            Self::Duplex(link) => link.handle_packet(now, port, packet),
+        }
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+        match self {
+            Self::Wire(link) => link.poll(now),
+            Self::Chain(link) => link.poll(now),
+            Self::Duplex(link) => link.poll(now),
+        }
+    }
+
+    #[inline]
+    fn wake_time(&self) -> Time {
+        match self {
+            Self::Wire(link) => link.wake_time(),
+            Self::Chain(link) => link.wake_time(),
+            Self::Duplex(link) => link.wake_time(),
+        }
+    }
+
+    fn stages(&self) -> usize {
+        match self {
+            Self::Wire(link) => link.stages(),
+            Self::Chain(link) => link.stages(),
+            Self::Duplex(link) => link.stages(),
+        }
+    }
+
+    fn counters(&mut self, stage: usize, now: Time) -> Counters {
+        match self {
+            Self::Wire(link) => link.counters(stage, now),
+            Self::Chain(link) => link.counters(stage, now),
+            Self::Duplex(link) => link.counters(stage, now),
+        }
+    }
+
+    fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
+        match self {
+            Self::Wire(link) => link.backlog(stage, now),
+            Self::Chain(link) => link.backlog(stage, now),
+            Self::Duplex(link) => link.backlog(stage, now),
+        }
+    }
+
+    fn begin_window(&mut self, now: Time) {
+        match self {
+            Self::Wire(link) => link.begin_window(now),
+            Self::Chain(link) => link.begin_window(now),
+            Self::Duplex(link) => link.begin_window(now),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What a stage of a path is made of, as the scenario's JSON says it.
+//!
+//! These types are the only definition of that JSON on the Rust side. A key that is absent or
+//! `null` has its default, an unknown key is an error. Times are nanoseconds and rates bits per
+//! second there; here they have their types.
+
+use cwndlab_units::{Bytes, Duration, Rate, Time};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Probability;
+
+/// One wire of a chain: loss and outages, then the queue, then the rate, then the delay.
+///
+/// The default is a perfect wire: what enters leaves at once.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageConfig {
+    /// How fast packets are served.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub rate: RateConfig,
+    /// Where they wait for service.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub queue: QueueConfig,
+    /// Propagation delay, after service.
+    #[serde(rename = "delay_ns", default, deserialize_with = "null_is_default")]
+    pub delay: Duration,
+    /// What is added to the delay, packet by packet, without changing their order.
+    #[serde(default)]
+    pub jitter: Option<JitterConfig>,
+    /// What is lost on arrival, before the queue.
+    #[serde(default)]
+    pub loss: Option<LossConfig>,
+    /// What the link adds to each packet's IP length, in its rate and its byte limits: Ethernet 14,
+    /// PPP 8. If absent, 4 on a Mahimahi trace (see [`crate::OpportunityTrace`]) and else none.
+    #[serde(default)]
+    pub framing_bytes: Option<u32>,
+    /// When the link does not work.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub outages: Vec<OutageConfig>,
+    /// What changes at given times.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub schedule: Vec<StepConfig>,
+    /// What a change does to packets that are already queued.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub transition: Transition,
+}
+
+/// How fast packets are served.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum RateConfig {
+    /// Service takes no time, so that nothing ever queues.
+    Unlimited {},
+    /// A packet takes its length divided by the rate.
+    Fixed {
+        /// The rate.
+        #[serde(rename = "bits_per_sec")]
+        rate: Rate,
+    },
+    /// A packet leaves at once if there are tokens for its length, and else when there are; tokens
+    /// arrive at the rate and at most `burst` of them are kept. A longer packet than `burst` is
+    /// dropped.
+    TokenBucket {
+        /// How fast tokens arrive.
+        #[serde(rename = "bits_per_sec")]
+        rate: Rate,
+        /// How many are kept.
+        #[serde(rename = "burst_bytes")]
+        burst: Bytes,
+    },
+    /// Delivery opportunities of a Mahimahi trace.
+    Mahimahi {
+        /// Under which name the caller hands in the trace.
+        path: String,
+    },
+    /// A log of throughput over time, repeated for ever.
+    Log {
+        /// Under which name the caller hands in the log.
+        path: String,
+        /// Whether a rate holds until the next one, or else moves to it in a straight line.
+        #[serde(default = "yes")]
+        hold: bool,
+    },
+}
+
+impl Default for RateConfig {
+    /// No limit.
+    fn default() -> Self {
+        Self::Unlimited {}
+    }
+}
+
+/// Where packets wait. Limits count the packet in service too.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum QueueConfig {
+    /// An arrival that does not fit is dropped.
+    DropTail {
+        /// Limit in packets.
+        #[serde(default)]
+        packets: Option<u32>,
+        /// Limit in bytes.
+        #[serde(default)]
+        bytes: Option<Bytes>,
+    },
+    /// Controlled delay, RFC 8289.
+    Codel {
+        /// Acceptable standing delay, RFC 8289 section 4.4.
+        #[serde(rename = "target_ns", default = "codel_target")]
+        target: Duration,
+        /// Time to react, RFC 8289 section 4.3.
+        #[serde(rename = "interval_ns", default = "codel_interval")]
+        interval: Duration,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        #[serde(default)]
+        ecn: bool,
+        /// Limit in packets.
+        #[serde(default)]
+        packets: Option<u32>,
+        /// Limit in bytes.
+        #[serde(default)]
+        bytes: Option<Bytes>,
+    },
+    /// Random early detection, Floyd and Jacobson 1993.
+    Red(RedConfig),
+    /// ECN-capable arrivals are marked and others dropped while more than the threshold is queued,
+    /// as DCTCP wants it (RFC 8257 section 3.1).
+    Step {
+        /// Threshold in bytes.
+        #[serde(default)]
+        mark_bytes: Option<Bytes>,
+        /// Threshold in packets.
+        #[serde(default)]
+        mark_packets: Option<u32>,
+        /// Limit in packets.
+        #[serde(default)]
+        packets: Option<u32>,
+        /// Limit in bytes.
+        #[serde(default)]
+        bytes: Option<Bytes>,
+    },
+}
+
+impl Default for QueueConfig {
+    /// A queue without limit.
+    fn default() -> Self {
+        Self::DropTail { packets: None, bytes: None }
+    }
+}
+
+/// Random early detection, Floyd and Jacobson 1993.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedConfig {
+    /// Below this average nothing is marked.
+    #[serde(rename = "min_bytes")]
+    pub min: Bytes,
+    /// From this average on everything is marked, unless `gentle`.
+    #[serde(rename = "max_bytes")]
+    pub max: Bytes,
+    /// Limit of the queue itself.
+    #[serde(rename = "limit_bytes", default)]
+    pub limit: Option<Bytes>,
+    /// Marking probability at `max`.
+    #[serde(rename = "max_probability_ppb", default = "red_max_probability")]
+    pub max_probability: Probability,
+    /// The average moves by 2^-shift of its distance to the queue with each arrival; 9 is the
+    /// paper's weight of 0.002.
+    #[serde(default = "red_weight_shift")]
+    pub weight_shift: u32,
+    /// The time in which an idle link would have sent one packet, by which the average decays.
+    /// Absent, it does not decay, which is what Linux's RED does below a token bucket: the bucket
+    /// only peeks, so that RED never learns of an empty queue.
+    #[serde(rename = "idle_packet_ns", default)]
+    pub idle_packet: Option<Duration>,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    #[serde(default)]
+    pub ecn: bool,
+    /// Whether the probability goes on to 1 at twice `max` instead of jumping to it.
+    #[serde(default)]
+    pub gentle: bool,
+    /// Whether even ECN-capable packets are dropped where everything would be marked.
+    #[serde(default)]
+    pub hard_drop: bool,
+}
+
+/// What is lost on arrival.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum LossConfig {
+    /// Each packet on its own.
+    Iid {
+        /// Probability of a loss.
+        #[serde(rename = "ppb")]
+        probability: Probability,
+    },
+    /// A chain of two states that moves with each packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// From good to bad.
+        #[serde(rename = "p_ppb")]
+        p: Probability,
+        /// From bad to good.
+        #[serde(rename = "r_ppb")]
+        r: Probability,
+        /// Loss while good.
+        #[serde(rename = "loss_good_ppb", default)]
+        loss_good: Probability,
+        /// Loss while bad.
+        #[serde(rename = "loss_bad_ppb", default = "always")]
+        loss_bad: Probability,
+    },
+}
+
+/// What is added to the delay, packet by packet.
+///
+/// The order stays: no packet leaves before the one that came before it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum JitterConfig {
+    /// From nothing to `max`, all equally likely.
+    Uniform {
+        /// The most.
+        #[serde(rename = "max_ns")]
+        max: Duration,
+    },
+    /// Normal around zero; the delay as a whole is never less than zero.
+    Normal {
+        /// Standard deviation.
+        #[serde(rename = "sigma_ns")]
+        sigma: Duration,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        #[serde(rename = "mean_ns")]
+        mean: Duration,
+    },
+}
+
+/// A time in which the link does not work, from `start` up to but not including `stop`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutageConfig {
+    /// When it begins.
+    #[serde(rename = "start_ns")]
+    pub start: Time,
+    /// When it is over.
+    #[serde(rename = "stop_ns")]
+    pub stop: Time,
+    /// What happens to packets.
+    #[serde(default)]
+    pub kind: OutageKind,
+}
+
+/// What an outage does to packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutageKind {
+    /// What arrives is lost; what is queued goes on.
+    #[default]
+    Drop,
+    /// Service pauses; what arrives is queued.
+    Hold,
+}
+
+/// A change at a given time. What is absent stays as it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepConfig {
+    /// When.
+    #[serde(rename = "at_ns")]
+    pub at: Time,
+    /// The new rate; only where the rate is not a trace.
+    #[serde(rename = "bits_per_sec", default)]
+    pub rate: Option<Rate>,
+    /// The new delay.
+    #[serde(rename = "delay_ns", default)]
+    pub delay: Option<Duration>,
+    /// The new loss; i.i.d. with probability 0 for none.
+    #[serde(default)]
+    pub loss: Option<LossConfig>,
+}
+
+/// What a step of the rate or the delay does to packets that are already queued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transition {
+    /// As a wire does: what is left to send goes at the new rate, and has the delay of when it is
+    /// sent; the order stays.
+    #[default]
+    Retime,
+    /// As Linux's netem does: when a packet leaves is decided when it arrives, and stays. On a
+    /// wire without a rate, a packet with a shorter delay overtakes.
+    Keep,
+}
+
+fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn always() -> Probability {
+    Probability::ONE
+}
+
+/// RFC 8289 section 4.4: 5 ms.
+fn codel_target() -> Duration {
+    Duration::from_millis(5)
+}
+
+/// RFC 8289 section 4.3: 100 ms.
+fn codel_interval() -> Duration {
+    Duration::from_millis(100)
+}
+
+/// Floyd and Jacobson 1993, section 8: 1/50.
+fn red_max_probability() -> Probability {
+    Probability::from_ppb(20_000_000).expect("1/50 is a probability")
+}
+
+/// Floyd and Jacobson 1993, section 6: 0.002, of which 2^-9 is the nearest power of two.
+fn red_weight_shift() -> u32 {
+    9
+}

@@ -1,0 +1,77 @@
+//! Two one-way links as one with two ports.
+
+use cwndlab_units::{Output, Time};
+
+use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet};
+
+/// A link in each direction: port 0 is the network's side, port 1 the user's.
+///
+/// The stages of the way down come first, then those of the way up.
+#[derive(Clone, Debug)]
+pub struct Duplex<P> {
+    down: AnyLink<P>,
+    up: AnyLink<P>,
+}
+
+impl<P: Packet> Duplex<P> {
+    /// Both ways, independent of each other; each takes packets at its port 0.
+    pub fn new(down: AnyLink<P>, up: AnyLink<P>) -> Self {
+        Self { down, up }
+    }
+
+    fn find(&mut self, stage: usize) -> (&mut AnyLink<P>, usize) {
+        let first = self.down.stages();
+        if stage < first { (&mut self.down, stage) } else { (&mut self.up, stage - first) }
+    }
+}
+
+impl<P: Packet> Link<P> for Duplex<P> {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        let link = if port == 0 { &mut self.down } else { &mut self.up };
+        link.handle_packet(now, 0, packet)
+    }
+
+    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+        loop {
+            let (down, up) = (self.down.wake_time(), self.up.wake_time());
+            let time = down.min(up);
+            if time.is_never() {
+                return Output::Idle;
+            }
+            if time > now {
+                return Output::Wait(time);
+            }
+            let (link, exit) = if down <= up { (&mut self.down, 1) } else { (&mut self.up, 0) };
+            match link.poll(time) {
+                Output::Packet { at, packet, .. } => {
+                    return Output::Packet { at, port: exit, packet };
+                }
+                Output::Event { at, event } => return Output::Event { at, event },
+                Output::Wait(_) | Output::Idle => {}
+            }
+        }
+    }
+
+    fn wake_time(&self) -> Time {
+        self.down.wake_time().min(self.up.wake_time())
+    }
+
+    fn stages(&self) -> usize {
+        self.down.stages() + self.up.stages()
+    }
+
+    fn counters(&mut self, stage: usize, now: Time) -> Counters {
+        let (link, stage) = self.find(stage);
+        link.counters(stage, now)
+    }
+
+    fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
+        let (link, stage) = self.find(stage);
+        link.backlog(stage, now)
+    }
+
+    fn begin_window(&mut self, now: Time) {
+        self.down.begin_window(now);
+        self.up.begin_window(now);
+    }
+}

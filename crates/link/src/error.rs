@@ -1,0 +1,83 @@
+//! Why a configuration makes no link.
+
+use cwndlab_units::{Bytes, Time};
+use thiserror::Error;
+
+use crate::TraceKind;
+
+/// A stage of a path cannot be built.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[error("{place}: {problem}")]
+pub struct ConfigError {
+    /// Which stage, such as `forward.0`.
+    pub place: String,
+    /// What is wrong with it.
+    #[source]
+    pub problem: StageError,
+}
+
+/// What is wrong with a stage.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// The caller handed in no trace of that name.
+    #[error("no trace `{0}` was loaded")]
+    UnknownTrace(String),
+    /// A rate log where a Mahimahi trace is wanted, or the reverse.
+    #[error("trace `{path}` is a {found}, but the rate's kind wants a {wanted}")]
+    WrongTraceKind {
+        /// Its name.
+        path: String,
+        /// What it is.
+        found: TraceKind,
+        /// What it should be.
+        wanted: TraceKind,
+    },
+    /// The schedule changes the rate of a trace.
+    #[error("the schedule changes the rate at {0:?}, but a trace's rate cannot be changed")]
+    TraceRateChange(Time),
+    /// A rate of zero with `keep`.
+    #[error(
+        "a rate of 0 with transition `keep` would hold packets for ever: use `retime` or an outage"
+    )]
+    KeptZeroRate,
+    /// An outage that stops before it starts.
+    #[error("an outage starts at {start:?} but stops at {stop:?}")]
+    EmptyOutage {
+        /// Its start.
+        start: Time,
+        /// Its stop.
+        stop: Time,
+    },
+    /// A token bucket without room.
+    #[error("a burst of {} bytes: use from 1 to {} bytes", .0.0, Self::MAX_BURST.0)]
+    Burst(Bytes),
+    /// RED thresholds in the wrong order.
+    #[error("red: min_bytes {} must be less than max_bytes {}", min.0, max.0)]
+    RedThresholds {
+        /// The lower one.
+        min: Bytes,
+        /// The upper one.
+        max: Bytes,
+    },
+    /// A weight too small for the arithmetic.
+    #[error("red: weight_shift {0} is more than 24")]
+    RedWeight(u32),
+    /// RED's average cannot decay by packets that take no time.
+    #[error("red: idle_packet_ns is 0: leave it out if the average is not to decay")]
+    RedIdlePacket,
+    /// A step queue without threshold.
+    #[error("step: give mark_packets or mark_bytes")]
+    NoStep,
+    /// A CoDel interval of zero.
+    #[error("codel: interval_ns must be more than 0")]
+    CodelInterval,
+    /// More stages than events can number.
+    #[error("more than 65535 stages")]
+    TooManyStages,
+}
+
+impl StageError {
+    /// The largest burst of a token bucket.
+    pub const MAX_BURST: Bytes = Bytes(1 << 30);
+}

@@ -1,0 +1,29 @@
+//! What a link sees of a packet, and what it answers to one.
+
+use cwndlab_units::Ecn;
+
+/// What a link must know of a packet: the simulator's segments and the emulator's frames.
+pub trait Packet {
+    /// Length of the IP packet; what a link adds to it is the link's matter.
+    fn wire_bytes(&self) -> u32;
+
+    /// Which flow it belongs to.
+    fn flow(&self) -> u32;
+
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// Sets its ECN field to "congestion experienced".
+    fn mark_ce(&mut self);
+}
+
+/// What became of a packet on arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// It was taken.
+    Queued,
+    /// It is gone.
+    Dropped,
+    /// It was taken and marked.
+    Marked,
+}

@@ -1,0 +1,73 @@
+//! A probability as a whole number of parts per billion, so that a scenario says it exactly.
+
+use cwndlab_units::Stream;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A probability in parts per billion.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
+)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Probability {
+    ppb: u32,
+}
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self { ppb: 0 };
+    /// Always.
+    pub const ONE: Self = Self { ppb: BILLION };
+
+    /// `ppb` parts per billion, if that is not more than all.
+    pub const fn from_ppb(ppb: u32) -> Option<Self> {
+        if ppb <= BILLION { Some(Self { ppb }) } else { None }
+    }
+
+    /// Parts per billion.
+    pub const fn ppb(self) -> u32 {
+        self.ppb
+    }
+
+    /// As a fraction, for output.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.ppb) / f64::from(BILLION)
+    }
+
+    /// The number below which one of `Stream::next_u64` lies with this probability.
+    ///
+    /// Exact to 2^-64; certainty is one part in 2^64 short.
+    pub(crate) const fn threshold(self) -> u64 {
+        if self.ppb == BILLION {
+            u64::MAX
+        } else {
+            (((self.ppb as u128) << 64) / BILLION as u128) as u64
+        }
+    }
+
+    /// Whether it happens this time.
+    pub fn draw(self, random: &mut Stream) -> bool {
+        random.next_u64() < self.threshold()
+    }
+}
+
+/// More than one billion parts per billion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("{0} parts per billion are more than all: the most is 1000000000")]
+pub struct ProbabilityError(u64);
+
+impl TryFrom<u64> for Probability {
+    type Error = ProbabilityError;
+
+    fn try_from(ppb: u64) -> Result<Self, ProbabilityError> {
+        u32::try_from(ppb).ok().and_then(Self::from_ppb).ok_or(ProbabilityError(ppb))
+    }
+}
+
+impl From<Probability> for u64 {
+    fn from(probability: Probability) -> Self {
+        u64::from(probability.ppb)
+    }
+}
+
+const BILLION: u32 = 1_000_000_000;

@@ -1,0 +1,121 @@
+//! Service at the opportunities of a Mahimahi trace, with Mahimahi's rules.
+//!
+//! At each opportunity the link sends 1504 bytes from the head of the queue. A packet that does not
+//! fit goes on at the next one and leaves when its last byte is sent; several small ones may leave
+//! at one. What finds the queue empty is wasted. What arrives at the time of an opportunity comes
+//! too late for it.
+
+use cwndlab_units::{Bytes, Duration, Time};
+
+use crate::outage::Spans;
+use crate::trace::{NANOS_PER_MILLI, OpportunityTrace};
+
+/// A sender that works at given times.
+#[derive(Clone, Debug)]
+pub(crate) struct Opportunities {
+    trace: OpportunityTrace,
+    pauses: Spans,
+    /// When the trace's present lap began.
+    lap_ms: u64,
+    /// The present opportunity in the lap, its time, and how many bytes are left of it.
+    index: usize,
+    time: Time,
+    left: u32,
+}
+
+impl Opportunities {
+    pub(crate) fn new(trace: OpportunityTrace, pauses: Spans) -> Self {
+        let mut opportunities =
+            Self { trace, pauses, lap_ms: 0, index: 0, time: Time::ZERO, left: 0 };
+        opportunities.enter();
+        opportunities
+    }
+
+    pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
+        self.waste_until(now);
+        self.serve_in_turn(bytes)
+    }
+
+    pub(crate) fn turn(&mut self, arrived: Time) -> Time {
+        self.waste_until(arrived);
+        if self.left == 0 {
+            self.advance();
+        }
+        self.time
+    }
+
+    pub(crate) fn serve_in_turn(&mut self, mut bytes: u32) -> Time {
+        while self.left < bytes {
+            bytes -= self.left;
+            self.advance();
+        }
+        self.left -= bytes;
+        self.time
+    }
+
+    pub(crate) fn longest_bytes(&self) -> u32 {
+        OPPORTUNITY_BYTES
+    }
+
+    /// The opportunities up to and including `time` that lie in no pause.
+    pub(crate) fn offered(&self, time: Time) -> Bytes {
+        let before = |time: Time| match time.as_nanos().checked_sub(1) {
+            Some(nanos) => self.trace.opportunities_until(Time::from_nanos(nanos)),
+            None => 0,
+        };
+        let end = time + Duration::from_nanos(1);
+        let paused: u64 = self
+            .pauses
+            .iter()
+            .take_while(|span| span.start < end)
+            .map(|span| before(span.stop.min(end)) - before(span.start))
+            .sum();
+        Bytes((before(end) - paused) * OpportunityTrace::OPPORTUNITY.0)
+    }
+
+    /// Passes by what comes at or before `time`.
+    fn waste_until(&mut self, time: Time) {
+        // Most often it is a few opportunities; after a long silence they are searched.
+        for _ in 0..8 {
+            if self.time > time {
+                return;
+            }
+            self.advance();
+        }
+        if self.time <= time {
+            self.jump_after(time);
+        }
+    }
+
+    /// Goes to the next opportunity that lies in no pause.
+    fn advance(&mut self) {
+        self.index += 1;
+        self.enter();
+    }
+
+    fn jump_after(&mut self, time: Time) {
+        let (lap, index) = self.trace.position_after(time);
+        self.lap_ms = lap * self.trace.period_ms();
+        self.index = index;
+        self.enter();
+    }
+
+    fn enter(&mut self) {
+        let stamps = self.trace.stamps_ms();
+        if self.index == stamps.len() {
+            self.lap_ms += self.trace.period_ms();
+            self.index = 0;
+        }
+        let stamp_ms = self.lap_ms + u64::from(stamps[self.index]);
+        self.time = Time::from_nanos(stamp_ms.saturating_mul(NANOS_PER_MILLI));
+        self.left = OPPORTUNITY_BYTES;
+        if !self.pauses.is_empty() {
+            let open = self.pauses.open_from(self.time);
+            if open > self.time {
+                self.jump_after(open - Duration::from_nanos(1));
+            }
+        }
+    }
+}
+
+const OPPORTUNITY_BYTES: u32 = OpportunityTrace::OPPORTUNITY.0 as u32;

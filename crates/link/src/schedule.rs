@@ -1,0 +1,80 @@
+//! What changes at given times, and the events that tell of it.
+
+use cwndlab_units::{Duration, Rate, Time};
+
+use crate::LinkEventKind;
+use crate::config::{OutageKind, StepConfig};
+use crate::outage::Spans;
+
+/// A value that changes at given times; asked at times that never go back.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps<T> {
+    /// In order of time.
+    steps: Vec<(Time, T)>,
+    next: usize,
+    now: T,
+    until: Time,
+}
+
+impl<T: Clone> Steps<T> {
+    /// A value and what it becomes later. Of two changes at one time the later one in the list
+    /// stays.
+    pub(crate) fn new(first: T, changes: impl Iterator<Item = (Time, T)>) -> Self {
+        let mut steps: Vec<(Time, T)> = changes.collect();
+        steps.sort_by_key(|&(at, _)| at);
+        let until = steps.first().map_or(Time::NEVER, |&(at, _)| at);
+        Self { steps, next: 0, now: first, until }
+    }
+
+    /// Goes on to `time`; whether the value is a new one.
+    #[inline]
+    pub(crate) fn advance(&mut self, time: Time) -> bool {
+        let mut is_new = false;
+        while time >= self.until && self.next < self.steps.len() {
+            self.now = self.steps[self.next].1.clone();
+            self.next += 1;
+            self.until = self.steps.get(self.next).map_or(Time::NEVER, |&(at, _)| at);
+            is_new = true;
+        }
+        is_new
+    }
+
+    pub(crate) fn value(&self) -> &T {
+        &self.now
+    }
+
+    pub(crate) fn value_mut(&mut self) -> &mut T {
+        &mut self.now
+    }
+}
+
+/// The rate over time.
+pub(crate) fn rate_steps(first: Rate, schedule: &[StepConfig]) -> Vec<(Time, Rate)> {
+    let mut steps = vec![(Time::ZERO, first)];
+    steps.extend(schedule.iter().filter_map(|step| Some((step.at, step.rate?))));
+    steps.sort_by_key(|&(at, _)| at);
+    steps
+}
+
+/// The events that are known beforehand, in order of time.
+pub(crate) fn timeline(
+    schedule: &[StepConfig],
+    blackouts: &Spans,
+    pauses: &Spans,
+) -> Vec<(Time, LinkEventKind)> {
+    let mut events = Vec::new();
+    for (spans, kind) in [(blackouts, OutageKind::Drop), (pauses, OutageKind::Hold)] {
+        for span in spans.iter() {
+            events.push((span.start, LinkEventKind::OutageBegan(kind)));
+            events.push((span.stop, LinkEventKind::OutageEnded(kind)));
+        }
+    }
+    for step in schedule {
+        let rate = step.rate.map(LinkEventKind::RateChanged);
+        let delay = step.delay.map(|delay: Duration| LinkEventKind::DelayChanged(delay));
+        let loss = step.loss.is_some().then_some(LinkEventKind::LossChanged);
+        events.extend([rate, delay, loss].into_iter().flatten().map(|kind| (step.at, kind)));
+    }
+    events.sort_by_key(|&(at, _)| at);
+    events
+}

@@ -1,0 +1,209 @@
+//! Logs of throughput: a time and a rate on each line.
+//!
+//! A rate holds until the next line's time, the last one for as long as the one before it (a single
+//! one for a second); then the log begins again. Whatever time the first line has becomes 0.
+
+use std::sync::Arc;
+
+use cwndlab_units::{Duration, Rate, Time};
+
+use super::error::shorten;
+use super::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
+
+/// How fast a link was, from a log of throughput; it repeats for ever.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RateLog {
+    /// Ordered by `start`, which is 0 in the first. At least one rate is not zero.
+    pieces: Arc<[Piece]>,
+    period: Duration,
+    /// What passes in one period, in billionths of a bit.
+    nanobits: u128,
+}
+
+/// A time of constant rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Piece {
+    start: Duration,
+    rate: Rate,
+    /// What passes before it, in billionths of a bit.
+    nanobits_before: u128,
+}
+
+impl RateLog {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, TraceError> {
+        Self::parse_up_to(text, MAX_LINES)
+    }
+
+    fn parse_up_to(text: &[u8], max_lines: usize) -> Result<Self, TraceError> {
+        if text.is_empty() {
+            return Err(TraceError::whole(TraceProblem::Empty));
+        }
+        let mut rows: Vec<(Duration, Rate)> = Vec::new();
+        let mut first_s = 0.0;
+        for (number, line) in numbered_lines(text) {
+            let at = |problem| TraceError::at(number, problem);
+            if number > max_lines {
+                return Err(at(TraceProblem::TooManyLines(max_lines)));
+            }
+            let line = printable(number, line)?;
+            if line.starts_with('#') || (number == 1 && is_heading(line)) {
+                continue;
+            }
+            if line.is_empty() {
+                return Err(at(TraceProblem::Blank));
+            }
+            let mut words = columns(line);
+            let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
+                let wanted = "a time in s and a rate in Mbit/s, such as `1.5,20`";
+                return Err(at(TraceProblem::not_a_number(line, wanted)));
+            };
+            let time_s = number_of(time, MAX_SECONDS).map_err(at)?;
+            let mbit_s = number_of(rate, MAX_MBIT_S).map_err(at)?;
+            if rows.is_empty() {
+                first_s = time_s;
+            }
+            if let Some(&(previous, _)) = rows.last() {
+                let previous_s = first_s + previous.as_secs_f64();
+                if time_s < first_s || duration(time_s - first_s) < previous {
+                    return Err(at(TraceProblem::Unordered {
+                        found: format!("{time_s} s"),
+                        previous: format!("{previous_s} s"),
+                    }));
+                }
+                if duration(time_s - first_s).saturating_sub(previous) < MIN_PIECE {
+                    return Err(at(TraceProblem::Twice(format!("{time_s} s"))));
+                }
+            }
+            let rate = Rate::from_bits_per_sec(libm::round(mbit_s * 1e6) as u64);
+            rows.push((duration(time_s - first_s), rate));
+        }
+        let last = match rows[..] {
+            [] => return Err(TraceError::whole(TraceProblem::Empty)),
+            [_] => Duration::from_secs(1),
+            [.., (before, _), (last, _)] => last - before,
+        };
+        if rows.iter().all(|&(_, rate)| rate == Rate::ZERO) {
+            return Err(TraceError::whole(TraceProblem::NoRate));
+        }
+        let period = rows[rows.len() - 1].0 + last;
+        Ok(Self::new(&rows, period))
+    }
+
+    fn new(rows: &[(Duration, Rate)], period: Duration) -> Self {
+        let mut nanobits = 0;
+        let ends = rows.iter().skip(1).map(|&(start, _)| start).chain([period]);
+        let pieces = rows
+            .iter()
+            .zip(ends)
+            .map(|(&(start, rate), end)| {
+                let piece = Piece { start, rate, nanobits_before: nanobits };
+                nanobits += u128::from(rate.bits_per_sec()) * u128::from((end - start).as_nanos());
+                piece
+            })
+            .collect();
+        Self { pieces, period, nanobits }
+    }
+
+    /// The same log with straight lines from each rate to the next, the last to the first, in steps
+    /// of at most 100 ms that have the line's mean.
+    pub(crate) fn interpolated(&self) -> Self {
+        const STEP: Duration = Duration::from_millis(100);
+        let mut rows = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let (end, next) = match self.pieces.get(index + 1) {
+                Some(next) => (next.start, next.rate),
+                None => (self.period, self.pieces[0].rate),
+            };
+            let length = (end - piece.start).as_nanos();
+            let steps = length.div_ceil(STEP.as_nanos());
+            let point = |step: u64| u128::from(length) * u128::from(step) / u128::from(steps);
+            for step in 0..steps {
+                let (from, to) =
+                    (i128::from(piece.rate.bits_per_sec()), i128::from(next.bits_per_sec()));
+                let mean = from + (to - from) * i128::from(2 * step + 1) / i128::from(2 * steps);
+                let start = piece.start + Duration::from_nanos(point(step) as u64);
+                rows.push((start, Rate::from_bits_per_sec(mean as u64)));
+            }
+        }
+        Self::new(&rows, self.period)
+    }
+
+    /// After which time it repeats.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Mean rate over one period.
+    pub fn mean_rate(&self) -> Rate {
+        Rate::from_bits_per_sec((self.nanobits / u128::from(self.period.as_nanos())) as u64)
+    }
+
+    /// The rate at `time`, and until when it holds.
+    pub fn rate_at(&self, time: Time) -> (Rate, Time) {
+        let (lap, index) = self.position(time);
+        let end = self.pieces.get(index + 1).map_or(self.period, |next| next.start);
+        (self.pieces[index].rate, Time::ZERO + self.period * lap + end)
+    }
+
+    /// What passes before `time`, in billionths of a bit.
+    pub(crate) fn nanobits_until(&self, time: Time) -> u128 {
+        let (lap, index) = self.position(time);
+        let piece = &self.pieces[index];
+        let begun = time - (Time::ZERO + self.period * lap + piece.start);
+        u128::from(lap) * self.nanobits
+            + piece.nanobits_before
+            + u128::from(piece.rate.bits_per_sec()) * u128::from(begun.as_nanos())
+    }
+
+    /// What passes in one period, in billionths of a bit.
+    pub(crate) fn nanobits_per_period(&self) -> u128 {
+        self.nanobits
+    }
+
+    fn position(&self, time: Time) -> (u64, usize) {
+        let (nanos, period) = (time.as_nanos(), self.period.as_nanos());
+        let within = Duration::from_nanos(nanos % period);
+        (nanos / period, self.pieces.partition_point(|piece| piece.start <= within) - 1)
+    }
+}
+
+/// Whether a line has a separator in it, as no line of a Mahimahi trace has.
+pub(super) fn has_columns(line: &[u8]) -> bool {
+    line.trim_ascii().iter().any(|byte| SEPARATORS.contains(&char::from(*byte)))
+}
+
+const SEPARATORS: [char; 4] = [',', ';', ' ', '\t'];
+
+/// Shorter pieces are a mistake.
+const MIN_PIECE: Duration = Duration::from_micros(1);
+
+const MAX_SECONDS: (f64, &str) = (4e9, "4e9 s, 127 years");
+
+const MAX_MBIT_S: (f64, &str) = (1e7, "1e7 Mbit/s");
+
+/// The words of a line: several spaces are one separator, other separators stand alone.
+fn columns(line: &str) -> impl Iterator<Item = &str> {
+    let by_comma = line.contains([',', ';']);
+    line.split(if by_comma { &[',', ';'][..] } else { &[' ', '\t'][..] })
+        .map(str::trim)
+        .filter(move |word| by_comma || !word.is_empty())
+}
+
+/// Whether a first line names columns: its first word does not look like a number.
+fn is_heading(line: &str) -> bool {
+    line.contains(SEPARATORS) && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')
+}
+
+fn number_of(word: &str, (limit, most): (f64, &'static str)) -> Result<f64, TraceProblem> {
+    match word.parse::<f64>() {
+        Ok(number) if !number.is_finite() => Err(TraceProblem::not_a_number(word, "a number")),
+        Ok(number) if number < 0.0 => Err(TraceProblem::Negative(shorten(word))),
+        Ok(number) if number > limit => Err(TraceProblem::TooLarge { found: shorten(word), most }),
+        Ok(number) => Ok(number),
+        Err(_) => Err(TraceProblem::not_a_number(word, "a number")),
+    }
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::from_nanos(libm::round(seconds * 1e9) as u64)
+}

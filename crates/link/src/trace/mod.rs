@@ -1,0 +1,162 @@
+//! Recorded links: Mahimahi traces and logs of throughput.
+//!
+//! The parsers take bytes, as files are read by the caller, and never panic. A parsed trace is
+//! shared: a clone costs nothing.
+
+mod error;
+mod log;
+mod mahimahi;
+
+use std::collections::BTreeMap;
+
+pub use error::{TraceError, TraceProblem};
+pub use log::RateLog;
+pub(crate) use mahimahi::NANOS_PER_MILLI;
+pub use mahimahi::OpportunityTrace;
+
+use cwndlab_units::{Duration, Rate};
+
+/// A recorded link.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RateTrace {
+    /// When the link could send 1504 bytes.
+    Mahimahi(OpportunityTrace),
+    /// How fast it was.
+    Log(RateLog),
+}
+
+/// The kinds of recorded links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceKind {
+    /// One delivery opportunity a line, in milliseconds.
+    Mahimahi,
+    /// Time in seconds and rate in Mbit/s on each line.
+    Log,
+}
+
+impl core::fmt::Display for TraceKind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Mahimahi => "Mahimahi trace",
+            Self::Log => "rate log",
+        })
+    }
+}
+
+impl RateTrace {
+    /// Parses a Mahimahi trace: a whole number of milliseconds on each line, not decreasing.
+    ///
+    /// # Errors
+    /// If it is not one; the error names the line and the remedy.
+    pub fn parse_mahimahi(text: &[u8]) -> Result<Self, TraceError> {
+        OpportunityTrace::parse(text).map(Self::Mahimahi)
+    }
+
+    /// Parses a log: time in seconds and rate in Mbit/s on each line, with a comma, semicolon or
+    /// space between; a first line of column names and lines that begin with `#` are skipped.
+    ///
+    /// # Errors
+    /// If it is not one; the error names the line and the remedy.
+    pub fn parse_log(text: &[u8]) -> Result<Self, TraceError> {
+        RateLog::parse(text).map(Self::Log)
+    }
+
+    /// Parses whichever of the two the text looks like.
+    ///
+    /// # Errors
+    /// If it is not a whole one of that kind.
+    pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
+        match Self::detect(text) {
+            TraceKind::Mahimahi => Self::parse_mahimahi(text),
+            TraceKind::Log => Self::parse_log(text),
+        }
+    }
+
+    /// What the text looks like: its first line with data has one column or several.
+    pub fn detect(text: &[u8]) -> TraceKind {
+        let line = text
+            .split(|&byte| byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .find(|line| line.first().is_some_and(|&first| first != b'#'));
+        match line {
+            Some(line) if log::has_columns(line) => TraceKind::Log,
+            _ => TraceKind::Mahimahi,
+        }
+    }
+
+    /// Which kind it is.
+    pub const fn kind(&self) -> TraceKind {
+        match self {
+            Self::Mahimahi(_) => TraceKind::Mahimahi,
+            Self::Log(_) => TraceKind::Log,
+        }
+    }
+
+    /// After which time it repeats.
+    pub fn period(&self) -> Duration {
+        match self {
+            Self::Mahimahi(trace) => trace.period(),
+            Self::Log(log) => log.period(),
+        }
+    }
+
+    /// Mean rate over one period; a Mahimahi trace's at 1504 bytes an opportunity.
+    pub fn mean_rate(&self) -> Rate {
+        match self {
+            Self::Mahimahi(trace) => trace.mean_rate(),
+            Self::Log(log) => log.mean_rate(),
+        }
+    }
+}
+
+/// The recorded links that a scenario names, by the names it uses.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Traces {
+    by_path: BTreeMap<String, RateTrace>,
+}
+
+impl Traces {
+    /// No traces.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Hands in a trace under the name by which stages call it.
+    pub fn insert(&mut self, path: impl Into<String>, trace: RateTrace) {
+        self.by_path.insert(path.into(), trace);
+    }
+
+    /// The trace of that name.
+    pub fn find(&self, path: &str) -> Option<&RateTrace> {
+        self.by_path.get(path)
+    }
+}
+
+/// The lines of a text with their numbers from 1; a newline at the end begins no line.
+fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .enumerate()
+        .map(|(index, line)| (index + 1, line))
+}
+
+/// A line as text.
+fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> {
+    if line.len() > MAX_LINE_BYTES {
+        return Err(TraceError::at(number, TraceProblem::LongLine));
+    }
+    if let Some(&byte) =
+        line.iter().find(|&&byte| byte != b'\t' && !byte.is_ascii_graphic() && byte != b' ')
+    {
+        return Err(TraceError::at(number, TraceProblem::Binary(byte)));
+    }
+    Ok(core::str::from_utf8(line).expect("printable ASCII is UTF-8").trim())
+}
+
+/// Far longer than a line of numbers: what is longer is another kind of file.
+const MAX_LINE_BYTES: usize = 1000;
+
+/// The most lines of a trace, so that a wrong file does not take all memory: at 12 Mbit/s half a
+/// day of opportunities.
+const MAX_LINES: usize = 50_000_000;

@@ -1,0 +1,192 @@
+//! From the configuration of a stage to a wire.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Rate, Stream, Time};
+
+use super::{Counts, Entrance, Late, Timing, Wire};
+use crate::config::{OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
+use crate::counters::Backlog;
+use crate::delay::Delay;
+use crate::error::{ConfigError, StageError};
+use crate::loss::Loss;
+use crate::outage::{Blackouts, Spans};
+use crate::packet::Packet;
+use crate::queue::{Codel, Limits, Queue, Red, Step};
+use crate::rate::{Capacity, Fixed, Kept, Opportunities, Server, Source, TokenBucket, UNLIMITED};
+use crate::schedule::{Steps, rate_steps, timeline};
+use crate::trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
+
+impl<P: Packet> Wire<P> {
+    /// A wire as configured, for the run with this seed.
+    ///
+    /// `name`, such as `forward.0`, names its random streams and its errors; `stage` is its number
+    /// in the link's events.
+    ///
+    /// # Errors
+    /// If the settings contradict each other or a trace is missing.
+    pub fn new(
+        config: &StageConfig,
+        traces: &Traces,
+        run_seed: u64,
+        name: &str,
+        stage: u16,
+    ) -> Result<Self, ConfigError> {
+        let build = Builder { config, traces, run_seed, name };
+        build.wire(stage).map_err(|problem| ConfigError { place: name.to_owned(), problem })
+    }
+}
+
+/// The queue that decides on arrival, and the one that decides later, if that is in use instead.
+type Queues<P> = (Queue, Option<Box<Late<P>>>);
+
+struct Builder<'a> {
+    config: &'a StageConfig,
+    traces: &'a Traces,
+    run_seed: u64,
+    name: &'a str,
+}
+
+impl Builder<'_> {
+    fn wire<P: Packet>(&self, stage: u16) -> Result<Wire<P>, StageError> {
+        let config = self.config;
+        let blackouts = Spans::new(&config.outages, OutageKind::Drop)?;
+        let pauses = Spans::new(&config.outages, OutageKind::Hold)?;
+        let mut timeline = timeline(&config.schedule, &blackouts, &pauses);
+        timeline.reverse();
+        let (queue, codel) = self.queue()?;
+        let server = self.server(pauses, codel.is_some())?;
+        let delays = config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
+        let delays = Steps::new(config.delay, delays);
+        let is_unlimited = config.rate == RateConfig::Unlimited {}
+            && config.schedule.iter().all(|step| step.rate.is_none());
+        let timing = match (config.transition, &server) {
+            (Transition::Keep, Server::Kept(_)) if is_unlimited => Timing::KeepDelay,
+            (Transition::Keep, Server::Kept(_)) => Timing::KeepRate,
+            _ => Timing::Retime,
+        };
+        Ok(Wire {
+            ring: VecDeque::new(),
+            unserved: Backlog::default(),
+            longest_bytes: server.longest_bytes(),
+            server,
+            queue,
+            delay: Delay::new(delays, config.jitter, self.stream("jitter")),
+            framing_bytes: config.framing_bytes.unwrap_or(match config.rate {
+                RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
+                _ => 0,
+            }),
+            timing,
+            entrance: self.entrance(Blackouts::new(blackouts)),
+            codel,
+            served_at: Time::ZERO,
+            news_at: timeline.last().map_or(Time::NEVER, |&(at, _)| at),
+            news: VecDeque::new(),
+            timeline,
+            counts: Counts::default(),
+            window: (Counts::default(), Time::ZERO),
+            stage,
+        })
+    }
+
+    fn stream(&self, part: &str) -> Stream {
+        Stream::new(self.run_seed, &format!("{}.{part}", self.name))
+    }
+
+    fn entrance(&self, blackouts: Blackouts) -> Option<Box<Entrance>> {
+        let losses = self.config.schedule.iter().filter(|step| step.loss.is_some());
+        if self.config.loss.is_none() && blackouts.is_empty() && losses.clone().next().is_none() {
+            return None;
+        }
+        let losses = losses.map(|step| (step.at, Loss::new(step.loss.as_ref())));
+        let loss = Steps::new(Loss::new(self.config.loss.as_ref()), losses);
+        Some(Box::new(Entrance { blackouts, loss, random: self.stream("loss") }))
+    }
+
+    fn queue<P: Packet>(&self) -> Result<Queues<P>, StageError> {
+        let queue = match self.config.queue {
+            QueueConfig::DropTail { packets, bytes } => {
+                Queue::DropTail(Limits::new(packets, bytes))
+            }
+            QueueConfig::Red(ref red) => Queue::Red(Box::new(Red::new(red, self.stream("red"))?)),
+            QueueConfig::Step { mark_bytes: None, mark_packets: None, .. } => {
+                return Err(StageError::NoStep);
+            }
+            QueueConfig::Step { mark_bytes, mark_packets, packets, bytes } => {
+                Queue::Step(Step::new(mark_packets, mark_bytes, Limits::new(packets, bytes)))
+            }
+            QueueConfig::Codel { target, interval, ecn, packets, bytes } => {
+                if interval.as_nanos() == 0 {
+                    return Err(StageError::CodelInterval);
+                }
+                let limits = Limits::new(packets, bytes);
+                let queue = Codel::new(target, interval, ecn, limits);
+                let late = Late { queue, next_turn: Time::NEVER, last_turn: Time::ZERO };
+                return Ok((Queue::DropTail(limits), Some(Box::new(late))));
+            }
+        };
+        Ok((queue, None))
+    }
+
+    fn server(&self, pauses: Spans, is_late: bool) -> Result<Server, StageError> {
+        let fixed = |rate| -> Result<Server, StageError> {
+            let steps = rate_steps(rate, &self.config.schedule);
+            if self.config.transition == Transition::Retime || is_late {
+                return Ok(Server::Fixed(Fixed::new(Capacity::new(
+                    Source::Steps(steps),
+                    pauses.clone(),
+                ))));
+            }
+            if steps.iter().any(|&(_, rate)| rate == Rate::ZERO) {
+                return Err(StageError::KeptZeroRate);
+            }
+            Ok(Server::Kept(Kept::new(Source::Steps(steps), pauses.clone())))
+        };
+        match self.config.rate {
+            RateConfig::Unlimited {} => fixed(UNLIMITED),
+            RateConfig::Fixed { rate } => fixed(rate),
+            RateConfig::TokenBucket { rate, burst } => {
+                let steps = rate_steps(rate, &self.config.schedule);
+                let bytes = u32::try_from(burst.0).ok();
+                let burst_bytes = bytes
+                    .filter(|&bytes| bytes > 0 && burst <= StageError::MAX_BURST)
+                    .ok_or(StageError::Burst(burst))?;
+                let capacity = Capacity::new(Source::Steps(steps), pauses);
+                Ok(Server::TokenBucket(TokenBucket::new(capacity, burst_bytes)))
+            }
+            RateConfig::Mahimahi { ref path } => {
+                Ok(Server::Trace(Opportunities::new(self.opportunities(path)?, pauses)))
+            }
+            RateConfig::Log { ref path, hold } => {
+                let log = self.log(path)?;
+                let log = if hold { log } else { log.interpolated() };
+                Ok(Server::Fixed(Fixed::new(Capacity::new(Source::Log(log), pauses))))
+            }
+        }
+    }
+
+    fn opportunities(&self, path: &str) -> Result<OpportunityTrace, StageError> {
+        match self.trace(path)? {
+            RateTrace::Mahimahi(trace) => Ok(trace.clone()),
+            RateTrace::Log(_) => Err(wrong_kind(path, TraceKind::Log, TraceKind::Mahimahi)),
+        }
+    }
+
+    fn log(&self, path: &str) -> Result<RateLog, StageError> {
+        match self.trace(path)? {
+            RateTrace::Log(log) => Ok(log.clone()),
+            RateTrace::Mahimahi(_) => Err(wrong_kind(path, TraceKind::Mahimahi, TraceKind::Log)),
+        }
+    }
+
+    fn trace(&self, path: &str) -> Result<&RateTrace, StageError> {
+        match self.config.schedule.iter().find(|step| step.rate.is_some()) {
+            Some(step) => Err(StageError::TraceRateChange(step.at)),
+            None => self.traces.find(path).ok_or_else(|| StageError::UnknownTrace(path.to_owned())),
+        }
+    }
+}
+
+fn wrong_kind(path: &str, found: TraceKind, wanted: TraceKind) -> StageError {
+    StageError::WrongTraceKind { path: path.to_owned(), found, wanted }
+}
