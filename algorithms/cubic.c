@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * CUBIC with HyStart, as Linux 6.1 behaves.
+ *
+ * After a loss the window W_max of that moment is remembered, and the window
+ * follows a cubic curve of the time t since then, whatever the RTT:
+ *
+ *	W(t) = C (t - K)^3 + W_max,	K = cbrt((W_max - cwnd) / C)
+ *
+ * It rises fast, flattens around W_max (concave), and past it probes slowly, then
+ * faster (convex). Where Reno's line would be above the curve, that line is
+ * followed instead (friendly). A loss leaves beta = 717/1024 of the window; a
+ * flow that lost below its last W_max gives up a bit more (fast convergence).
+ * HyStart ends the first slow start before the queue overflows, when the ACKs of
+ * a round trip have come in one train for as long as the path is, or when the
+ * RTT has grown by an eighth.
+ *
+ *   +------------+ HyStart, cwnd >= ssthresh  +----------+ t >= K  +--------+
+ *   | slow start |--------------------------->| concave  |-------->| convex |
+ *   +------------+                            +----------+         +--------+
+ *         ^                                     |  ^  ^ loss: new W_max |
+ *         |                                     v  |  +-----------------+
+ *         |  timeout (all is forgotten)       +----------+
+ *         +-----------------------------------| friendly | Reno's line is higher
+ *                                             +----------+ (from convex as well)
+ *
+ * Differs from Reno: growth by time instead of by round trips; 0.7 instead of
+ * half at a loss; an early end of slow start.
+ *
+ * Papers: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP
+ * Variant", ACM SIGOPS OSR 42(5), 2008; S. Ha, I. Rhee, "Taming the Elephants: New
+ * TCP Slow Start", Computer Networks 55(9), 2011; RFC 8312; RFC 9438. Linux keeps
+ * to RFC 8312 where RFC 9438 differs: the friendly line is Reno's from the start
+ * of the epoch with the slope 3 (1 - beta) / (1 + beta), never 1, and K starts
+ * from the current window.
+ */
+#include "cc.h"
+
+/* Time t and K count 1/1024 s: shifts instead of divisions. */
+#define CUBIC_TIME_SHIFT	10
+
+/* beta and C are in 1/1024; C = bic_scale * 10 / 1024 packets/s^3. */
+#define CUBIC_SHARE_SHIFT	10
+#define CUBIC_SHARE		(1u << CUBIC_SHARE_SHIFT)
+
+/* C * t^3 carries the scale of C once and that of t three times. */
+#define CUBIC_CUBE_SHIFT	(CUBIC_SHARE_SHIFT + 3 * CUBIC_TIME_SHIFT)
+
+/* t^3 fits 64 bits up to 2,048 s, when the curve is 3 thousand million packets up. */
+#define CUBIC_LONGEST_TIME	(1ull << 21)
+
+/* Stands for every larger window, and leaves room to add two of them. */
+#define CUBIC_WINDOW_MAX	0x7fffffffull
+
+/* The window may grow by half the acknowledged packets at most. */
+#define CUBIC_FASTEST_CNT	2u
+
+/* Before the first loss W_max is unknown: at least one packet per 20 (5 % an RTT). */
+#define CUBIC_PROBING_CNT	20u
+
+/* HyStart: hystart_detect is a set of these. */
+#define HYSTART_ACK_TRAIN	1u
+#define HYSTART_DELAY		2u
+
+/* The least RTT of a round means something from this many samples on. */
+#define HYSTART_MIN_SAMPLES	8u
+
+/* The RTT may grow by an eighth within these bounds. */
+#define HYSTART_DELAY_MIN_US	4000u
+#define HYSTART_DELAY_MAX_US	16000u
+
+/* A paced sender leaves gaps of a few bursts; more than 1 ms is not its doing. */
+#define HYSTART_BURSTS		4u
+#define HYSTART_BURSTS_MAX_US	1000u
+
+#define CUBIC_PARAMETERS(P)							\
+	P(fast_convergence, "bool", 1, 0, 1,					\
+	  "remember less than the window if it is below the last maximum")	\
+	P(beta, "1/1024", 717, 1, 1023, "window after a loss")			\
+	P(initial_ssthresh, "packets", 0, 0, 0x7fffffff,			\
+	  "first slow start threshold without HyStart, 0 = infinite")		\
+	P(bic_scale, "10/1024 packets/s^3", 41, 1, 1024, "C, steepness of the curve") \
+	P(tcp_friendliness, "bool", 1, 0, 1, "never fall behind Reno's line")	\
+	P(hystart, "bool", 1, 0, 1, "end the first slow start early")		\
+	P(hystart_detect, "", 3, 0, 3, "by 1 = ACK trains, 2 = delay, 3 = both") \
+	P(hystart_low_window, "packets", 16, 0, 0x7fffffff,			\
+	  "smallest window at which HyStart looks")				\
+	P(hystart_ack_delta_us, "us", 2000, 0, 1000000,				\
+	  "largest gap between the ACKs of a train")
+
+CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
+
+#define CUBIC_PHASES(P)								\
+	P(CUBIC_SLOW_START, "slow_start")					\
+	P(CUBIC_FRIENDLY, "friendly")						\
+	P(CUBIC_CONCAVE, "concave")						\
+	P(CUBIC_CONVEX, "convex")
+
+CC_PHASES(cubic, CUBIC_PHASES);
+
+/* What a timeout makes it forget. */
+struct cubic_epoch {
+	u32 cnt;		/* acknowledged packets for one more packet */
+	u32 last_max_cwnd;	/* window before the last loss, packets */
+	u32 last_cwnd;		/* window at the last update, packets */
+	u32 last_time;		/* time of the last update, jiffies */
+	u32 origin;		/* W_max, the window at t = K, packets */
+	u32 k;			/* K, 1/1024 s */
+	u32 delay_min_us;	/* lowest RTT seen, 0 = none */
+	u32 start;		/* start of the epoch, jiffies, 0 = none yet */
+	u32 ack_cnt;		/* acknowledged packets not yet in reno_cwnd */
+	u32 reno_cwnd;		/* Reno's window in this epoch, packets */
+};
+
+struct hystart_round {
+	u32 start_us;		/* of the round */
+	u32 last_ack_us;	/* last ACK of the train */
+	u32 end_seq;		/* the round ends when this is acknowledged */
+	u32 least_rtt_us;	/* of the round so far */
+	u32 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
+};
+
+struct cubic {
+	struct cubic_epoch epoch;
+	struct hystart_round round;
+	bool found;		/* HyStart has ended slow start */
+};
+
+CC_PRIV_CHECK(struct cubic);
+
+/*
+ * First guess of the cube root for the leading digits 8..63 (base 8, two digits),
+ * in 1/64. Each makes the error of cubic_root() zero on average over the numbers
+ * that share these digits; a test derives them anew.
+ */
+CC_TABLE u16 cubic_root_guess[64] = {
+	[8] = 134, 140, 144, 149, 153, 157, 161, 165,
+	168, 171, 175, 178, 181, 184, 186, 189,
+	192, 194, 197, 199, 202, 204, 206, 209,
+	211, 213, 215, 217, 219, 221, 223, 225,
+	227, 229, 230, 232, 234, 236, 237, 239,
+	241, 242, 244, 246, 247, 249, 250, 252,
+	253, 255, 256, 258, 259, 261, 262, 263,
+};
+
+/*
+ * Cube root to 0.2 %: a guess by the two leading octal digits, then one step of
+ * Newton's method, where a third is 341/1024. An exact root is at hand
+ * (cc_cbrt64); this one has Linux's error, which shifts K by some milliseconds
+ * and would show in a series.
+ */
+CC_INLINE u32 cubic_root(u64 a)
+{
+	u32 digits, leading, x;
+
+	if (a < 64)
+		return cc_cbrt64(a);
+	digits = (fls64(a) - 1) / 3 - 1;
+	leading = (u32)(a >> (3 * digits)) & 63;
+	x = ((u32)cubic_root_guess[leading] << digits) >> 6;
+	x = 2 * x + (u32)div64_u64(a, (u64)x * (x - 1));
+	return (u32)(((u64)x * 341) >> 10);
+}
+
+CC_INLINE u32 hystart_clock_us(const struct sock *sk)
+{
+	return (u32)tcp_sk(sk)->tcp_mstamp;
+}
+
+CC_INLINE void hystart_start_round(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 now_us = hystart_clock_us(sk);
+
+	ca->round.start_us = now_us;
+	ca->round.last_ack_us = now_us;
+	ca->round.end_seq = tcp_sk(sk)->snd_nxt;
+	ca->round.least_rtt_us = ~0u;
+	ca->round.samples = 0;
+}
+
+CC_INLINE void cubic_forget(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->epoch = (struct cubic_epoch){ .cnt = 0 };
+	ca->found = false;
+}
+
+CC_PROG(void, cubic_init, struct sock *sk)
+{
+	cubic_forget(sk);
+	if (cc_params(sk)->hystart)
+		hystart_start_round(sk);
+	else if (cc_params(sk)->initial_ssthresh)
+		tcp_sk(sk)->snd_ssthresh = cc_params(sk)->initial_ssthresh;
+}
+
+CC_PROG(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 now, idle;
+
+	if (event != CA_EVENT_TX_START)
+		return;
+	/* The curve does not advance while there is nothing to send. */
+	now = cc_jiffies32(sk);
+	idle = now - tcp_sk(sk)->lsndtime;
+	if (ca->epoch.start && (s32)idle > 0) {
+		ca->epoch.start += idle;
+		if (after(ca->epoch.start, now))
+			ca->epoch.start = now;
+	}
+}
+
+/* A new curve from here, and Reno's line beside it. */
+CC_INLINE void cubic_start_epoch(struct sock *sk, u32 cwnd, u32 acked)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	struct cubic_epoch *epoch = &ca->epoch;
+
+	epoch->start = cc_jiffies32(sk);
+	epoch->ack_cnt = acked;
+	epoch->reno_cwnd = cwnd;
+	if (epoch->last_max_cwnd <= cwnd) {
+		epoch->k = 0;
+		epoch->origin = cwnd;
+	} else {
+		/* 1/C in the scale of K^3; fits for 165 million packets and C = 0.01 */
+		u64 inverse = (1ull << CUBIC_CUBE_SHIFT) / max(cc_params(sk)->bic_scale * 10, 1u);
+
+		epoch->k = cubic_root(inverse * (epoch->last_max_cwnd - cwnd));
+		epoch->origin = epoch->last_max_cwnd;
+	}
+}
+
+/* The window that the curve wants one RTT from now. */
+CC_INLINE u32 cubic_target(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	const struct cubic_epoch *epoch = &ca->epoch;
+	u64 slope = (u64)cc_params(sk)->bic_scale * 10;
+	u64 t, distance, cube, delta;
+	bool is_concave;
+
+	t = cc_jiffies32(sk) - epoch->start;
+	t += usecs_to_jiffies(epoch->delay_min_us);
+	t = (t << CUBIC_TIME_SHIFT) / HZ;
+	is_concave = t < epoch->k;
+	distance = is_concave ? epoch->k - t : t - epoch->k;
+	distance = min(distance, CUBIC_LONGEST_TIME);
+	cube = distance * distance * distance;
+	if (cube <= div64_u64(~0ull, slope))
+		delta = (cube * slope) >> CUBIC_CUBE_SHIFT;
+	else
+		delta = min((cube >> CUBIC_CUBE_SHIFT) * slope, CUBIC_WINDOW_MAX);
+	cc_phase(sk, is_concave ? CUBIC_CONCAVE : CUBIC_CONVEX);
+	if (!is_concave)
+		return epoch->origin + (u32)delta;
+	return epoch->origin > delta ? epoch->origin - (u32)delta : 0;
+}
+
+/*
+ * Reno with the decrease beta grows by 3 (1 - beta) / (1 + beta) packets a round
+ * trip to have the mean window of Reno (RFC 8312 section 4.2): a packet for every
+ * cwnd * scale / 8 acknowledged, scale = 8 (1 + beta) / (3 (1 - beta)).
+ */
+CC_INLINE void cubic_follow_reno(struct sock *sk, u32 cwnd)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	struct cubic_epoch *epoch = &ca->epoch;
+	u32 beta = cc_params(sk)->beta;
+	u32 scale = 8 * (CUBIC_SHARE + beta) / 3 / max(CUBIC_SHARE - beta, 1u);
+	u32 step = (u32)clamp(((u64)cwnd * scale) >> 3, 1ull, CUBIC_WINDOW_MAX);
+
+	if (epoch->ack_cnt > step) {
+		u32 packets = (epoch->ack_cnt - 1) / step;
+
+		epoch->ack_cnt -= packets * step;
+		epoch->reno_cwnd += packets;
+	}
+	if (epoch->reno_cwnd > cwnd) {
+		u32 cnt = cwnd / (epoch->reno_cwnd - cwnd);
+
+		if (epoch->cnt > cnt) {
+			epoch->cnt = cnt;
+			cc_phase(sk, CUBIC_FRIENDLY);
+		}
+	}
+}
+
+/* Finds cnt: how many packets must be acknowledged for one more in the window. */
+CC_INLINE void cubic_update(struct sock *sk, u32 cwnd, u32 acked)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	struct cubic_epoch *epoch = &ca->epoch;
+	u32 now = cc_jiffies32(sk);
+
+	epoch->ack_cnt += acked;
+	/* Nothing new: the same window less than 1/32 s ago. */
+	if (epoch->last_cwnd == cwnd && (s32)(now - epoch->last_time) <= (s32)(HZ / 32))
+		return;
+
+	/* The curve is a function of the time, so a tick needs it once only. */
+	if (!epoch->start || now != epoch->last_time) {
+		u32 target;
+
+		epoch->last_cwnd = cwnd;
+		epoch->last_time = now;
+		if (!epoch->start)
+			cubic_start_epoch(sk, cwnd, acked);
+		target = cubic_target(sk);
+		if (target > cwnd)
+			epoch->cnt = cwnd / (target - cwnd);
+		else
+			epoch->cnt = (u32)min((u64)cwnd * 100, CUBIC_WINDOW_MAX); /* all but still */
+		if (!epoch->last_max_cwnd && epoch->cnt > CUBIC_PROBING_CNT)
+			epoch->cnt = CUBIC_PROBING_CNT;
+	}
+	if (cc_params(sk)->tcp_friendliness)
+		cubic_follow_reno(sk, cwnd);
+	epoch->cnt = max(epoch->cnt, CUBIC_FASTEST_CNT);
+}
+
+CC_PROG(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+
+	(void)ack;
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		cc_phase(sk, CUBIC_SLOW_START);
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cubic_update(sk, tcp_snd_cwnd(tp), acked);
+	tcp_cong_avoid_ai(tp, ca->epoch.cnt, acked);
+}
+
+CC_PROG(u32, cubic_ssthresh, struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 beta = cc_params(sk)->beta;
+
+	ca->epoch.start = 0;
+	/* RFC 9438 section 4.7: a shrinking share is a sign of newcomers */
+	if (cwnd < ca->epoch.last_max_cwnd && cc_params(sk)->fast_convergence)
+		ca->epoch.last_max_cwnd =
+			(u32)(((u64)cwnd * (CUBIC_SHARE + beta)) >> (CUBIC_SHARE_SHIFT + 1));
+	else
+		ca->epoch.last_max_cwnd = cwnd;
+	return max((u32)(((u64)cwnd * beta) >> CUBIC_SHARE_SHIFT), 2u);
+}
+
+CC_PROG(u32, cubic_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_PROG(void, cubic_set_state, struct sock *sk, u8 new_state)
+{
+	if (new_state != TCP_CA_Loss)
+		return;
+	cubic_forget(sk);
+	hystart_start_round(sk);
+}
+
+/* How long pacing may hold the ACKs of a round trip apart, in us. */
+CC_INLINE u32 hystart_pacing_us(const struct sock *sk)
+{
+	u64 rate = sk->sk_pacing_rate;
+
+	if (!rate)
+		return 0;
+	return (u32)min(div64_u64((u64)sk->sk_gso_max_size * HYSTART_BURSTS * USEC_PER_SEC, rate),
+			(u64)HYSTART_BURSTS_MAX_US);
+}
+
+CC_INLINE void hystart_end_slow_start(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->found = true;
+	tcp_sk(sk)->snd_ssthresh = tcp_snd_cwnd(tcp_sk(sk));
+}
+
+CC_INLINE void hystart_update(struct sock *sk, u32 rtt_us)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	struct hystart_round *round = &ca->round;
+	u32 detect = cc_params(sk)->hystart_detect;
+	u32 shortest_us = ca->epoch.delay_min_us;
+
+	if (after(tcp_sk(sk)->snd_una, round->end_seq))
+		hystart_start_round(sk);
+
+	if (detect & HYSTART_ACK_TRAIN) {
+		u32 now_us = hystart_clock_us(sk);
+
+		if ((s32)(now_us - round->last_ack_us) <= (s32)cc_params(sk)->hystart_ack_delta_us) {
+			u32 longest_us = shortest_us + hystart_pacing_us(sk);
+
+			round->last_ack_us = now_us;
+			/*
+			 * Packets sent back to back come as a train of half the
+			 * RTT when the window fills the path one way; pacing
+			 * spreads them over the whole RTT.
+			 */
+			if (sk->sk_pacing_status == SK_PACING_NONE)
+				longest_us >>= 1;
+			if ((s32)(now_us - round->start_us) > (s32)longest_us)
+				hystart_end_slow_start(sk);
+		}
+	}
+
+	if (detect & HYSTART_DELAY) {
+		round->least_rtt_us = min(round->least_rtt_us, rtt_us);
+		if (round->samples < HYSTART_MIN_SAMPLES)
+			round->samples++;
+		else if (round->least_rtt_us > shortest_us +
+			 clamp(shortest_us >> 3, HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US))
+			hystart_end_slow_start(sk);
+	}
+}
+
+CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 rtt_us;
+
+	if (sample->rtt_us < 0)
+		return;
+	/* In the first second of an epoch the RTTs are those of the recovery. */
+	if (ca->epoch.start && (s32)(cc_jiffies32(sk) - ca->epoch.start) < (s32)HZ)
+		return;
+	rtt_us = max((u32)sample->rtt_us, 1u);
+	if (!ca->epoch.delay_min_us || ca->epoch.delay_min_us > rtt_us)
+		ca->epoch.delay_min_us = rtt_us;
+	if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp) &&
+	    tcp_snd_cwnd(tp) >= cc_params(sk)->hystart_low_window)
+		hystart_update(sk, rtt_us);
+}
+
+CC_OPS(cubic) = {
+	.init		= CC_CB(cubic_init),
+	.ssthresh	= CC_CB(cubic_ssthresh),
+	.cong_avoid	= CC_CB(cubic_cong_avoid),
+	.set_state	= CC_CB(cubic_set_state),
+	.undo_cwnd	= CC_CB(cubic_undo_cwnd),
+	.cwnd_event	= CC_CB(cubic_cwnd_event),
+	.pkts_acked	= CC_CB(cubic_pkts_acked),
+	.name		= "cubic",
+};
+
+CC_DESCRIBE(cubic,
+	.summary = "a cubic curve of the time since the last loss, and HyStart (RFC 9438)",
+	CC_HAS_PARAMETERS(cubic),
+	CC_HAS_PHASES(cubic)
+);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * HighSpeed TCP, RFC 3649, as Linux 6.1 behaves.
+ *
+ * Reno needs a loss rate of 10^-10 to keep 100,000 packets in flight. HighSpeed
+ * adds a(w) packets a round trip instead of one and gives up b(w) of the window at
+ * a loss instead of half, both functions of the window w: a grows from 1 to 73, b
+ * falls from 0.5 to 0.1, such that a window of 83,000 goes with a loss rate of
+ * 10^-7 (RFC 3649 section 5). Up to 38 packets it is Reno.
+ *
+ *   +------------+ cwnd >= ssthresh  +----------+ cwnd > 38  +------------+
+ *   | slow start |------------------>| standard |----------->| high speed |
+ *   +------------+                   |   a = 1  |<-----------| a = 2 .. 73|
+ *         ^                          +----------+ cwnd <= 38 +------------+
+ *         |      timeout                 |                         |
+ *         +------------------------------+-------------------------+
+ *
+ * Differs from Reno: a(w) and b(w). As in Linux the window counts ACKs in
+ * congestion avoidance, not acknowledged packets, so that delayed ACKs halve the
+ * growth; and packets left over at the end of slow start are not counted.
+ *
+ * Paper: S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003.
+ */
+#include "cc.h"
+
+#define HIGHSPEED_PHASES(P)						\
+	P(HIGHSPEED_SLOW_START, "slow_start")				\
+	P(HIGHSPEED_STANDARD, "standard")				\
+	P(HIGHSPEED_HIGH_SPEED, "high_speed")
+
+CC_PHASES(highspeed, HIGHSPEED_PHASES);
+
+struct highspeed_row {
+	u32 cwnd;	/* the row holds up to this window, packets */
+	u32 decrease;	/* b(w), 1/256 */
+};
+
+/*
+ * RFC 3649 appendix B: row n has a(w) = n + 1 and begins above the window of the
+ * row before. A test computes the rows anew by the appendix's rule.
+ */
+CC_TABLE struct highspeed_row highspeed_rows[] = {
+	{ 38, 128 }, { 118, 112 }, { 221, 104 }, { 347, 98 }, { 495, 93 }, { 663, 89 },
+	{ 851, 86 }, { 1058, 83 }, { 1284, 81 }, { 1529, 78 }, { 1793, 76 },
+	{ 2076, 74 }, { 2378, 72 }, { 2699, 71 }, { 3039, 69 }, { 3399, 68 },
+	{ 3778, 66 }, { 4177, 65 }, { 4596, 64 }, { 5036, 62 }, { 5497, 61 },
+	{ 5979, 60 }, { 6483, 59 }, { 7009, 58 }, { 7558, 57 }, { 8130, 56 },
+	{ 8726, 55 }, { 9346, 54 }, { 9991, 53 }, { 10661, 52 }, { 11358, 52 },
+	{ 12082, 51 }, { 12834, 50 }, { 13614, 49 }, { 14424, 48 }, { 15265, 48 },
+	{ 16137, 47 }, { 17042, 46 }, { 17981, 45 }, { 18955, 45 }, { 19965, 44 },
+	{ 21013, 43 }, { 22101, 43 }, { 23230, 42 }, { 24402, 41 }, { 25618, 41 },
+	{ 26881, 40 }, { 28193, 39 }, { 29557, 39 }, { 30975, 38 }, { 32450, 38 },
+	{ 33986, 37 }, { 35586, 36 }, { 37253, 36 }, { 38992, 35 }, { 40808, 35 },
+	{ 42707, 34 }, { 44694, 33 }, { 46776, 33 }, { 48961, 32 }, { 51258, 32 },
+	{ 53677, 31 }, { 56230, 30 }, { 58932, 30 }, { 61799, 29 }, { 64851, 28 },
+	{ 68113, 28 }, { 71617, 27 }, { 75401, 26 }, { 79517, 26 }, { 84035, 25 },
+	{ 89053, 24 }, { 94717, 23 },
+};
+
+#define HIGHSPEED_LAST_ROW ((u32)CC_COUNT(highspeed_rows) - 1)
+
+struct highspeed {
+	u32 row;	/* of the table */
+};
+
+CC_PRIV_CHECK(struct highspeed);
+
+/* The last row if a state was damaged; tells the verifier that it is in the table. */
+CC_INLINE u32 highspeed_row(const struct sock *sk)
+{
+	const struct highspeed *ca = inet_csk_ca(sk);
+
+	return min(ca->row, HIGHSPEED_LAST_ROW);
+}
+
+CC_PROG(void, highspeed_init, struct sock *sk)
+{
+	struct highspeed *ca = inet_csk_ca(sk);
+
+	ca->row = 0;
+}
+
+CC_PROG(void, highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct highspeed *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 row;
+
+	(void)ack;
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		cc_phase(sk, HIGHSPEED_SLOW_START);
+		tcp_slow_start(tp, acked);
+		return;
+	}
+
+	row = highspeed_row(sk);
+	while (row < HIGHSPEED_LAST_ROW && cwnd > highspeed_rows[row].cwnd)
+		row++;
+	while (row > 0 && cwnd <= highspeed_rows[row - 1].cwnd)
+		row--;
+	ca->row = row;
+	cc_phase(sk, row ? HIGHSPEED_HIGH_SPEED : HIGHSPEED_STANDARD);
+
+	if (cwnd < tp->snd_cwnd_clamp) {
+		u32 count = tp->snd_cwnd_cnt + row + 1;
+
+		if (count >= cwnd) {
+			count -= cwnd;
+			tcp_snd_cwnd_set(tp, cwnd + 1);
+		}
+		tp->snd_cwnd_cnt = count;
+	}
+}
+
+CC_PROG(u32, highspeed_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 given_up = (u32)(((u64)cwnd * highspeed_rows[highspeed_row(sk)].decrease) >> 8);
+
+	return max(cwnd - given_up, 2u);
+}
+
+CC_PROG(u32, highspeed_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(highspeed) = {
+	.init		= CC_CB(highspeed_init),
+	.ssthresh	= CC_CB(highspeed_ssthresh),
+	.cong_avoid	= CC_CB(highspeed_cong_avoid),
+	.undo_cwnd	= CC_CB(highspeed_undo_cwnd),
+	.name		= "highspeed",
+};
+
+CC_DESCRIBE(highspeed,
+	.summary = "larger steps and smaller decreases as the window grows (RFC 3649)",
+	.aliases = "hstcp",
+	CC_HAS_PHASES(highspeed)
+);
