@@ -1,0 +1,16 @@
+"""cwndlab: which TCP congestion control should I use on this wireless network, and how sure are we?
+
+```python
+import cwndlab as cw
+
+study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm=["reno", "cubic"], repetitions=10)
+results = study.run()
+results.flows()
+```
+"""
+
+from cwndlab.errors import CwndlabError
+from cwndlab.results import Results, open_results
+from cwndlab.study import Study
+
+__all__ = ["CwndlabError", "Results", "Study", "open_results"]

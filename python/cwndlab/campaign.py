@@ -1,0 +1,203 @@
+"""Running a study: what is missing is computed and kept, run by run, until all is there."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab import core, progress
+from cwndlab.encoding import to_parquet
+from cwndlab.errors import DiskFullError, InterruptedStudyError, RunsFailedError, plural
+from cwndlab.executor import LocalExecutor, Task
+from cwndlab.results import Results
+from cwndlab.store import Writer
+from cwndlab.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from cwndlab.executor import Executor, Outcome
+    from cwndlab.matrix import Matrix, Run
+    from cwndlab.progress import Reporter
+    from cwndlab.study import Study
+
+RESULTS_FOLDER = Path("results")
+
+_SMALL_TABLES = ("runs", "flows", "links")
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many runs of a study are in which state."""
+
+    total: int
+    reused: int
+    done: int = 0
+    failed: int = 0
+    first_failure: str = ""
+
+    @property
+    def safe(self) -> int:
+        """Runs whose results are kept."""
+        return self.reused + self.done
+
+
+def default_folder(study: Study) -> Path:
+    """Where results go unless the user says otherwise."""
+    return RESULTS_FOLDER / study.id
+
+
+def run_study(
+    study: Study,
+    folder: Path | None = None,
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    report: Callable[[str, int, int], Reporter] = progress.reporter,
+    again: str = "run it again",
+) -> Results:
+    """Compute the runs of `study` that `folder` lacks.
+
+    Args:
+        study: the study.
+        folder: of the results; `results/ID` if None.
+        jobs: how many runs at once, with the local executor.
+        executor: where runs are computed; the cores of this machine if None.
+        report: makes what is told about the progress, of title, total and number done.
+        again: what the user does to go on after an interruption.
+
+    Raises:
+        RunsFailedError: some runs failed; the others are done.
+        InterruptedStudyError: the user stopped it.
+        ResultsError: the folder cannot be used, or its disk is full.
+    """
+    folder = folder or default_folder(study)
+    matrix = study.matrix
+    with Writer(folder, study.id) as writer:
+        _describe(study, matrix, writer)
+        committed = writer.folder.committed()
+        unique = {run.key: run for run in matrix.runs}
+        missing = [run for key, run in unique.items() if key not in committed]
+        tally = Tally(total=len(unique), reused=len(unique) - len(missing))
+        if missing:
+            reporter = report(study.title, tally.total, tally.reused)
+            try:
+                with reporter:
+                    _compute(missing, executor or LocalExecutor(jobs), writer, reporter, tally)
+            except KeyboardInterrupt:
+                message = f"stopped; {_safe(tally)}, {again} goes on from here"
+                raise InterruptedStudyError(message) from None
+            except DiskFullError as error:
+                message = f"{error}\n  {_safe(tally)}; then {again} goes on from here"
+                raise DiskFullError(message) from error
+        results = Results(folder)
+        _write_small_tables(results, writer)
+    if tally.failed:
+        message = (
+            f"{plural(tally.failed, 'run')} of {tally.total:,} failed, {_safe(tally)}; "
+            f"why is in {folder / 'failed'}, the first: {tally.first_failure}"
+        )
+        raise RunsFailedError(message)
+    return results
+
+
+def _safe(tally: Tally) -> str:
+    return f"{tally.safe:,} of {plural(tally.total, 'run')} {'is' if tally.safe == 1 else 'are'} safe"
+
+
+def _compute(
+    missing: list[Run], executor: Executor, writer: Writer, reporter: Reporter, tally: Tally
+) -> None:
+    runs = {run.key: run for run in missing}
+    for outcome in executor.outcomes(_tasks(missing)):
+        run = runs[outcome.key]
+        entry = _manifest_entry(run, outcome)
+        if outcome.error is None:
+            writer.commit(outcome.key, outcome.files, entry)
+            tally.done += 1
+        else:
+            reason = {"error": outcome.error, "scenario": run.scenario.model_dump(mode="json")}
+            writer.note_failure(outcome.key, reason, entry)
+            tally.failed += 1
+            tally.first_failure = tally.first_failure or outcome.error
+        reporter.advance(", ".join(str(label) for label in run.labels.values()))
+
+
+def _tasks(runs: list[Run]) -> Iterator[Task]:
+    for run in runs:
+        traces = {name: trace.content for name, trace in run.traces.items()}
+        yield Task(run.key, run.scenario.to_json(), traces)
+
+
+def _manifest_entry(run: Run, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "cell": dict(run.labels),
+        "repetition": run.repetition,
+        "seed": run.seed,
+        "began": datetime.fromtimestamp(outcome.began_unix_s, UTC).isoformat(timespec="seconds"),
+        "duration_s": round(outcome.duration_s, 6),
+        "host": outcome.host,
+        "kernel": platform.release(),
+        "backend": "sim",
+        "cwndlab": core.version(),
+        "behaviour_epoch": core.behaviour_epoch(),
+    }
+
+
+def _describe(study: Study, matrix: Matrix, writer: Writer) -> None:
+    """Keep the study, its traces and its runs, so that the folder tells all by itself."""
+    names: dict[str, str] = {}
+    for run in matrix.runs:
+        for trace in run.traces.values():
+            names[str(trace.path.resolve())] = f"traces/{trace.sha256[:8]}-{trace.path.name}"
+            writer.replace(names[str(trace.path.resolve())], trace.content)
+    document = _with_traces(study.document, study.folder, names)
+    writer.replace("study.toml", write_toml(study.in_file_form(document)).encode())
+    writer.replace("matrix.parquet", to_parquet(matrix_frame(matrix)))
+
+
+def matrix_frame(matrix: Matrix) -> pl.DataFrame:
+    """The runs of a study as a table."""
+    columns: dict[str, Any] = {
+        "run": [run.key for run in matrix.runs],
+        "cell": [run.cell for run in matrix.runs],
+    }
+    for name in matrix.columns:
+        labels = [run.labels[name] for run in matrix.runs]
+        is_mixed = len({type(label) for label in labels}) > 1
+        columns[name] = [str(label) for label in labels] if is_mixed else labels
+    columns["repetition"] = [run.repetition for run in matrix.runs]
+    columns["seed"] = [run.seed for run in matrix.runs]
+    return pl.DataFrame(columns)
+
+
+def _with_traces(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
+    """The document with the traces' names within the results folder."""
+    if isinstance(value, dict):
+        return {name: _with_traces(inner, folder, names, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_traces(inner, folder, names, key) for inner in value]
+    if not isinstance(value, str):
+        return value
+    last = key.rpartition(".")[2]
+    if last in ("trace", "log"):
+        return names.get(str((folder / Path(value).expanduser()).resolve()), value)
+    if last in ("link", "reverse_link"):
+        for kind in ("trace:", "log:"):
+            path, comma, rest = value.removeprefix(kind).partition(",")
+            name = names.get(str((folder / Path(path).expanduser()).resolve()))
+            if value.startswith(kind) and name:
+                return f"{kind}{name}{comma}{rest}"
+    return value
+
+
+def _write_small_tables(results: Results, writer: Writer) -> None:
+    """One file for each small table of all runs, for whoever reads them without cwndlab."""
+    for table in _SMALL_TABLES:
+        frame: pl.DataFrame = getattr(results, table)()
+        writer.replace(f"{table}.parquet", to_parquet(frame))

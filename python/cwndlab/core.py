@@ -1,0 +1,182 @@
+"""The compiled part, `cwndlab._core`, with types, and what it knows about names."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import CoreMissingError, TraceError, UnknownNameError, read_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import ModuleType
+
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that an algorithm takes."""
+
+    name: str
+    unit: str
+    default: int
+    min: int
+    max: int
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A congestion control that the simulator can run."""
+
+    name: str
+    aliases: tuple[str, ...]
+    description: str
+    parameters: tuple[Parameter, ...]
+    hooks: tuple[str, ...]
+    source_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack profile: what a release of a TCP stack does."""
+
+    name: str
+    text: str
+    sha256: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace file: its bytes, and the name of its content by which scenarios call it."""
+
+    path: Path
+    content: bytes
+    sha256: str
+    kind: str
+    info: Mapping[str, Any]
+
+    @property
+    def content_name(self) -> str:
+        """The same wherever the file lies."""
+        return f"sha256:{self.sha256}"
+
+
+@functools.cache
+def module() -> ModuleType:
+    """The compiled module.
+
+    Raises:
+        CoreMissingError: it has not been built.
+    """
+    try:
+        return importlib.import_module("cwndlab._core")
+    except ImportError as error:
+        msg = f"the compiled part of cwndlab is missing ({error}); in a clone, run: make setup"
+        raise CoreMissingError(msg) from error
+
+
+def version() -> str:
+    """Version of the compiled part, which is that of the package."""
+    return str(module().version)
+
+
+def behaviour_epoch() -> int:
+    """Counts the changes after which the same scenario may give other numbers."""
+    return int(module().behaviour_epoch)
+
+
+def run(scenario_json: str, traces: Mapping[str, bytes]) -> Tables:
+    """Run a scenario; other threads go on meanwhile."""
+    tables: Tables = module().run(scenario_json, dict(traces))
+    return tables
+
+
+def check_scenario(scenario_json: str) -> str:
+    """The scenario as the simulator understood it.
+
+    Raises:
+        ValueError: it did not; names the place.
+    """
+    return str(module().check_scenario(scenario_json))
+
+
+@functools.cache
+def algorithms() -> Mapping[str, Algorithm]:
+    """All algorithms by name."""
+    found = (
+        Algorithm(
+            name=entry["name"],
+            aliases=tuple(entry.get("aliases", ())),
+            description=entry["description"],
+            parameters=tuple(
+                Parameter(**{key: item[key] for key in Parameter.__slots__})
+                for item in entry["parameters"]
+            ),
+            hooks=tuple(entry["hooks"]),
+            source_sha256=entry["source_sha256"],
+        )
+        for entry in module().algorithms()
+    )
+    return {algorithm.name: algorithm for algorithm in found}
+
+
+def algorithm(name: str) -> Algorithm:
+    """The algorithm of this name or alias."""
+    by_name = {
+        known: entry for entry in algorithms().values() for known in (entry.name, *entry.aliases)
+    }
+    if name not in by_name:
+        raise UnknownNameError("algorithm", name, by_name, "cwndlab algorithm list")
+    return by_name[name]
+
+
+@functools.cache
+def stacks() -> Mapping[str, Stack]:
+    """All stack profiles by name."""
+    found = (
+        Stack(entry["name"], entry["text"], entry["sha256"], entry["values"])
+        for entry in module().stacks()
+    )
+    return {stack.name: stack for stack in found}
+
+
+def stack(name: str) -> Stack:
+    """The stack profile of this name."""
+    if name not in stacks():
+        raise UnknownNameError("stack", name, stacks(), "cwndlab stack list")
+    return stacks()[name]
+
+
+def read_trace(path: Path) -> Trace:
+    """Read and check a trace; what it is, is seen from its content.
+
+    Raises:
+        TraceError: it cannot be read, or is no trace; names the line.
+    """
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise TraceError(read_failure(path, error)) from None
+    return _read_trace(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+
+
+@functools.lru_cache(maxsize=64)
+def _read_trace(path: Path, _state: tuple[int, ...]) -> Trace:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise TraceError(read_failure(path, error)) from None
+    try:
+        info = module().parse_trace(content, path.name)
+    except ValueError as error:
+        reason = str(error).removeprefix(f"{path.name}: ")
+        msg = f"{path}: {reason}"
+        raise TraceError(msg) from None
+    return Trace(path, content, hashlib.sha256(content).hexdigest(), info["kind"], info)

@@ -1,0 +1,100 @@
+"""What can go wrong in the user's hands: one class per remedy, each message says what to do next.
+
+The command line maps every one of them, in one place, to its exit status; none shows a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+class CwndlabError(Exception):
+    """Anything that the user can mend; its text is for them."""
+
+    exit_status = 2
+
+
+class QuantityError(CwndlabError, ValueError):
+    """A value such as "20 Mbps/s" that is no rate, time, size or share."""
+
+
+class StudyError(CwndlabError):
+    """Something in a study does not hold; says where and what instead."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        """Join `problems`, each of which names its place, what is wrong, and the remedy."""
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class LinkError(CwndlabError):
+    """A link cannot be found or read."""
+
+
+class TraceError(CwndlabError):
+    """A trace file is missing, or is no trace."""
+
+
+class UnknownNameError(CwndlabError, ValueError):
+    """A name of an algorithm, stack, link or study that does not exist."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], command: str) -> None:
+        """Say which names come near, and which command lists them all."""
+        near = nearest(name, known)
+        hint = f"; did you mean {near}?" if near else ""
+        super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
+        self.name = name
+
+
+class ResultsError(CwndlabError):
+    """A folder that holds no results, or whose results are damaged."""
+
+
+class NewerResultsError(ResultsError):
+    """Results that a later version has written."""
+
+
+class ResultsInUseError(ResultsError):
+    """Results that another process is writing."""
+
+
+class DiskFullError(ResultsError):
+    """The disk has no room for the next run; those before it are safe."""
+
+
+class CoreMissingError(CwndlabError):
+    """The compiled part is not there."""
+
+
+class RunsFailedError(CwndlabError):
+    """Some runs of a study failed; the others are done."""
+
+    exit_status = 1
+
+
+class InterruptedStudyError(CwndlabError):
+    """The user stopped a study; what was finished is safe."""
+
+    exit_status = 130
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of `known` that `name` was probably meant to be."""
+    by_lower_case = {word.lower(): word for word in known}
+    matches = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.6)
+    return by_lower_case[matches[0]] if matches else None
+
+
+def plural(count: int, noun: str) -> str:
+    """`count` and the noun, as in "1 run" and "1,280 runs"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def read_failure(path: Path, error: OSError) -> str:
+    """Why a file could not be read, in the system's own words."""
+    return f"{path}: {(error.strerror or str(error)).lower()}"

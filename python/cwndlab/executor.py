@@ -1,0 +1,125 @@
+"""Where runs are computed. An executor takes tasks and gives outcomes, in whatever order.
+
+A task is small and can be sent anywhere; an outcome holds the finished files of the run, which only
+the process that started the study writes. So other executors (worker processes, a cluster) differ in
+nothing but this.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from cwndlab import core
+from cwndlab.encoding import encode_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_AHEAD = 2  # finished runs that may wait for the disk, per worker
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run: all that determines it, and the name of its result."""
+
+    key: str
+    scenario_json: str
+    traces: Mapping[str, bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a task: files, or an error."""
+
+    key: str
+    files: Mapping[str, bytes] = field(repr=False)
+    error: str | None
+    host: str
+    began_unix_s: float
+    duration_s: float
+
+
+class Executor(Protocol):
+    """Computes tasks."""
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """Compute all tasks; give each outcome as soon as it is there."""
+
+
+def compute(task: Task) -> Outcome:
+    """Run one task. Any error becomes part of the outcome: the others go on."""
+    began_unix_s = time.time()
+    began_s = time.perf_counter()
+    files: Mapping[str, bytes] = {}
+    error = None
+    try:
+        files = encode_result(task.key, core.run(task.scenario_json, task.traces))
+    except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
+        error = str(caught) or type(caught).__name__
+    duration_s = time.perf_counter() - began_s
+    return Outcome(task.key, files, error, socket.gethostname(), began_unix_s, duration_s)
+
+
+class LocalExecutor:
+    """Threads of this process: the simulator lets the others go on while it computes."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        """Use `jobs` threads; one per core that this process may use, if None."""
+        self.jobs = jobs or available_cores()
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """Compute all tasks. If the caller stops, no further task begins."""
+        waiting = iter(tasks)
+        taking = threading.Lock()
+        is_stopped = threading.Event()
+        finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * self.jobs)
+
+        def put(outcome: Outcome | BaseException | None) -> None:
+            while not is_stopped.is_set():
+                try:
+                    finished.put(outcome, timeout=0.1)
+                except queue.Full:
+                    continue
+                return
+
+        def work() -> None:
+            try:
+                while not is_stopped.is_set():
+                    with taking:
+                        task = next(waiting, None)
+                    if task is None:
+                        break
+                    put(compute(task))
+            except BaseException as error:  # noqa: BLE001  raised again where the caller waits
+                put(error)
+            put(None)
+
+        # Daemons, because a simulation that has begun cannot be interrupted: when the user stops
+        # the study, the process need not wait for it.
+        for _ in range(self.jobs):
+            threading.Thread(target=work, daemon=True).start()
+        try:
+            running = self.jobs
+            while running:
+                outcome = finished.get()
+                if outcome is None:
+                    running -= 1
+                elif isinstance(outcome, Outcome):
+                    yield outcome
+                else:
+                    raise outcome
+        finally:
+            is_stopped.set()
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

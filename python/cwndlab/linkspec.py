@@ -1,0 +1,46 @@
+"""A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
+
+The line may begin with the name of a preset, a TOML file, `trace:PATH` or `log:PATH`; keys of a
+study's `[link]` table follow, separated by commas. It becomes that table.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cwndlab.errors import QuantityError
+
+_PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_]+\s*=)")
+_HEADS = ("trace", "log")
+_REMEDY = (
+    'write for example "rate=10 Mbit/s,delay=20 ms,queue=50 packets", '
+    '"trace:FILE,delay=20 ms" or the name of a preset (cwndlab link list)'
+)
+
+
+def parse_spec(text: str) -> dict[str, Any]:
+    """The `[link]` table that `text` stands for; its values are not looked at.
+
+    Raises:
+        QuantityError: `text` is empty, or names a key twice or without a value.
+    """
+    head, *pairs = _PAIRS_BEGIN.split(text.strip())
+    head = head.strip()
+    table: dict[str, Any] = {}
+    if head:
+        kind, colon, path = head.partition(":")
+        if colon and kind in _HEADS:
+            table[kind] = path.strip()
+        else:
+            table["preset"] = head
+    for pair in pairs:
+        key, _, value = (part.strip() for part in pair.partition("="))
+        if key in table:
+            msg = f'"{key}" is given twice; {_REMEDY}'
+            raise QuantityError(msg)
+        table[key] = value
+    if not table or "" in table.values():
+        msg = f"not a link; {_REMEDY}"
+        raise QuantityError(msg)
+    return table

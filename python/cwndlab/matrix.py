@@ -1,0 +1,410 @@
+"""The runs of a study: every combination of its factors' levels, times its repetitions.
+
+A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
+name of its own whose levels are tables: a `name` and the paths that it sets, such as the variants
+of a paper. Factors multiply, but those named together in `zip` advance together; `exclude` takes
+combinations out.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab import core
+from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
+from cwndlab.linkspec import parse_spec
+from cwndlab.resolve import Resolved, resolve
+from cwndlab.schema import StudyModel, canonical_json
+from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.study import RESERVED_FACTORS
+from cwndlab.toml_source import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from cwndlab.schema import Scenario
+    from cwndlab.source import Source
+    from cwndlab.toml_source import KeyPath
+
+Label = str | int | float | bool
+
+_KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
+_SEED_BITS = 53  # what every reader of JSON holds exactly
+_LINK_KEYS = ("link", "reverse_link")
+_COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One repetition of one cell: what the simulator is given, and the name of its result."""
+
+    key: str
+    cell: int
+    labels: Mapping[str, Label]
+    repetition: int
+    seed: int
+    scenario: Scenario
+    traces: Mapping[str, core.Trace]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All runs of a study, in the order in which they are run: interleaved over algorithms."""
+
+    columns: tuple[str, ...]
+    runs: tuple[Run, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels."""
+
+    labels: Mapping[str, Label]
+    resolved: Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """One value of a factor: what results call it, and what it sets."""
+
+    label: Label
+    sets: tuple[tuple[str, Any], ...]
+    origin: KeyPath
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A study's document while the levels of one cell are put into it."""
+
+    document: dict[str, Any]
+    origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
+
+    def set(self, path: str, value: object, origin: KeyPath) -> None:
+        parts = tuple(path.split("."))
+        node: Any = self.document
+        for n, part in enumerate(parts[:-1]):
+            node = self._enter(node, part, parts[: n + 1], origin)
+        _put(node, parts[-1], copy.deepcopy(value), path, origin)
+        self.origins[parts] = origin
+
+    def _enter(self, node: Any, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
+        child = node.get(part) if isinstance(node, dict) else _element(node, part, path, origin)
+        if isinstance(child, str) and path[-1] in _LINK_KEYS:
+            child = parse_spec(child)
+        elif isinstance(child, str) and part == "application":
+            child = {"kind": child}
+        elif child is None:
+            child = {}
+        elif not isinstance(child, dict | list):
+            raise FieldError(origin, f"{'.'.join(path)} is one value and has nothing inside")
+        if isinstance(node, dict):
+            node[part] = child
+        else:
+            node[int(part)] = child
+        return child
+
+    def origin_of(self, key: KeyPath) -> KeyPath:
+        """Where the user wrote what stands at `key`: in a factor, or there."""
+        parts = tuple(str(part) for part in key)
+        for n in range(len(parts), 0, -1):
+            if parts[:n] in self.origins:
+                return self.origins[parts[:n]]
+        return key
+
+
+def build(
+    document: Mapping[str, Any], source: Source, folder: Path
+) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
+    """The study of a document, the names of its factors' columns, and its cells.
+
+    Raises:
+        StudyError: something does not hold; names the place of each problem.
+    """
+    base = _validate(_Draft(dict(document)), source)
+    try:
+        groups = _groups(base)
+        columns = _columns(list(base.factors))
+        excluded = _excluded(base, columns)
+    except FieldError as error:
+        raise StudyError([source.problem(error.key, error.message)]) from None
+    cells: list[Cell] = []
+    bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
+    for combination in itertools.product(*groups):
+        levels = {path: level for group in combination for path, level in group.items()}
+        labels = {columns[path]: levels[path].label for path in columns}
+        if any(all(labels[c] == value for c, value in rule.items()) for rule in excluded):
+            continue
+        cells.append(Cell(labels, _cell(bare, levels, source, folder)))
+    if not cells:
+        raise StudyError([source.problem(("factors", "exclude"), "this excludes every combination")])
+    _check_distinct(cells, columns, source)
+    return base, tuple(columns.values()), tuple(cells)
+
+
+def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
+    """The levels of each factor that occur, by column, in the order of the study."""
+    return {
+        column: [
+            level.label
+            for level in _levels(path, study.factors[path])
+            if any(cell.labels[column] == level.label for cell in cells)
+        ]
+        for path, column in _columns(list(study.factors)).items()
+    }
+
+
+def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
+    """Every run of the cells: all cells once, then all again, so that time favours no algorithm."""
+    runs = []
+    seeds_of_cells = [_cell_without_algorithms(cell.resolved.scenario) for cell in cells]
+    for repetition in range(study.repetitions):
+        for index, (cell, text) in enumerate(zip(cells, seeds_of_cells, strict=True)):
+            seed = _hash_to_seed({"cell": text, "repetition": repetition, "study": study.seed})
+            scenario = _with_seed(cell.resolved, seed)
+            key = _key(scenario)
+            traces = cell.resolved.traces
+            runs.append(Run(key, index, cell.labels, repetition, seed, scenario, traces))
+    return Matrix(columns, tuple(runs), cells)
+
+
+def _validate(draft: _Draft, source: Source) -> StudyModel:
+    try:
+        return StudyModel.model_validate(draft.document)
+    except ValidationError as error:
+        errors = field_errors(error, StudyModel, draft.document)
+        problems = [source.problem(draft.origin_of(e.key), e.message) for e in errors]
+        raise StudyError(list(dict.fromkeys(problems))) from None
+
+
+def _cell(
+    bare: Mapping[str, Any], levels: Mapping[str, _Level], source: Source, folder: Path
+) -> Resolved:
+    draft = _Draft(copy.deepcopy(dict(bare)))
+    try:
+        # A path comes before the longer paths that lead into what it sets.
+        assignments = [(p, v, level.origin) for level in levels.values() for p, v in level.sets]
+        for path, value, origin in sorted(assignments, key=lambda item: item[0].count(".")):
+            draft.set(path, value, origin)
+        resolved = resolve(_validate(draft, source), folder)
+        core.check_scenario(resolved.scenario.to_json())
+    except FieldError as error:
+        key = draft.origin_of(error.key)
+        raise StudyError([source.problem(key, error.message)]) from None
+    except CwndlabError as error:
+        if isinstance(error, StudyError):
+            raise
+        raise StudyError([source.problem((), str(error))]) from None
+    except ValueError as error:
+        message = f"the simulator refuses it: {error}"
+        raise StudyError([source.problem((), message)]) from None
+    return resolved
+
+
+def _groups(study: StudyModel) -> list[list[dict[str, _Level]]]:
+    """The factors that multiply; each is a list of levels, by path where several are zipped."""
+    factors = {
+        path: _levels(path, values)
+        for path, values in study.factors.items()
+        if path not in RESERVED_FACTORS
+    }
+    groups: list[list[dict[str, _Level]]] = []
+    zipped: set[str] = set()
+    for n, names in enumerate(_zip_lists(study.factors.get("zip", []))):
+        key: KeyPath = ("factors", "zip", n)
+        for name in names:
+            if name not in factors:
+                raise FieldError(key, f'there is no factor "{name}"{_hint(name, factors)}')
+            if name in zipped:
+                raise FieldError(key, f'"{name}" stands in two lists')
+            zipped.add(name)
+        lengths = {name: len(factors[name]) for name in names}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+            raise FieldError(key, f"these advance together and need equally many values: {counts}")
+        rows = zip(*(factors[name] for name in names), strict=True)
+        groups.append([dict(zip(names, row, strict=True)) for row in rows])
+    groups += [[{path: level} for level in factors[path]] for path in factors if path not in zipped]
+    # Algorithms vary fastest, so that they take turns.
+    return sorted(groups, key=lambda group: any(_is_of_algorithms(path) for path in group[0]))
+
+
+def _is_of_algorithms(path: str) -> bool:
+    return path.rpartition(".")[2] in ("algorithm", "variant")
+
+
+def _zip_lists(value: object) -> list[list[str]]:
+    is_list = isinstance(value, list) and all(isinstance(names, list) for names in value)
+    if not is_list:
+        message = 'a list of lists of factors, for example [["link.rate", "link.delay"]]'
+        raise FieldError(("factors", "zip"), message)
+    return [[str(name) for name in names] for names in value]  # type: ignore[attr-defined]
+
+
+def _levels(path: str, values: object) -> list[_Level]:
+    key: KeyPath = ("factors", path)
+    if not isinstance(values, list | tuple) or not values:
+        raise FieldError(key, 'a factor is a list of values, for example ["reno", "cubic"]')
+    head = path.partition(".")[0]
+    is_bundle = head not in StudyModel.model_fields
+    levels = []
+    for n, value in enumerate(values):
+        if is_bundle:
+            levels.append(_bundle(path, value, (*key, n)))
+        else:
+            levels.append(_Level(_label(path, value), ((path, value),), (*key, n)))
+    labels = [level.label for level in levels]
+    for n, label in enumerate(labels):
+        if label in labels[:n]:
+            written = values[n]
+            also = "" if written == label else f"{inline(written)} is {label}, which"
+            raise FieldError((*key, n), f"{also or label} stands here already")
+    return levels
+
+
+def _bundle(path: str, value: object, key: KeyPath) -> _Level:
+    if not isinstance(value, dict) or "name" not in value:
+        near = nearest(path, StudyModel.model_fields)
+        hint = f"; did you mean {near}?" if near else ""
+        message = (
+            f'"{path}" is no path of a study{hint} '
+            '(a factor with a name of its own has tables: { name = "a", algorithm = "reno" })'
+        )
+        raise FieldError(key, message)
+    sets = tuple((name, inner) for name, inner in value.items() if name != "name")
+    return _Level(value["name"], sets, key)
+
+
+def _label(path: str, value: object) -> Label:
+    """What results call a level."""
+    last = path.rpartition(".")[2]
+    if last == "algorithm" and isinstance(value, str):
+        try:
+            return core.algorithm(value).name
+        except CwndlabError:
+            return value  # told with its place when the cell is resolved
+    if last in _LINK_KEYS:
+        try:
+            table = parse_spec(value) if isinstance(value, str) else value
+        except QuantityError:
+            return str(value)
+        if isinstance(table, dict):
+            for key in ("name", "preset"):
+                if isinstance(table.get(key), str):
+                    return str(table[key])
+    return value if isinstance(value, str | int | float) else inline(value)
+
+
+def _columns(paths: Sequence[str]) -> dict[str, str]:
+    """The column of each factor: the last part of its path where that is unique."""
+    paths = [path for path in paths if path not in RESERVED_FACTORS]
+    lasts = [path.rpartition(".")[2] for path in paths]
+    return {
+        path: last
+        if lasts.count(last) == 1 and last not in _COLUMNS_OF_RUNS and not last.isdigit()
+        else path
+        for path, last in zip(paths, lasts, strict=True)
+    }
+
+
+def _excluded(study: StudyModel, columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Combinations to leave out, by column."""
+    rules = study.factors.get("exclude", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
+        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = 4 }]'
+        raise FieldError(("factors", "exclude"), message)
+    found = []
+    for n, rule in enumerate(rules):
+        for path in rule:
+            if path not in columns:
+                message = f'there is no factor "{path}"{_hint(path, columns)}'
+                raise FieldError(("factors", "exclude", n, path), message)
+        found.append({columns[path]: _label(path, value) for path, value in rule.items()})
+    return found
+
+
+def _hint(name: str, known: Mapping[str, object]) -> str:
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
+
+
+def _element(node: object, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
+    name = ".".join(path[:-1])
+    if not isinstance(node, list):
+        raise FieldError(origin, f"{name} has nothing called {part}")
+    if not part.isdigit() or int(part) >= len(node):
+        raise FieldError(origin, f"{name} has {plural(len(node), 'entry')}, numbered from 0")
+    return node[int(part)]
+
+
+def _put(node: Any, part: str, value: object, path: str, origin: KeyPath) -> None:  # noqa: ANN401  part of a document
+    if isinstance(node, dict):
+        node[part] = value
+    else:
+        _element(node, part, tuple(path.split(".")), origin)
+        node[int(part)] = value
+
+
+def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
+    """Two cells that run the very same would be compared with themselves."""
+    seen: dict[str, Cell] = {}
+    for cell in cells:
+        text = cell.resolved.scenario.to_json()
+        if text in seen:
+            differing = [c for c in columns.values() if seen[text].labels[c] != cell.labels[c]]
+            values = " and ".join(str(each.labels[differing[0]]) for each in (seen[text], cell))
+            path = next(path for path, column in columns.items() if column == differing[0])
+            message = f"{values} are the same here; keep one of them"
+            raise StudyError([source.problem(("factors", path), message)])
+        seen[text] = cell
+
+
+def _cell_without_algorithms(scenario: Scenario) -> str:
+    """What the channel's randomness may depend on: not on who is tested, nor on what is kept."""
+    content = scenario.model_dump(mode="json", exclude_defaults=True, exclude={"seed", "record"})
+    for flow in content["flows"]:
+        for end in ("sender", "receiver"):
+            for key in ("algorithm", "parameters"):
+                flow[end].pop(key, None)
+    return canonical_json(content)
+
+
+def _hash_to_seed(content: object) -> int:
+    digest = hashlib.sha256(canonical_json(content).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - _SEED_BITS)
+
+
+def _with_seed(resolved: Resolved, seed: int) -> Scenario:
+    flows = tuple(
+        flow.model_copy(update={"start_ns": flow.start_ns + _jitter_ns(seed, flow.id, most_ns)})
+        if most_ns
+        else flow
+        for flow, most_ns in zip(resolved.scenario.flows, resolved.start_jitter_ns, strict=True)
+    )
+    return resolved.scenario.model_copy(update={"seed": seed, "flows": flows})
+
+
+def _jitter_ns(seed: int, flow_id: int, most_ns: int) -> int:
+    digest = hashlib.sha256(f"{seed}/flow.{flow_id}.start".encode()).digest()
+    return int.from_bytes(digest[:16], "big") % most_ns
+
+
+def _key(scenario: Scenario) -> str:
+    """The name of a result: a hash of everything that determines it."""
+    ends = [end for flow in scenario.flows for end in (flow.sender, flow.receiver)]
+    content = {
+        "algorithms": {
+            end.algorithm: core.algorithm(end.algorithm).source_sha256 for end in ends
+        },
+        "behaviour_epoch": core.behaviour_epoch(),
+        "scenario": scenario.model_dump(mode="json", exclude_none=True),
+        "stacks": {end.stack: core.stack(end.stack).sha256 for end in ends},
+    }
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:_KEY_DIGITS]

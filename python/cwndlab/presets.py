@@ -1,0 +1,135 @@
+"""Links with names: preset files of the package, and TOML files of the user in the same form.
+
+A preset has a title, a `[link]`, perhaps a `[reverse_link]`, and under `[sources]` for each of its
+figures where it comes from: a source, `assumed`, or `calibrated_to` a named published figure.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
+from cwndlab.schema.link import Link
+from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.scenario import Model
+from cwndlab.toml_source import TomlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.toml_source import KeyPath
+
+_FOLDER = Path(__file__).parent / "data" / "links"
+
+
+class Preset(Model):
+    """A link with a name."""
+
+    title: str
+    description: str = ""
+    link: Link
+    reverse_link: Link | None = None
+    sources: dict[str, str] = {}
+
+
+@functools.cache
+def presets() -> Mapping[str, Path]:
+    """The files of all presets of the package, by name."""
+    return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
+
+
+def load_preset(name: str, folder: Path) -> Preset:
+    """The preset of this name; a name that ends in `.toml` is a file, relative to `folder`.
+
+    Raises:
+        UnknownNameError: there is no such preset.
+        LinkError: the file is not one of a link; names file, line and key.
+    """
+    if name.endswith(".toml"):
+        return _read(folder / Path(name).expanduser())
+    if name not in presets():
+        raise UnknownNameError("link", name, presets(), "cwndlab link list")
+    return _read(presets()[name])
+
+
+def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | None]:
+    """`link` with its preset's keys where it has none itself, and the preset's reverse link.
+
+    Raises:
+        FieldError: there is no such preset, or its keys and those of `link` do not go together.
+    """
+    if link.preset is None:
+        return link, None
+    try:
+        preset = load_preset(link.preset, folder)
+    except (LinkError, UnknownNameError) as error:
+        raise FieldError((*key, "preset"), str(error)) from None
+    own = {name: getattr(link, name) for name in link.model_fields_set}
+    given = {name: getattr(preset.link, name) for name in preset.link.model_fields_set}
+    if {"rate", "trace", "log"} & own.keys():
+        given = {name: given[name] for name in given.keys() - {"rate", "trace", "log", "burst"}}
+    merged = Link.model_construct(**(given | own))
+    if merged.stage and (wires := own.keys() - {"name", "preset", "stage"}):
+        message = f"{link.preset} is a chain; its stages have the {sorted(wires)[0]}"
+        raise FieldError((*key, sorted(wires)[0]), message)
+    return merged, preset.reverse_link
+
+
+def _read(path: Path) -> Preset:
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError as error:
+        raise LinkError(read_failure(path, error)) from None
+    return _read_once(path, changed_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _read_once(path: Path, _changed_ns: int) -> Preset:
+    try:
+        source = TomlSource.read(path)
+    except StudyError as error:
+        raise LinkError(str(error)) from None
+    document = dict(source.document)
+    if document.keys().isdisjoint(Preset.model_fields):
+        document = {"link": document}  # a file with the keys of [link] alone
+    document.setdefault("title", path.stem)
+    try:
+        preset = Preset.model_validate(document)
+    except ValidationError as error:
+        problems = field_errors(error, Preset, document)
+        raise LinkError("\n".join(source.problem(p.key, p.message) for p in problems)) from None
+    if preset.link.preset or (preset.reverse_link and preset.reverse_link.preset):
+        msg = f"{path}: a preset cannot be made of another one"
+        raise LinkError(msg)
+    return preset.model_copy(
+        update={
+            "link": _with_absolute_paths(preset.link, path.parent),
+            "reverse_link": preset.reverse_link
+            and _with_absolute_paths(preset.reverse_link, path.parent),
+        }
+    )
+
+
+def _with_absolute_paths(link: Link, folder: Path) -> Link:
+    """Paths of traces in a preset are relative to its file."""
+    changes: dict[str, Any] = {
+        key: str((folder / value).absolute())
+        for key in ("trace", "log")
+        if (value := getattr(link, key)) is not None
+    }
+    if link.stage:
+        changes["stage"] = tuple(
+            stage.model_copy(
+                update={
+                    key: str((folder / value).absolute())
+                    for key in ("trace", "log")
+                    if (value := getattr(stage, key)) is not None
+                }
+            )
+            for stage in link.stage
+        )
+    return link.model_copy(update=changes)

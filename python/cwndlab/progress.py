@@ -1,0 +1,134 @@
+"""What is running, how far it is, how long it still takes: a bar, or now and then a plain line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_LINE_INTERVAL_S = 10.0
+_SECONDS_PER_MINUTE = 60
+_MINUTES_PER_HOUR = 60
+
+
+class Reporter(Protocol):
+    """Is told how a study gets on. A context manager."""
+
+    def __enter__(self) -> Reporter:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End, whether or not everything is done."""
+
+    def advance(self, what: str) -> None:
+        """One more run is finished, which was of `what`."""
+
+
+class Silent:
+    """Says nothing."""
+
+    def __enter__(self) -> Silent:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+
+    def advance(self, what: str) -> None:
+        """Say nothing."""
+
+
+class Bar:
+    """A bar on a terminal, which goes away when it is done."""
+
+    def __init__(self, title: str, total: int, done: int, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeRemainingColumn(),
+            TextColumn("[dim]{task.fields[what]}"),
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task(title, total=total, completed=done, what="")
+
+    def __enter__(self) -> Bar:
+        """Show the bar."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+    def advance(self, what: str) -> None:
+        """Move on by one run."""
+        self._progress.update(self._task, advance=1, what=what)
+
+
+class Lines:
+    """A plain line every ten seconds, for pipes and logs."""
+
+    def __init__(
+        self, title: str, total: int, done: int, file: TextIO, interval_s: float = _LINE_INTERVAL_S
+    ) -> None:
+        self._title = title
+        self._total = total
+        self._done_before = done
+        self._done = done
+        self._file = file
+        self._interval_s = interval_s
+        self._began_s = self._said_s = time.monotonic()
+
+    def __enter__(self) -> Lines:
+        """Say nothing yet: most studies are done before the first line."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Say nothing: the caller tells how it ended."""
+
+    def advance(self, what: str) -> None:
+        """Count one run, and say so if the last line is old."""
+        self._done += 1
+        now_s = time.monotonic()
+        if now_s - self._said_s < self._interval_s:
+            return
+        self._said_s = now_s
+        pace_s = (now_s - self._began_s) / (self._done - self._done_before)
+        left = format_eta((self._total - self._done) * pace_s)
+        print(  # noqa: T201  what this class is for
+            f"{self._title}: {self._done:,} of {self._total:,} runs, {left} left ({what})",
+            file=self._file,
+            flush=True,
+        )
+
+
+def reporter(title: str, total: int, done: int) -> Reporter:
+    """A bar on a terminal or in a notebook, plain lines elsewhere; on standard error."""
+    console = Console(stderr=True)
+    if console.is_terminal or console.is_jupyter:
+        return Bar(title, total, done, console)
+    return Lines(title, total, done, sys.stderr)
+
+
+def format_eta(left_s: float) -> str:
+    """A time that one can plan by."""
+    if left_s < 2 * _SECONDS_PER_MINUTE:
+        return f"{left_s:.0f} s"
+    minutes = left_s / _SECONDS_PER_MINUTE
+    if minutes < 2 * _MINUTES_PER_HOUR:
+        return f"{minutes:.0f} min"
+    return f"{minutes / _MINUTES_PER_HOUR:.1f} h"

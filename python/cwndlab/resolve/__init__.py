@@ -1,0 +1,66 @@
+"""From what a study says to what runs: a canonical scenario in whole SI units.
+
+Defaults are filled in here: the delay holds for both directions unless `[reverse_link]` has its
+own, a queue holds 1 BDP (at least the initial window) behind a rate and 250 packets behind a trace,
+a Mahimahi trace counts 4 bytes of framing a packet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.resolve.flows import resolve_flows
+from cwndlab.resolve.path import TraceReader, resolve_path
+from cwndlab.schema import scenario as si
+from cwndlab.schema.problems import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cwndlab.core import Trace
+    from cwndlab.schema.study import StudyModel
+
+__all__ = ["Resolved", "resolve"]
+
+CAPTURE_FILE = "capture.pcap"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A scenario whose seed is still 0, and what it needs beside itself."""
+
+    scenario: si.Scenario
+    traces: Mapping[str, Trace]
+    start_jitter_ns: tuple[int, ...]  # of each flow
+
+
+def resolve(study: StudyModel, folder: Path) -> Resolved:
+    """The scenario of a study without factors; paths of traces are relative to `folder`.
+
+    Raises:
+        FieldError: something is missing, unknown or out of range; names the key.
+    """
+    traces = TraceReader(folder)
+    path, has_reverse_link = resolve_path(study, traces)
+    flows, jitter = resolve_flows(study)
+    if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
+        message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
+        raise FieldError(("direction",), message)
+    if study.warm_up >= study.duration:
+        raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")
+    scenario = si.Scenario(
+        seed=0,
+        duration_ns=study.duration,
+        warm_up_ns=study.warm_up,
+        path=path,
+        flows=flows,
+        record=si.ScenarioRecord(
+            sample_interval_ns=study.record.samples or None,
+            events=study.record.events,
+            ack_trace=study.record.ack_trace,
+            pcap=CAPTURE_FILE if study.record.pcap else None,
+        ),
+    )
+    return Resolved(scenario, traces.traces, jitter)

@@ -1,0 +1,163 @@
+"""The flows of a scenario: which ends they have, and what their applications do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwndlab import core
+from cwndlab.errors import CwndlabError
+from cwndlab.schema import scenario as si
+from cwndlab.schema import study as plan
+from cwndlab.schema.problems import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.toml_source import KeyPath
+
+_WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
+    "forward": "forward",
+    "downlink": "forward",
+    "reverse": "reverse",
+    "uplink": "reverse",
+}
+
+
+def resolve_flows(study: plan.StudyModel) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
+    if study.flow and study.flows is not None:
+        message = '[[flow]] tables say which flows there are; give them a "count" instead'
+        raise FieldError(("flows",), message)
+    _check_parameter_tables(study)
+    written = study.flow or (plan.Flow(count=study.flows or 1),)
+    flows: list[si.ScenarioFlow] = []
+    jitter: list[int] = []
+    for n, flow in enumerate(written):
+        key: KeyPath = ("flow", n) if study.flow else ()
+        for _ in range(flow.count):
+            flows.append(_flow(study, flow, len(flows), key))
+            jitter.append(flow.start_jitter)
+    return tuple(flows), tuple(jitter)
+
+
+def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -> si.ScenarioFlow:
+    name = flow.algorithm or study.algorithm
+    if name is None:
+        message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
+        raise FieldError((*key, "algorithm"), message)
+    if flow.start + flow.start_jitter >= study.duration:
+        raise FieldError((*key, "start"), "the flow starts after the end of the run")
+    if flow.stop is not None and flow.stop <= flow.start + flow.start_jitter:
+        raise FieldError((*key, "stop"), "the flow stops before it starts")
+    if flow.bytes is not None and flow.application is not None:
+        raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
+    application = flow.application or study.application
+    if flow.bytes is not None:
+        application = plan.Sized(bytes=flow.bytes)
+    sender = _end(
+        study, flow, (*key, "algorithm"), name, (*key, "stack"), flow.stack or study.stack
+    )
+    receiver = sender
+    if flow.receiver_algorithm or flow.receiver_stack:
+        receiver = _end(
+            study,
+            flow if flow.receiver_algorithm is None else None,
+            (*key, "receiver_algorithm"),
+            flow.receiver_algorithm or name,
+            (*key, "receiver_stack"),
+            flow.receiver_stack or flow.stack or study.stack,
+        )
+    return si.ScenarioFlow(
+        id=flow_id,
+        direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
+        start_ns=flow.start,
+        stop_ns=flow.stop,
+        application=_application(application),
+        sender=sender,
+        receiver=receiver,
+        access_delay_ns=flow.access_delay,
+    )
+
+
+def _end(
+    study: plan.StudyModel,
+    flow: plan.Flow | None,
+    algorithm_key: KeyPath,
+    algorithm_name: str,
+    stack_key: KeyPath,
+    stack_name: str,
+) -> si.End:
+    try:
+        algorithm = core.algorithm(algorithm_name)
+    except CwndlabError as error:
+        raise FieldError(algorithm_key, str(error)) from None
+    try:
+        stack = core.stack(stack_name)
+    except CwndlabError as error:
+        raise FieldError(stack_key, str(error)) from None
+    parameters: dict[str, int] = {}
+    for name, table in study.parameters.items():
+        if core.algorithm(name) is algorithm:
+            parameters |= table
+    if flow is not None:
+        _check_parameters(algorithm, flow.parameters, (*algorithm_key[:-1], "parameters"))
+        parameters |= flow.parameters
+    overrides = study.stack_overrides | (flow.stack_overrides if flow else {})
+    return si.End(
+        stack=stack.name,
+        algorithm=algorithm.name,
+        parameters=parameters,
+        stack_overrides=overrides,
+    )
+
+
+def _check_parameter_tables(study: plan.StudyModel) -> None:
+    for name, table in study.parameters.items():
+        try:
+            algorithm = core.algorithm(name)
+        except CwndlabError as error:
+            raise FieldError(("parameters", name), str(error)) from None
+        _check_parameters(algorithm, table, ("parameters", name))
+
+
+def _check_parameters(
+    algorithm: core.Algorithm, parameters: Mapping[str, int], key: KeyPath
+) -> None:
+    known = {parameter.name: parameter for parameter in algorithm.parameters}
+    for name, value in parameters.items():
+        if name not in known:
+            names = ", ".join(known) or "it has none"
+            message = f"{algorithm.name} has no such parameter; known: {names}"
+            raise FieldError((*key, name), message)
+        low, high = known[name].min, known[name].max
+        if not low <= value <= high:
+            message = f"{algorithm.name} takes {low:,} to {high:,} {known[name].unit}".rstrip()
+            raise FieldError((*key, name), message)
+
+
+def _application(application: plan.Application) -> si.Application:
+    match application:
+        case plan.Bulk():
+            return si.Bulk()
+        case plan.Sized():
+            return si.Sized(bytes=application.bytes)
+        case plan.OnOff():
+            return si.OnOff(
+                on_ns=application.on,
+                off_ns=application.off,
+                distribution=application.distribution,
+            )
+        case plan.RequestResponse():
+            return si.RequestResponse(
+                request_bytes=application.request,
+                response_bytes=application.response,
+                think_ns=application.think,
+                count=application.count,
+            )
+        case plan.Paced():
+            return si.Paced(bits_per_sec=application.rate, write_bytes=application.write)
+        case plan.WindowedFile():
+            return si.WindowedFile(
+                request_bytes=application.request,
+                outstanding=application.outstanding,
+                total_bytes=application.total,
+            )

@@ -1,0 +1,218 @@
+"""The path of a scenario: both directions, with what a study leaves unsaid filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab import core
+from cwndlab.errors import CwndlabError
+from cwndlab.presets import expand_preset
+from cwndlab.schema import link as human
+from cwndlab.schema import scenario as si
+from cwndlab.schema.problems import FieldError
+
+if TYPE_CHECKING:
+    from cwndlab.quantity import QueueLimit
+    from cwndlab.schema.study import StudyModel
+    from cwndlab.toml_source import KeyPath
+
+MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
+FULL_PACKET_BYTES = 1500
+TRACE_QUEUE_PACKETS = 250
+AQM_QUEUE_PACKETS = 1000  # the limit of Linux's codel qdisc; the AQM is to decide, not the limit
+SMALLEST_DEFAULT_QUEUE_PACKETS = 10  # the initial window, RFC 6928 section 2
+
+_NS_PER_S = 10**9
+
+
+@dataclass(slots=True)
+class TraceReader:
+    """Reads the traces that a study names, and remembers which they were."""
+
+    folder: Path
+    traces: dict[str, core.Trace] = field(default_factory=dict)
+
+    def read(self, key: KeyPath, name: str, kind: str) -> core.Trace:
+        """The trace in file `name`, which the study names at `key`."""
+        try:
+            trace = core.read_trace(self.folder / Path(name).expanduser())
+        except CwndlabError as error:
+            raise FieldError(key, str(error)) from None
+        if trace.kind != kind:
+            message = f'{trace.path}: a {trace.kind} trace; name it by "{_KEY_OF_KIND[trace.kind]}"'
+            raise FieldError(key, message)
+        self.traces[trace.content_name] = trace
+        return trace
+
+
+_KEY_OF_KIND = {"mahimahi": "trace", "log": "log"}
+
+
+def resolve_path(study: StudyModel, traces: TraceReader) -> tuple[si.WirePath, bool]:
+    if study.link is None:
+        raise FieldError(("link",), "there is no link; add a [link] table with a rate or a trace")
+    link, preset_reverse = expand_preset(study.link, ("link",), traces.folder)
+    if study.reverse_link is None:
+        reverse_link = preset_reverse
+    else:
+        reverse_link, _ = expand_preset(study.reverse_link, ("reverse_link",), traces.folder)
+    forward_wires = link.stage or (link,)
+    reverse_wires = (reverse_link.stage or (reverse_link,)) if reverse_link else ()
+    forward_delays = [wire.delay or 0 for wire in forward_wires]
+    reverse_delays = [wire.delay or 0 for wire in reverse_wires]
+    if all(wire.delay is None for wire in reverse_wires):
+        reverse_delays = [0] * (len(reverse_wires) - 1) + [sum(forward_delays)]
+    rtt_ns = sum(forward_delays) + sum(reverse_delays)
+    forward = tuple(
+        _stage(wire, delay_ns, rtt_ns, _key("link", link, n), traces)
+        for n, (wire, delay_ns) in enumerate(zip(forward_wires, forward_delays, strict=True))
+    )
+    if reverse_link is None:
+        return si.WirePath(forward=forward, reverse=(si.Stage(delay_ns=reverse_delays[0]),)), False
+    reverse = tuple(
+        _stage(wire, delay_ns, rtt_ns, _key("reverse_link", reverse_link, n), traces)
+        for n, (wire, delay_ns) in enumerate(zip(reverse_wires, reverse_delays, strict=True))
+    )
+    return si.WirePath(forward=forward, reverse=reverse), True
+
+
+def _key(table: str, link: human.Link, stage: int) -> KeyPath:
+    return (table, "stage", stage) if link.stage else (table,)
+
+
+def _stage(
+    wire: human.LinkStage, delay_ns: int, rtt_ns: int, key: KeyPath, traces: TraceReader
+) -> si.Stage:
+    rate: si.Rate = si.UnlimitedRate()
+    framing_bytes = wire.framing or 0
+    if wire.trace is not None:
+        trace = traces.read((*key, "trace"), wire.trace, "mahimahi")
+        rate = si.MahimahiRate(path=trace.content_name)
+        framing_bytes = MAHIMAHI_FRAMING_BYTES if wire.framing is None else wire.framing
+    elif wire.log is not None:
+        trace = traces.read((*key, "log"), wire.log, "log")
+        rate = si.LogRate(path=trace.content_name, hold=wire.hold)
+    elif wire.rate is not None and wire.burst is not None:
+        rate = si.TokenBucketRate(bits_per_sec=wire.rate, burst_bytes=wire.burst)
+    elif wire.rate is not None:
+        rate = si.FixedRate(bits_per_sec=wire.rate)
+    return si.Stage(
+        rate=rate,
+        queue=_queue(wire, rtt_ns, framing_bytes, key),
+        delay_ns=delay_ns,
+        jitter=_jitter(wire.jitter),
+        loss=_loss(wire.loss),
+        framing_bytes=framing_bytes,
+        outages=tuple(
+            si.Outage(start_ns=outage.start, stop_ns=outage.stop, kind=outage.kind)
+            for outage in wire.outages
+        ),
+        schedule=tuple(
+            si.Step(
+                at_ns=step.at,
+                bits_per_sec=step.rate,
+                delay_ns=step.delay,
+                loss=_loss(step.loss),
+            )
+            for step in wire.schedule
+        ),
+        transition=wire.transition,
+    )
+
+
+def _queue(wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath) -> si.Queue:
+    packets, limit_bytes = _queue_limit(wire, rtt_ns, framing_bytes, key)
+    match wire.aqm:
+        case human.DropTail():
+            return si.DropTailQueue(packets=packets, bytes=limit_bytes)
+        case human.Codel() as codel:
+            return si.CodelQueue(
+                target_ns=codel.target,
+                interval_ns=codel.interval,
+                ecn=codel.ecn,
+                packets=packets,
+                bytes=limit_bytes,
+            )
+        case human.Red() as red:
+            if packets is not None:
+                limit_bytes = packets * (FULL_PACKET_BYTES + framing_bytes)
+            return si.RedQueue(
+                min_bytes=red.min,
+                max_bytes=red.max,
+                limit_bytes=limit_bytes,
+                max_probability_ppb=red.max_probability,
+                weight_shift=red.weight_shift,
+                idle_packet_ns=red.idle_packet,
+                ecn=red.ecn,
+                gentle=red.gentle,
+                hard_drop=red.hard_drop,
+            )
+        case human.StepMarking() as step:
+            mark = _packets_and_bytes(step.mark, (*key, "aqm", "mark"))
+            return si.StepQueue(
+                mark_packets=mark[0], mark_bytes=mark[1], packets=packets, bytes=limit_bytes
+            )
+
+
+def _queue_limit(
+    wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath
+) -> tuple[int | None, int | None]:
+    """Packets and bytes; at most one of the two is limited."""
+    packet_bits = 8 * (FULL_PACKET_BYTES + framing_bytes)
+    limit = wire.queue
+    if limit is not None and limit.unit == "milli_bdp":
+        if wire.rate is None:
+            message = "only a fixed rate has a BDP; write packets or bytes"
+            raise FieldError((*key, "queue"), message)
+        bdp_in_packets = -(-wire.rate * rtt_ns * limit.count // (_NS_PER_S * 1000 * packet_bits))
+        return max(bdp_in_packets, 1), None
+    if limit is not None:
+        return _packets_and_bytes(limit, (*key, "queue"))
+    if wire.rate is None and wire.trace is None and wire.log is None:
+        return None, None
+    if not isinstance(wire.aqm, human.DropTail):
+        return AQM_QUEUE_PACKETS, None
+    if wire.rate is None:
+        return TRACE_QUEUE_PACKETS, None
+    bdp_in_packets = -(-wire.rate * rtt_ns // (_NS_PER_S * packet_bits))
+    return max(bdp_in_packets, SMALLEST_DEFAULT_QUEUE_PACKETS), None
+
+
+def _packets_and_bytes(limit: QueueLimit, key: KeyPath) -> tuple[int | None, int | None]:
+    match limit.unit:
+        case "packets":
+            return limit.count, None
+        case "bytes":
+            return None, limit.count
+        case "unlimited":
+            return None, None
+        case "milli_bdp":
+            raise FieldError(key, "write packets or bytes")
+
+
+def _loss(loss: human.Loss | None) -> si.Loss | None:
+    match loss:
+        case human.IidLoss():
+            return si.IidLoss(ppb=loss.share)
+        case human.GilbertElliottLoss():
+            return si.GilbertElliottLoss(
+                p_ppb=loss.p, r_ppb=loss.r, loss_good_ppb=loss.good, loss_bad_ppb=loss.bad
+            )
+        case None:
+            return None
+
+
+def _jitter(jitter: human.Jitter | None) -> si.Jitter | None:
+    match jitter:
+        case human.UniformJitter():
+            return si.UniformJitter(max_ns=jitter.most)
+        case human.NormalJitter():
+            return si.NormalJitter(sigma_ns=jitter.sigma)
+        case human.ExponentialJitter():
+            return si.ExponentialJitter(mean_ns=jitter.mean)
+        case None:
+            return None
+
+

@@ -1,0 +1,180 @@
+"""Results as tables: Polars frames, SQL, and what a notebook shows of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from cwndlab.errors import ResultsError, plural
+from cwndlab.metrics import run_metrics
+from cwndlab.store import Folder
+
+if TYPE_CHECKING:
+    from cwndlab.study import Study
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+KEYS = ("run", "cell", "repetition", "seed")
+
+
+class Results:
+    """The results of a study: what its runs gave, row by row.
+
+    Every table has the columns `run` (the key of its run), one for each factor of the study,
+    `repetition` and `seed`, and then its own. A factor that is called like a column of a table
+    becomes `factor_NAME` there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Open the folder `path`.
+
+        Raises:
+            ResultsError: it holds no results, or none that this version can read.
+        """
+        self.path = Path(path)
+        self._folder = Folder.open(self.path)
+        matrix_file = self.path / "matrix.parquet"
+        if not matrix_file.exists():
+            msg = f"{self.path}: its study was stopped before the first run; start it again"
+            raise ResultsError(msg)
+        self._matrix = pl.read_parquet(matrix_file)
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that was run."""
+        from cwndlab.study import Study  # noqa: PLC0415  a study's run gives results
+
+        return Study.load(self.path / "study.toml")
+
+    @property
+    def manifest(self) -> list[dict[str, Any]]:
+        """When, where and in what time each run was made."""
+        return self._folder.manifest()
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of the study's factors."""
+        return tuple(name for name in self._matrix.columns if name not in KEYS)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every run of the study is finished."""
+        return self._finished.height == self._matrix.height
+
+    def runs(self, **where: object) -> pl.DataFrame:
+        """One row a run: sums and means over its flows, fairness, queue of the path."""
+        metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
+        matrix = self._finished.drop("cell")
+        if "algorithm" in matrix.columns:
+            metrics = metrics.drop("algorithm")
+        return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
+
+    def flows(self, **where: object) -> pl.DataFrame:
+        """One row a flow of a run; `where` keeps the rows with these values."""
+        return self._table("flows", where)
+
+    def links(self, **where: object) -> pl.DataFrame:
+        """One row a link of a run's path."""
+        return self._table("links", where)
+
+    def samples(self, **where: object) -> pl.DataFrame:
+        """The time series: one row a flow and interval."""
+        return self._table("samples", where)
+
+    def events(self, **where: object) -> pl.DataFrame:
+        """Losses, recoveries, timeouts and the like, as they happened."""
+        return self._table("events", where)
+
+    def acks(self, **where: object) -> pl.DataFrame:
+        """One row an ACK, where the study records them."""
+        return self._table("acks", where)
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table, read when it is needed; without the factors' columns."""
+        files = self._files(table)
+        if not files:
+            return pl.LazyFrame(schema={"run": pl.String})
+        return pl.scan_parquet(files)
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events` and `acks`."""
+        import duckdb  # noqa: PLC0415  seldom needed, slow to load
+
+        with duckdb.connect() as connection:
+            connection.register("matrix", self._finished.to_arrow())
+            connection.register("runs", self.runs().to_arrow())
+            for table in ("flows", "links", "samples", "events", "acks"):
+                if files := self._files(table):
+                    own = pl.scan_parquet(files[0]).collect_schema().names()
+                    factors = ", ".join(
+                        f'matrix."{name}" AS "{shown}"'
+                        for name, shown in self._shown_factors(own).items()
+                    )
+                    listed = ", ".join(f"'{_quoted(file)}'" for file in files)
+                    connection.execute(
+                        f"CREATE VIEW {table} AS SELECT data.run, {factors}"
+                        f"{', ' if factors else ''}matrix.repetition, matrix.seed, "
+                        "data.* EXCLUDE (run) "
+                        f"FROM read_parquet([{listed}]) AS data JOIN matrix USING (run)"
+                    )
+            return pl.DataFrame(connection.sql(query).to_arrow_table())
+
+    @cached_property
+    def _finished(self) -> pl.DataFrame:
+        """The rows of the matrix whose run is finished."""
+        return self._matrix.filter(pl.col("run").is_in(sorted(self._folder.committed())))
+
+    def _files(self, table: str) -> list[Path]:
+        keys = self._finished["run"].unique(maintain_order=True)
+        files = (self.path / "runs" / key / f"{table}.parquet" for key in keys)
+        return [file for file in files if file.exists()]
+
+    def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:
+        matrix = self._finished.lazy().drop("cell")
+        lazy = self.scan(table)
+        own = lazy.collect_schema().names()
+        names = self._shown_factors(own)
+        # What is asked for is left out before any file is read.
+        early = {name: value for name, value in where.items() if name in {"run", *names.values()}}
+        matrix = _filtered(matrix.rename(names), early)
+        late = {name: value for name, value in where.items() if name not in early}
+        keys = matrix.select("run").collect()["run"]
+        lazy = lazy.filter(pl.col("run").is_in(keys.unique().to_list()))
+        joined = matrix.join(lazy, on="run", how="inner", maintain_order="left_right").collect()
+        return _filtered(joined, late)
+
+    def _shown_factors(self, own: list[str]) -> dict[str, str]:
+        """How a table with these columns calls the factors."""
+        return {name: f"factor_{name}" if name in own else name for name in self.factors}
+
+    def __repr__(self) -> str:
+        done, wanted = self._finished.height, self._matrix.height
+        return f"Results({str(self.path)!r}, {done:,} of {plural(wanted, 'run')})"
+
+    def _repr_html_(self) -> str:
+        frame: pl.DataFrame = self.runs()
+        return f"<b>{self!r}</b>{frame._repr_html_()}"  # noqa: SLF001  what notebooks call
+
+
+def open_results(path: str | Path) -> Results:
+    """Open a folder of results.
+
+    Raises:
+        ResultsError: it holds no results, or none that this version can read.
+    """
+    return Results(path)
+
+
+def _filtered(frame: Frame, where: dict[str, object]) -> Frame:
+    for name, value in where.items():
+        is_list = isinstance(value, list | tuple | set)
+        values = list(value) if is_list else [value]  # type: ignore[call-overload]  # a collection
+        frame = frame.filter(pl.col(name).is_in(values))
+    return frame
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

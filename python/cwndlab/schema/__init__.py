@@ -1,0 +1,20 @@
+"""The only definition of studies and scenarios.
+
+`study` and `link` say what people write, `scenario` what runs: a study resolves to canonical
+scenarios in whole SI units (`cwndlab.resolve`).
+"""
+
+from cwndlab.schema.link import Link, LinkStage
+from cwndlab.schema.scenario import Scenario, Stage, canonical_json
+from cwndlab.schema.study import DEFAULT_STACK, Flow, StudyModel
+
+__all__ = [
+    "DEFAULT_STACK",
+    "Flow",
+    "Link",
+    "LinkStage",
+    "Scenario",
+    "Stage",
+    "StudyModel",
+    "canonical_json",
+]

@@ -1,0 +1,201 @@
+"""A link as a study writes it: the keys of `[link]`, `[reverse_link]` and `[[link.stage]]`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cwndlab.linkspec import parse_spec
+from cwndlab.schema.scenario import Model, OutageKind, Transition
+from cwndlab.schema.types import DurationText, QueueText, RateText, ShareText, SizeText
+
+
+def word_as_kind(value: object) -> object:
+    """`"codel"` is short for `{ kind = "codel" }`."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _share_as_loss(value: object) -> object:
+    return {"kind": "iid", "share": value} if isinstance(value, str) else value
+
+
+def _time_as_jitter(value: object) -> object:
+    return {"kind": "uniform", "most": value} if isinstance(value, str) else value
+
+
+class DropTail(Model):
+    """What does not fit is dropped."""
+
+    kind: Literal["drop_tail"] = "drop_tail"
+
+
+class Codel(Model):
+    """Controlled delay, RFC 8289."""
+
+    kind: Literal["codel"] = "codel"
+    target: DurationText = Field(default=5_000_000, description="acceptable standing delay")
+    interval: DurationText = Field(default=100_000_000, description="time to react")
+    ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
+
+
+class Red(Model):
+    """Random early detection, Floyd and Jacobson 1993."""
+
+    kind: Literal["red"] = "red"
+    min: SizeText = Field(description="below this average nothing is marked")
+    max: SizeText = Field(description="from this average on everything is, unless gentle")
+    max_probability: ShareText = Field(default=100_000_000, description="probability at max")
+    weight_shift: Annotated[int, Field(ge=0, le=31)] = Field(
+        default=9, description="the average moves by 2^-shift of its distance with each arrival"
+    )
+    idle_packet: DurationText | None = Field(
+        default=None, description="time of one packet, by which the average decays when idle"
+    )
+    ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
+    gentle: bool = Field(default=False, description="go on to probability 1 at twice max")
+    hard_drop: bool = Field(default=False, description="drop where everything would be marked")
+
+
+class StepMarking(Model):
+    """Marks ECN-capable packets while more than a threshold is queued, RFC 8257 section 3.1."""
+
+    kind: Literal["step"] = "step"
+    mark: QueueText = Field(description="the threshold, in packets or bytes")
+
+
+class IidLoss(Model):
+    """Each packet is lost on its own."""
+
+    kind: Literal["iid"] = "iid"
+    share: ShareText
+
+
+class GilbertElliottLoss(Model):
+    """Two states, good and bad, between which each packet may move."""
+
+    kind: Literal["gilbert_elliott"] = "gilbert_elliott"
+    p: ShareText = Field(description="from good to bad")
+    r: ShareText = Field(description="from bad to good")
+    good: ShareText = Field(default=0, description="loss while good")
+    bad: ShareText = Field(default=10**9, description="loss while bad")
+
+
+class UniformJitter(Model):
+    """From nothing to the most, all equally likely."""
+
+    kind: Literal["uniform"] = "uniform"
+    most: DurationText
+
+
+class NormalJitter(Model):
+    """Normal around zero."""
+
+    kind: Literal["normal"] = "normal"
+    sigma: DurationText
+
+
+class ExponentialJitter(Model):
+    """Exponential."""
+
+    kind: Literal["exponential"] = "exponential"
+    mean: DurationText
+
+
+Aqm = Annotated[
+    Annotated[DropTail | Codel | Red | StepMarking, Field(discriminator="kind")],
+    BeforeValidator(word_as_kind),
+]
+Loss = Annotated[
+    Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")],
+    BeforeValidator(_share_as_loss),
+]
+Jitter = Annotated[
+    Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")],
+    BeforeValidator(_time_as_jitter),
+]
+
+
+class Outage(Model):
+    """A time in which the link does not work."""
+
+    start: DurationText
+    stop: DurationText
+    kind: OutageKind = Field(default="drop", description="drop what arrives, or hold what waits")
+
+    @model_validator(mode="after")
+    def _stops_after_it_starts(self) -> Self:
+        if self.stop <= self.start:
+            msg = "the outage stops before it starts"
+            raise ValueError(msg)
+        return self
+
+
+class Step(Model):
+    """A change at a given time; what it does not name stays."""
+
+    at: DurationText
+    rate: RateText | None = None
+    delay: DurationText | None = None
+    loss: Loss | None = None
+
+
+class LinkStage(Model):
+    """One wire: loss and outages on arrival, then the queue, the rate, the delay."""
+
+    rate: RateText | None = Field(default=None, description="unlimited if neither this nor a trace")
+    burst: SizeText | None = Field(default=None, description="makes the rate a token bucket's")
+    trace: str | None = Field(default=None, description="Mahimahi trace that gives the rate")
+    log: str | None = Field(default=None, description="CSV of time_s,rate_mbit_s for the rate")
+    hold: bool = Field(default=True, description="a log's rate holds until its next row")
+    queue: QueueText | None = Field(
+        default=None, description="1 BDP for a rate, 250 packets for a trace, if absent"
+    )
+    aqm: Aqm = DropTail()
+    delay: DurationText | None = Field(default=None, description="propagation, one way")
+    jitter: Jitter | None = Field(default=None, description="a time is the most of a uniform one")
+    loss: Loss | None = Field(default=None, description="a share is lost independently")
+    framing: SizeText | None = Field(
+        default=None, description="added to each packet's IP length: Ethernet 14, Mahimahi 4"
+    )
+    outages: tuple[Outage, ...] = ()
+    schedule: tuple[Step, ...] = Field(default=(), description="changes at given times")
+    transition: Transition = Field(
+        default="retime", description='"keep": what is queued keeps its departure, as in netem'
+    )
+
+    @model_validator(mode="after")
+    def _has_one_rate(self) -> Self:
+        given = [key for key in ("rate", "trace", "log") if getattr(self, key) is not None]
+        if len(given) > 1:
+            msg = f'"{given[0]}" and "{given[1]}" both give the rate; keep one of them'
+            raise ValueError(msg)
+        if self.burst is not None and self.rate is None:
+            msg = '"burst" needs a "rate", at which its tokens arrive'
+            raise ValueError(msg)
+        return self
+
+
+class Link(LinkStage):
+    """One direction of a path: a single wire, a chain of stages, or a preset with changes."""
+
+    name: str | None = Field(default=None, description="what results call it")
+    preset: str | None = Field(
+        default=None, description="name of a preset or TOML file whose keys hold where none is here"
+    )
+    stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
+
+    @model_validator(mode="after")
+    def _has_no_wire_beside_its_stages(self) -> Self:
+        beside = sorted(self.model_fields_set & LinkStage.model_fields.keys())
+        if self.stage and beside:
+            msg = f'"{beside[0]}" stands beside [[link.stage]]; move it into one of the stages'
+            raise ValueError(msg)
+        return self
+
+
+def _text_as_link(value: object) -> object:
+    return parse_spec(value) if isinstance(value, str) else value
+
+
+LinkOrText = Annotated[Link, BeforeValidator(_text_as_link)]

@@ -1,0 +1,109 @@
+"""Validation errors in the words of the user: which key, what is wrong with it, what to write."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from cwndlab.errors import nearest
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+    from cwndlab.toml_source import KeyPath
+
+
+class FieldError(ValueError):
+    """A value that cannot be used, and the key path at which it stands."""
+
+    def __init__(self, key: KeyPath, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+        self.message = message
+
+
+def field_errors(
+    error: ValidationError, model: type[BaseModel], document: object
+) -> list[FieldError]:
+    """All errors in `document`, which was to become a `model`."""
+    return [_field_error(details, model, document) for details in error.errors()]
+
+
+def _field_error(details: ErrorDetails, model: type[BaseModel], document: object) -> FieldError:
+    message = _message(details, model)
+    key: KeyPath = ()
+    node = document
+    for part in details["loc"]:
+        if isinstance(node, dict) and part in node:
+            node = node[part]
+        elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        elif isinstance(node, str):
+            # A text that stands for a table; in a link's there are several keys.
+            is_link = key[-1:] in (("link",), ("reverse_link",))
+            return FieldError(key, f"{part}: {message}" if is_link else message)
+        elif details["type"] != "missing" or part != details["loc"][-1]:
+            continue  # the kind of a table, which is no key of the document
+        key += (part,)
+    return FieldError(key, message)
+
+
+def _message(details: ErrorDetails, model: type[BaseModel]) -> str:
+    context: dict[str, Any] = details.get("ctx", {})
+    match details["type"]:
+        case "extra_forbidden":
+            known = _keys_at(model, details["loc"][:-1])
+            near = nearest(str(details["loc"][-1]), known)
+            hint = f"did you mean {near}?" if near else f"known here: {', '.join(sorted(known))}"
+            return f"unknown key; {hint}"
+        case "missing":
+            return "this key is needed here and is missing"
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"must be {context['expected']}"
+        case "union_tag_invalid":
+            near = nearest(str(context["tag"]), context["expected_tags"].replace("'", "").split(", "))
+            hint = f"; did you mean {near}?" if near else ""
+            return f"kind must be one of {context['expected_tags']}{hint}"
+        case "union_tag_not_found":
+            return 'a "kind" is needed here and is missing'
+        case _:
+            message = details["msg"]
+            return message.replace("Input should be", "must be").replace("Input should", "must")
+
+
+def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that the model at `location` has."""
+    annotations: list[Any] = [model]
+    for part in location:
+        annotations = [
+            inner for annotation in annotations for inner in _step(annotation, part)
+        ] or annotations
+    return sorted({key for model_ in _models(annotations) for key in model_.model_fields})
+
+
+def _step(annotation: object, part: int | str) -> list[Any]:
+    """What lies behind `part` of something with this annotation."""
+    found: list[Any] = []
+    for model in _models([annotation]):
+        if isinstance(part, str) and part in model.model_fields:
+            found.append(model.model_fields[part].annotation)
+        elif "kind" in model.model_fields and model.model_fields["kind"].default == part:
+            found.append(model)
+    return found
+
+
+def _models(annotations: list[Any]) -> list[type[BaseModel]]:
+    """The models among `annotations`, looked for inside unions, tuples and the like."""
+    found: list[type[BaseModel]] = []
+    for annotation in annotations:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            found.append(annotation)
+        elif typing.get_origin(annotation) is not None or isinstance(annotation, types.UnionType):
+            found += _models(list(typing.get_args(annotation)))
+    return found

@@ -1,0 +1,306 @@
+"""The canonical scenario: everything that determines a run, in whole SI units.
+
+The simulator, and later the kernel helper and the live server, take its JSON. A field that is
+absent has its default; an unknown one is an error on both sides. The types that Rust reads it into
+are checked against these by a test.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCENARIO_VERSION = 1
+
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Packets = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Ppb = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class Model(BaseModel):
+    """A frozen record without room for unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class UnlimitedRate(Model):
+    """Service takes no time."""
+
+    kind: Literal["unlimited"] = "unlimited"
+
+
+class FixedRate(Model):
+    """A packet takes its length divided by the rate."""
+
+    kind: Literal["fixed"] = "fixed"
+    bits_per_sec: Count
+
+
+class TokenBucketRate(Model):
+    """Tokens arrive at the rate; at most a burst of them is kept."""
+
+    kind: Literal["token_bucket"] = "token_bucket"
+    bits_per_sec: Count
+    burst_bytes: Count
+
+
+class MahimahiRate(Model):
+    """Delivery opportunities of a Mahimahi trace, named by the hash of its content."""
+
+    kind: Literal["mahimahi"] = "mahimahi"
+    path: str
+
+
+class LogRate(Model):
+    """A log of throughput over time, named by the hash of its content."""
+
+    kind: Literal["log"] = "log"
+    path: str
+    hold: bool = True
+
+
+class DropTailQueue(Model):
+    """What does not fit is dropped; without a limit everything fits."""
+
+    kind: Literal["drop_tail"] = "drop_tail"
+    packets: Packets | None = None
+    bytes: Count | None = None
+
+
+class CodelQueue(Model):
+    """Controlled delay, RFC 8289."""
+
+    kind: Literal["codel"] = "codel"
+    target_ns: Count = 5_000_000
+    interval_ns: Count = 100_000_000
+    ecn: bool = False
+    packets: Packets | None = None
+    bytes: Count | None = None
+
+
+class RedQueue(Model):
+    """Random early detection, Floyd and Jacobson 1993."""
+
+    kind: Literal["red"] = "red"
+    min_bytes: Count
+    max_bytes: Count
+    limit_bytes: Count | None = None
+    max_probability_ppb: Ppb = 100_000_000
+    weight_shift: Annotated[int, Field(ge=0, le=31)] = 9
+    idle_packet_ns: Count | None = None
+    ecn: bool = False
+    gentle: bool = False
+    hard_drop: bool = False
+
+
+class StepQueue(Model):
+    """Marks while more than a threshold is queued, RFC 8257 section 3.1."""
+
+    kind: Literal["step"] = "step"
+    mark_packets: Packets | None = None
+    mark_bytes: Count | None = None
+    packets: Packets | None = None
+    bytes: Count | None = None
+
+
+class IidLoss(Model):
+    """Each packet is lost on its own."""
+
+    kind: Literal["iid"] = "iid"
+    ppb: Ppb
+
+
+class GilbertElliottLoss(Model):
+    """A chain of two states that moves with each packet."""
+
+    kind: Literal["gilbert_elliott"] = "gilbert_elliott"
+    p_ppb: Ppb
+    r_ppb: Ppb
+    loss_good_ppb: Ppb = 0
+    loss_bad_ppb: Ppb = 10**9
+
+
+class UniformJitter(Model):
+    """From nothing to the most, all equally likely."""
+
+    kind: Literal["uniform"] = "uniform"
+    max_ns: Count
+
+
+class NormalJitter(Model):
+    """Normal around zero."""
+
+    kind: Literal["normal"] = "normal"
+    sigma_ns: Count
+
+
+class ExponentialJitter(Model):
+    """Exponential."""
+
+    kind: Literal["exponential"] = "exponential"
+    mean_ns: Count
+
+
+Rate = Annotated[
+    UnlimitedRate | FixedRate | TokenBucketRate | MahimahiRate | LogRate,
+    Field(discriminator="kind"),
+]
+Queue = Annotated[
+    DropTailQueue | CodelQueue | RedQueue | StepQueue, Field(discriminator="kind")
+]
+Loss = Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")]
+Jitter = Annotated[
+    UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")
+]
+Transition = Literal["retime", "keep"]
+OutageKind = Literal["drop", "hold"]
+Distribution = Literal["fixed", "exponential", "pareto"]
+
+
+class Outage(Model):
+    """A time in which the link does not work."""
+
+    start_ns: Count
+    stop_ns: Count
+    kind: OutageKind = "drop"
+
+
+class Step(Model):
+    """A change at a given time; what is absent stays."""
+
+    at_ns: Count
+    bits_per_sec: Count | None = None
+    delay_ns: Count | None = None
+    loss: Loss | None = None
+
+
+class Stage(Model):
+    """One wire of a chain: loss and outages, then the queue, the rate, the delay."""
+
+    rate: Rate = UnlimitedRate()
+    queue: Queue = DropTailQueue()
+    delay_ns: Count = 0
+    jitter: Jitter | None = None
+    loss: Loss | None = None
+    framing_bytes: Packets = 0
+    outages: tuple[Outage, ...] = ()
+    schedule: tuple[Step, ...] = ()
+    transition: Transition = "retime"
+
+
+class WirePath(Model):
+    """Two independent directions, each a chain of stages."""
+
+    kind: Literal["wire"] = "wire"
+    forward: tuple[Stage, ...]
+    reverse: tuple[Stage, ...] = ()
+
+
+class Bulk(Model):
+    """As much as the connection takes, until the end."""
+
+    kind: Literal["bulk"] = "bulk"
+
+
+class Sized(Model):
+    """One transfer of a given size."""
+
+    kind: Literal["sized"] = "sized"
+    bytes: Annotated[Count, Field(gt=0)]
+
+
+class OnOff(Model):
+    """Bulk for a time, then silence for a time, in turn."""
+
+    kind: Literal["on_off"] = "on_off"
+    on_ns: Annotated[Count, Field(gt=0)]
+    off_ns: Annotated[Count, Field(gt=0)]
+    distribution: Distribution = "fixed"
+
+
+class RequestResponse(Model):
+    """The receiver of the data asks, their sender answers, the receiver thinks."""
+
+    kind: Literal["request_response"] = "request_response"
+    request_bytes: Annotated[Count, Field(gt=0)]
+    response_bytes: Annotated[Count, Field(gt=0)]
+    think_ns: Count = 0
+    count: Annotated[Count, Field(gt=0)] | None = None
+
+
+class Paced(Model):
+    """A write of the same size at equal distances."""
+
+    kind: Literal["paced"] = "paced"
+    bits_per_sec: Annotated[Count, Field(gt=0)]
+    write_bytes: Annotated[Count, Field(gt=0)]
+
+
+class WindowedFile(Model):
+    """Blocks of a file, each acknowledged by the application, a limited number outstanding."""
+
+    kind: Literal["windowed_file"] = "windowed_file"
+    request_bytes: Annotated[Count, Field(gt=0)]
+    outstanding: Annotated[Count, Field(gt=0)]
+    total_bytes: Annotated[Count, Field(gt=0)] | None = None
+
+
+Application = Annotated[
+    Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile, Field(discriminator="kind")
+]
+WireDirection = Literal["forward", "reverse"]
+
+
+class End(Model):
+    """One end's TCP stack."""
+
+    stack: str
+    algorithm: str
+    parameters: dict[str, int] = {}
+    stack_overrides: dict[str, Any] = {}
+
+
+class ScenarioFlow(Model):
+    """One connection."""
+
+    id: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    direction: WireDirection = "forward"
+    start_ns: Count = 0
+    stop_ns: Count | None = None
+    application: Application = Bulk()
+    sender: End
+    receiver: End
+    access_delay_ns: Count = 0
+
+
+class ScenarioRecord(Model):
+    """What is recorded beyond the summary."""
+
+    sample_interval_ns: Count | None = None
+    events: bool = False
+    ack_trace: bool = False
+    pcap: str | None = None
+
+
+class Scenario(Model):
+    """Everything that determines a run, but the contents of traces."""
+
+    version: Literal[1] = SCENARIO_VERSION
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)]
+    duration_ns: Annotated[Count, Field(gt=0)]
+    warm_up_ns: Count = 0
+    path: WirePath
+    flows: Annotated[tuple[ScenarioFlow, ...], Field(min_length=1)]
+    record: ScenarioRecord = ScenarioRecord()
+    jiffies_phase_ns: Count | None = None
+
+    def to_json(self) -> str:
+        """The canonical JSON: sorted keys, no spaces, nothing that is null."""
+        return canonical_json(self.model_dump(mode="json", exclude_none=True))
+
+
+def canonical_json(value: object) -> str:
+    """One text for equal values, whatever the order of their keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,159 @@
+"""The study as its file has it: a base, the factors that vary it, and what is recorded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from cwndlab.schema.link import LinkOrText, word_as_kind
+from cwndlab.schema.scenario import Distribution, Model
+from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
+
+DEFAULT_STACK = "linux-6.1"
+Direction = Literal["forward", "reverse", "downlink", "uplink"]
+Whole = Annotated[int, Field(gt=0)]
+
+
+class Bulk(Model):
+    """As much as the connection takes."""
+
+    kind: Literal["bulk"] = "bulk"
+
+
+class Sized(Model):
+    """One transfer."""
+
+    kind: Literal["sized"] = "sized"
+    bytes: SizeText
+
+
+class OnOff(Model):
+    """Bulk for a time, then silence for a time, in turn."""
+
+    kind: Literal["on_off"] = "on_off"
+    on: DurationText
+    off: DurationText
+    distribution: Distribution = "fixed"
+
+
+class RequestResponse(Model):
+    """The receiver of the data asks, their sender answers, the receiver thinks."""
+
+    kind: Literal["request_response"] = "request_response"
+    request: SizeText
+    response: SizeText
+    think: DurationText = 0
+    count: Whole | None = None
+
+
+class Paced(Model):
+    """A write of the same size at equal distances."""
+
+    kind: Literal["paced"] = "paced"
+    rate: RateText
+    write: SizeText
+
+
+class WindowedFile(Model):
+    """Blocks of a file, a limited number outstanding: how SFTP clients send."""
+
+    kind: Literal["windowed_file"] = "windowed_file"
+    request: SizeText
+    outstanding: Whole
+    total: SizeText | None = None
+
+
+Application = Annotated[
+    Annotated[
+        Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile, Field(discriminator="kind")
+    ],
+    BeforeValidator(word_as_kind),
+]
+
+
+class Flow(Model):
+    """One connection, or several alike; what it does not say it has from the study."""
+
+    algorithm: str | None = None
+    stack: str | None = None
+    receiver_algorithm: str | None = Field(default=None, description="the sender's, if absent")
+    receiver_stack: str | None = Field(default=None, description="the sender's, if absent")
+    direction: Direction | None = None
+    application: Application | None = None
+    bytes: SizeText | None = Field(default=None, description="short for a sized application")
+    start: DurationText = 0
+    start_jitter: DurationText = Field(
+        default=0, description="the start is later by up to this, drawn anew in each repetition"
+    )
+    stop: DurationText | None = None
+    access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
+    count: Whole = Field(default=1, description="how many of them")
+    parameters: dict[str, int] = Field(default={}, description="of its algorithm")
+    stack_overrides: dict[str, Any] = {}
+
+
+class Record(Model):
+    """What is kept of each run beside its summary."""
+
+    samples: SamplesText = Field(default=100_000_000, description="interval of the time series")
+    events: bool = True
+    ack_trace: bool = Field(default=False, description="a row for each ACK")
+    pcap: bool = Field(default=False, description="a capture at the data senders")
+
+
+class StudyModel(Model):
+    """Everything that a study file may say."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+        default="study", description="names the results folder"
+    )
+    title: str = ""
+    description: str = ""
+    duration: DurationText = 60 * 10**9
+    warm_up: DurationText = Field(default=0, description="left out of each flow's statistics")
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    algorithm: str | None = Field(default=None, description="of every flow that has none itself")
+    stack: str = Field(default=DEFAULT_STACK, description="of every flow that has none itself")
+    direction: Direction = Field(
+        default="forward", description="forward (downlink): data along [link]; reverse (uplink)"
+    )
+    application: Application = Bulk()
+    flows: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+        default=None, description="how many flows alike, where no [[flow]] says more"
+    )
+    link: LinkOrText | None = None
+    reverse_link: LinkOrText | None = None
+    flow: tuple[Flow, ...] = ()
+    parameters: dict[str, dict[str, int]] = Field(
+        default={}, description="[parameters.ALGORITHM]: of every flow that runs it"
+    )
+    stack_overrides: dict[str, Any] = {}
+    record: Record = Record()
+    factors: dict[str, Any] = Field(
+        default={}, description='what varies: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]'
+    )
+    quick: dict[str, Any] = Field(
+        default={}, description="what --quick changes, written like the rest of the file"
+    )
+
+    @field_validator("factors", mode="before")
+    @classmethod
+    def _flatten(cls, value: object) -> object:
+        return flatten_factors(value) if isinstance(value, dict) else value
+
+
+RESERVED_FACTORS = ("zip", "exclude")
+
+
+def flatten_factors(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`link.rate = [...]` and `"link.rate" = [...]` are the same factor."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        path = prefix + key
+        if isinstance(value, dict):
+            flat |= flatten_factors(value, f"{path}.")
+        else:
+            flat[path] = value
+    return flat

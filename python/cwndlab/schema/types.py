@@ -1,0 +1,54 @@
+"""Quantities as fields of a model: written by people, held as whole numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from cwndlab import quantity
+from cwndlab.quantity import QueueLimit
+
+
+def _schema(description: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "description": description, "examples": list(examples)}
+    )
+
+
+RateText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_rate),
+    PlainSerializer(quantity.format_rate),
+    _schema("a rate", "10 Mbit/s", "2.5 MB/s"),
+]
+DurationText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_duration),
+    PlainSerializer(quantity.format_duration),
+    _schema("a time", "40 ms", "60 s"),
+]
+SizeText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_size),
+    PlainSerializer(quantity.format_size),
+    _schema("a size", "1500 bytes", "64 KiB"),
+]
+ShareText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_share),
+    PlainSerializer(quantity.format_share),
+    _schema("a share", "1 %", "0.05 %"),
+]
+SamplesText = Annotated[
+    int,
+    BeforeValidator(lambda value: 0 if value == "none" else quantity.parse_duration(value)),
+    PlainSerializer(lambda interval_ns: quantity.format_duration(interval_ns) if interval_ns else "none"),
+    _schema('an interval, or "none"', "100 ms", "none"),
+]
+QueueText = Annotated[
+    QueueLimit,
+    BeforeValidator(quantity.parse_queue),
+    PlainSerializer(str),
+    _schema("a queue limit", "250 packets", "64 KiB", "1 BDP", "unlimited"),
+]

@@ -1,0 +1,51 @@
+"""Where a study came from: a file with lines, or the arguments of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cwndlab.toml_source import TomlSource, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.toml_source import KeyPath
+
+
+class Source(Protocol):
+    """Knows how to name a place of a study to the one who wrote it."""
+
+    def problem(self, key: KeyPath, message: str) -> str:
+        """The place and what stands there, then what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call or of a command line."""
+
+    document: Mapping[str, Any]
+
+    def problem(self, key: KeyPath, message: str) -> str:
+        """The argument, then what is wrong with it."""
+        return f"{describe(self.document, key)}\n  {message}" if key else message
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study file, in which [study] holds the keys that are no tables."""
+
+    toml: TomlSource
+
+    def problem(self, key: KeyPath, message: str) -> str:
+        """File, line, key and value, then what is wrong with it."""
+        return self.toml.problem(self._written(key), message)
+
+    def _written(self, key: KeyPath) -> KeyPath:
+        """The key as the file has it."""
+        lines = self.toml.lines
+        if key[:1] not in lines and ("study", *key[:1]) in lines:
+            return ("study", *key)
+        if len(key) > 1 and key[0] == "factors" and key[:2] not in lines:
+            return ("factors", *str(key[1]).split("."), *key[2:])
+        return key

@@ -1,0 +1,254 @@
+"""A study: a base scenario, the factors that vary it, and how often each combination is run.
+
+```python
+import cwndlab as cw
+
+study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm=["reno", "cubic"], repetitions=10)
+results = study.run()
+results.flows()
+```
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import matrix
+from cwndlab.errors import StudyError, plural
+from cwndlab.quantity import format_duration
+from cwndlab.schema.study import StudyModel, flatten_factors
+from cwndlab.source import Arguments, StudyFile
+from cwndlab.toml_source import TomlSource
+from cwndlab.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from cwndlab.matrix import Cell, Matrix
+    from cwndlab.source import Source
+    from cwndlab.store import Results
+
+LinkLike = str | Mapping[str, Any]
+
+_TABLES = (
+    "link",
+    "reverse_link",
+    "flow",
+    "application",
+    "parameters",
+    "stack_overrides",
+    "record",
+    "factors",
+    "quick",
+)
+
+
+class Study:
+    """A study that has been checked: every combination of its factors can be run."""
+
+    def __init__(
+        self,
+        *,
+        link: LinkLike | Sequence[LinkLike],
+        algorithm: str | Sequence[str] | None = None,
+        duration: str | Sequence[str] | None = None,
+        repetitions: int = 1,
+        seed: int = 1,
+        **more: Any,  # noqa: ANN401  the other keys of a study file, checked like these
+    ) -> None:
+        """Make a study of the keys of a study file; a list of values becomes a factor.
+
+        Args:
+            link: a preset, `trace:PATH`, a TOML file, keys in one line, or a table of keys.
+            algorithm: congestion control of every flow that has none of its own.
+            duration: simulated time of each run.
+            repetitions: how often each combination is run, each with a seed of its own.
+            seed: of the study; the same seed gives the same results.
+            more: any other key, such as `reverse_link`, `flows`, `flow`, `factors`.
+
+        Raises:
+            StudyError: something in it does not hold.
+        """
+        document: dict[str, Any] = {
+            "link": link,
+            "algorithm": algorithm,
+            "duration": duration,
+            "repetitions": repetitions,
+            "seed": seed,
+            **more,
+        }
+        document = {key: _plain(value) for key, value in document.items() if value is not None}
+        factors = flatten_factors(document.pop("factors", {}))
+        for key in [k for k, v in document.items() if isinstance(v, list) and k != "flow"]:
+            factors[key] = document.pop(key)
+        if factors:
+            document["factors"] = factors
+        self._prepare(document, Arguments(document), Path())
+
+    @classmethod
+    def load(cls, path: str | Path, *, is_quick: bool = False) -> Study:
+        """Read a study file.
+
+        Args:
+            path: the file.
+            is_quick: whether to change it as its `[quick]` table says.
+
+        Raises:
+            StudyError: it is no study; names file, line and key of each problem.
+        """
+        path = Path(path)
+        source = TomlSource.read(path)
+        document = _from_file_form(source)
+        document.setdefault("id", _id_of(path))
+        if is_quick:
+            document = _merge(document, document.get("quick", {}))
+        study = cls.__new__(cls)
+        study._prepare(document, StudyFile(source), path.parent)  # noqa: SLF001  its own class
+        return study
+
+    def _prepare(self, document: dict[str, Any], source: Source, folder: Path) -> None:
+        self.document = document
+        self.folder = folder
+        self.model, self.columns, self.cells = matrix.build(document, source, folder)
+
+    model: StudyModel
+    """What the study says, checked; the levels of its factors not put in."""
+    columns: tuple[str, ...]
+    """Names of the factors in results."""
+    cells: tuple[Cell, ...]
+    """Every combination of the factors' levels."""
+
+    @property
+    def id(self) -> str:
+        """The name of the study and of its results folder."""
+        return self.model.id
+
+    @property
+    def title(self) -> str:
+        """What the study is called; its id if it has no title."""
+        return self.model.title or self.model.id
+
+    @property
+    def description(self) -> str:
+        """What the study is about."""
+        return self.model.description
+
+    @property
+    def repetitions(self) -> int:
+        """How often each combination is run."""
+        return self.model.repetitions
+
+    @property
+    def factors(self) -> dict[str, list[matrix.Label]]:
+        """The levels of each factor, by column, in the order of the study."""
+        return matrix.factor_labels(self.model, self.cells)
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """All runs."""
+        return matrix.expand(self.model, self.columns, self.cells)
+
+    def run(self, results: str | Path | None = None, *, jobs: int | None = None) -> Results:
+        """Run what has not been run yet, and open the results.
+
+        Args:
+            results: the folder for them; `results/ID` if None.
+            jobs: how many runs at once; one per core if None.
+
+        Raises:
+            RunsFailedError: some runs failed; the others are done.
+            ResultsError: the folder cannot be used.
+        """
+        from cwndlab.campaign import run_study  # noqa: PLC0415  the store knows studies
+
+        return run_study(self, Path(results) if results else None, jobs=jobs)
+
+    def to_toml(self) -> str:
+        """A study file that says the same."""
+        return write_toml(self.in_file_form(self.document))
+
+    def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """`document` as a study file has it: what is no table stands in [study]."""
+        scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
+        tables = {key: value for key, value in document.items() if _is_table(key, value)}
+        return {"study": {"id": self.id, **scalars}, **tables}
+
+    def __repr__(self) -> str:
+        factors = ", ".join(f"{name}: {levels}" for name, levels in self.factors.items())
+        return f"Study({self.id!r}, {self._size()}{f', {factors}' if factors else ''})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th>"
+            f"<td>{html.escape(', '.join(map(str, levels)))}</td></tr>"
+            for name, levels in self.factors.items()
+        )
+        title = html.escape(self.title)
+        return f"<b>{title}</b><br>{self._size()}<table>{rows}</table>"
+
+    def _size(self) -> str:
+        runs = plural(len(self.cells) * self.repetitions, "run")
+        return f"{runs} of {format_duration(self.model.duration)}"
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
+    """Tuples and other collections as TOML would give them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _is_table(key: str, value: object) -> bool:
+    return key in _TABLES and isinstance(value, dict | list)
+
+
+def _from_file_form(source: TomlSource) -> dict[str, Any]:
+    """The document of a file: what stands in `[study]` belongs beside the tables."""
+    document = dict(source.document)
+    scalars = document.pop("study", {})
+    problems = []
+    if not isinstance(scalars, dict):
+        problems.append(source.problem(("study",), "a table is needed here: [study]"))
+        scalars = {}
+    problems += [
+        source.problem((key,), "this belongs below [study]")
+        for key, value in document.items()
+        if key in StudyModel.model_fields and not _is_table(key, value)
+    ]
+    problems += [
+        source.problem(("study", key), f"this is a table of its own: [{key}]")
+        for key, value in scalars.items()
+        if _is_table(key, value) and isinstance(value, dict)
+    ]
+    problems += [
+        source.problem(("study", key), f"[{key}] says it too; keep one of them")
+        for key in scalars
+        if key in document
+    ]
+    if problems:
+        raise StudyError(problems)
+    return scalars | document
+
+
+def _id_of(path: Path) -> str:
+    name = path.stem if path.name != "study.toml" else path.resolve().parent.name
+    return name
+
+
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes` in it, table by table."""
+    merged = dict(base)
+    for key, value in changes.items():
+        if key == "factors":
+            merged[key] = flatten_factors(merged.get(key, {})) | flatten_factors(value)
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+

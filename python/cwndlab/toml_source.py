@@ -1,0 +1,246 @@
+"""A TOML file together with the line on which each of its keys stands.
+
+`tomllib` reads the values; it keeps no positions. The scanner below walks the same text, already
+known to be valid, and notes the lines of keys, of array elements and of tables, so that an error in
+a value can name its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import StudyError, read_failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Key = str | int
+KeyPath = tuple[Key, ...]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SCALAR_END = re.compile(r"[,\]}\n#]")
+_DECODE_ERROR = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end .*)\)")
+
+
+class TomlSource:
+    """What a TOML file says, and where."""
+
+    def __init__(self, name: str, text: str) -> None:
+        """Parse `text`, which errors call `name`.
+
+        Raises:
+            StudyError: the text is not TOML; names line and column.
+        """
+        self.name = name
+        try:
+            self.document: dict[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise StudyError([_decode_problem(name, text, error)]) from None
+        self.lines = _Scanner(text).scan()
+
+    @classmethod
+    def read(cls, path: Path) -> TomlSource:
+        """Read the file at `path`."""
+        try:
+            text = path.read_bytes().decode()
+        except OSError as error:
+            raise StudyError([read_failure(path, error)]) from None
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            problem = f"{path}:{line}: not UTF-8 text\n  save the file as UTF-8"
+            raise StudyError([problem]) from None
+        return cls(str(path), text.replace("\r\n", "\n"))
+
+    def problem(self, key: KeyPath, message: str) -> str:
+        """Two lines: place, key and value as the file has them, then what is wrong with it."""
+        line = next((self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0)
+        place = f"{self.name}:{line}" if line else self.name
+        return f"{place}: {describe(self.document, key)}\n  {message}"
+
+
+def describe(document: object, key: KeyPath) -> str:
+    """The key as one writes it, and its value if that is short."""
+    value = document
+    for n, part in enumerate(key):
+        if isinstance(value, str):
+            key = key[:n]  # a text that stands for a table
+            break
+        try:
+            value = value[part]  # type: ignore[index]  # a miss is caught
+        except (KeyError, IndexError, TypeError):
+            return dotted(key)
+    if isinstance(value, dict | list):
+        return dotted(key)
+    return f"{dotted(key)} = {inline(value)}"
+
+
+def dotted(key: KeyPath) -> str:
+    """`("flow", 0, "start")` as `flow[0].start`."""
+    text = ""
+    for part in key:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            written = part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+            text += f".{written}" if text else written
+    return text
+
+
+def inline(value: object) -> str:
+    """`value` as TOML writes it on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case list() | tuple():
+            return f"[{', '.join(inline(item) for item in value)}]"
+        case dict():
+            pairs = (f"{dotted((key,))} = {inline(item)}" for key, item in value.items())
+            return f"{{ {', '.join(pairs)} }}" if value else "{}"
+        case _:
+            return str(value)
+
+
+def _decode_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
+    match = _DECODE_ERROR.fullmatch(str(error))
+    if match is None:
+        return f"{name}: not valid TOML\n  {error}"
+    line = int(match["line"]) if match["line"] else text.count("\n") + 1
+    column = f", column {match['column']}" if match["column"] else ""
+    written = text.split("\n")[line - 1].strip()
+    what = match["what"][0].lower() + match["what"][1:]
+    return f"{name}:{line}: {written}\n  not valid TOML: {what}{column}"
+
+
+class _Scanner:
+    """Walks valid TOML and notes on which line each key and element stands."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._lines: dict[KeyPath, int] = {}
+        self._tables: dict[KeyPath, int] = {}  # how many elements an array of tables has so far
+
+    def scan(self) -> dict[KeyPath, int]:
+        table: KeyPath = ()
+        while self._skip_blank():
+            if self._text[self._at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+        return self._lines
+
+    def _header(self) -> KeyPath:
+        is_array = self._text.startswith("[[", self._at)
+        self._at += 2 if is_array else 1
+        parts = self._key()
+        self._at += 2 if is_array else 1
+        *parents, last = parts
+        table: KeyPath = ()
+        for part in parents:
+            table += (part,)
+            if table in self._tables:
+                table += (self._tables[table] - 1,)
+            self._note(table)
+        table += (last,)
+        self._note(table)
+        if is_array:
+            self._tables[table] = self._tables.get(table, 0) + 1
+            table += (self._tables[table] - 1,)
+            self._note(table)
+        return table
+
+    def _pair(self, table: KeyPath) -> None:
+        begin = self._at
+        parts = self._key()
+        self._at += 1  # the equals sign
+        for n in range(1, len(parts) + 1):
+            self._note(table + tuple(parts[:n]), begin)
+        self._skip_space()
+        self._value(table + tuple(parts))
+
+    def _key(self) -> list[str]:
+        parts = []
+        while True:
+            self._skip_space()
+            if self._text[self._at] in "\"'":
+                begin = self._at
+                self._string()
+                parts.append(tomllib.loads(f"k = {self._text[begin : self._at]}")["k"])
+            else:
+                match = _BARE_KEY.match(self._text, self._at)
+                assert match is not None, "valid TOML has a key here"  # noqa: S101  an invariant
+                parts.append(match[0])
+                self._at = match.end()
+            self._skip_space()
+            if self._text[self._at] != ".":
+                return parts
+            self._at += 1
+
+    def _value(self, key: KeyPath) -> None:
+        match self._text[self._at]:
+            case '"' | "'":
+                self._string()
+            case "[":
+                self._array(key)
+            case "{":
+                self._inline_table(key)
+            case _:
+                match = _SCALAR_END.search(self._text, self._at)
+                self._at = match.start() if match else len(self._text)
+
+    def _string(self) -> None:
+        quote = self._text[self._at]
+        is_multiline = self._text.startswith(quote * 3, self._at)
+        end = quote * 3 if is_multiline else quote
+        self._at += len(end)
+        while not self._text.startswith(end, self._at):
+            self._at += 2 if quote == '"' and self._text[self._at] == "\\" else 1
+        self._at += len(end)
+        while is_multiline and self._text.startswith(quote, self._at):
+            self._at += 1  # up to two quotes may stand before the closing three
+
+    def _array(self, key: KeyPath) -> None:
+        self._at += 1
+        index = 0
+        while self._skip_blank() and self._text[self._at] != "]":
+            if self._text[self._at] == ",":
+                self._at += 1
+                continue
+            self._note((*key, index))
+            self._value((*key, index))
+            index += 1
+        self._at += 1
+
+    def _inline_table(self, key: KeyPath) -> None:
+        self._at += 1
+        while self._skip_blank() and self._text[self._at] != "}":
+            if self._text[self._at] == ",":
+                self._at += 1
+                continue
+            self._pair(key)
+        self._at += 1
+
+    def _note(self, key: KeyPath, at: int | None = None) -> None:
+        line = self._text.count("\n", 0, self._at if at is None else at) + 1
+        self._lines.setdefault(key, line)
+
+    def _skip_space(self) -> None:
+        while self._at < len(self._text) and self._text[self._at] in " \t":
+            self._at += 1
+
+    def _skip_blank(self) -> bool:
+        """Skip spaces, line ends and comments; whether anything is left."""
+        while self._at < len(self._text):
+            if self._text[self._at] == "#":
+                end = self._text.find("\n", self._at)
+                self._at = len(self._text) if end < 0 else end
+            elif self._text[self._at] in " \t\r\n":
+                self._at += 1
+            else:
+                return True
+        return False

@@ -1,0 +1,45 @@
+"""Writes documents as TOML that people like to read: scalars first, tables below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.toml_source import dotted, inline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def write_toml(document: Mapping[str, Any]) -> str:
+    """`document` as TOML."""
+    return "\n".join(_table(document, ())).strip() + "\n"
+
+
+def _table(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    lines = [
+        f"{dotted((key,))} = {inline(value)}"
+        for key, value in table.items()
+        if not _is_table(value) and not _is_table_array(value, path)
+    ]
+    for key, value in table.items():
+        inner = (*path, key)
+        if _is_table(value):
+            lines += ["", f"[{dotted(inner)}]", *_table(value, inner)]
+        elif _is_table_array(value, path):
+            for element in value:
+                lines += ["", f"[[{dotted(inner)}]]", *_table(element, inner)]
+    return lines
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
+    """Arrays of tables get headers of their own, but not within factors, where values mix."""
+    return (
+        path[:1] != ("factors",)
+        and isinstance(value, list)
+        and bool(value)
+        and all(isinstance(element, dict) for element in value)
+    )

@@ -1,0 +1,204 @@
+"""A stand-in for the compiled core: the same functions and columns, with numbers made of a hash.
+
+It lets the tests of the store and of campaigns run hundreds of simulations in a second, fail where
+they ask for it, and take as long as they need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+version = "0.0.0-fake"
+behaviour_epoch = 1
+FAILING_ALGORITHM = "fails"
+SLOW_ALGORITHM = "slow"
+
+_NAMES = {
+    "reno": [],
+    "cubic": [],
+    "highspeed": ["hstcp"],
+    "westwood": ["westwood+"],
+    FAILING_ALGORITHM: [],
+    SLOW_ALGORITHM: [],
+}
+_BETA = {"name": "beta", "unit": "1/1024", "default": 717, "min": 1, "max": 1023, "doc": "cut"}
+
+
+def install() -> None:
+    """Take the place of the compiled core in this process."""
+    sys.modules["cwndlab._core"] = sys.modules[__name__]
+
+
+def algorithms() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "aliases": aliases,
+            "description": f"{name}, not really",
+            "parameters": [_BETA] if name == "cubic" else [],
+            "phases": [],
+            "hooks": ["ssthresh", "cong_avoid"],
+            "source_file": f"algorithms/{name}.c",
+            "source_sha256": hashlib.sha256(name.encode()).hexdigest(),
+        }
+        for name, aliases in _NAMES.items()
+    ]
+
+
+def stacks() -> list[dict[str, Any]]:
+    return [
+        {"name": name, "text": f"# {name}\n", "sha256": "0" * 64, "values": {"initial_window": 10}}
+        for name in ("linux-6.1", "ns-2-packet")
+    ]
+
+
+def check_scenario(scenario_json: str) -> str:
+    return scenario_json
+
+
+def parse_trace(content: bytes, name: str) -> dict[str, Any]:
+    lines = content.decode("ascii", "replace").split()
+    if not lines:
+        msg = f"{name}: line 1: the trace is empty"
+        raise ValueError(msg)
+    for n, line in enumerate(lines, start=1):
+        if not line.isdigit():
+            msg = f"{name}: line {n}: not a time in ms"
+            raise ValueError(msg)
+    count = len(lines)
+    return {"kind": "mahimahi", "opportunities": count, "duration_s": 1.0, "mean_rate_mbit_s": 1.0}
+
+
+def run(scenario_json: str, traces: Mapping[str, bytes]) -> dict[str, Any]:
+    scenario = json.loads(scenario_json)
+    draw = np.random.default_rng(
+        list(hashlib.sha256(scenario_json.encode() + b"".join(traces.values())).digest())
+    )
+    names = [flow["sender"]["algorithm"] for flow in scenario["flows"]]
+    if FAILING_ALGORITHM in names:
+        msg = "the window of flow 0 became 0"
+        raise RuntimeError(msg)
+    if SLOW_ALGORITHM in names:
+        time.sleep(0.02)
+    flows = _flows(scenario, draw)
+    links = {
+        "link": ["forward.0", "reverse.0"],
+        **{
+            name: [int(value) for value in draw.integers(0, 1000, 2)]
+            for name in (
+                "arrived_pkts",
+                "delivered_pkts",
+                "dropped_pkts",
+                "marked_pkts",
+                "arrived_bytes",
+                "delivered_bytes",
+                "queue_max_pkts",
+            )
+        },
+        "offered_bytes": [None, None],
+        "queue_mean_pkts": [1.5, None],
+    }
+    record = scenario["record"]
+    has_samples = "sample_interval_ns" in record
+    return {
+        "flows": flows,
+        "links": links,
+        "samples": _samples(len(names), draw) if has_samples else None,
+        "events": {
+            "flow": [0, None],
+            "t_s": np.array([0.5, 0.75]),
+            "event": ["recovery", "outage"],
+            "value": np.array([np.nan, 1.0]),
+        }
+        if record.get("events")
+        else None,
+        "acks": None,
+        "pcap": None,
+        "behaviour_epoch": behaviour_epoch,
+    }
+
+
+def _flows(scenario: dict[str, Any], draw: np.random.Generator) -> dict[str, Any]:
+    flows = scenario["flows"]
+    count = len(flows)
+    duration_s = scenario["duration_ns"] / 1e9
+
+    def floats() -> list[float]:
+        return [float(value) for value in draw.uniform(1, 100, count)]
+
+    def counts() -> list[int]:
+        return [int(value) for value in draw.integers(0, 100, count)]
+
+    return {
+        "flow": [flow["id"] for flow in flows],
+        "direction": [flow["direction"] for flow in flows],
+        "algorithm": [flow["sender"]["algorithm"] for flow in flows],
+        "stack": [flow["sender"]["stack"] for flow in flows],
+        "receiver_algorithm": [flow["receiver"]["algorithm"] for flow in flows],
+        "receiver_stack": [flow["receiver"]["stack"] for flow in flows],
+        "application": [flow["application"]["kind"] for flow in flows],
+        "start_s": [flow["start_ns"] / 1e9 for flow in flows],
+        "end_s": [duration_s] * count,
+        "window_s": [duration_s] * count,
+        "goodput_mbit_s": floats(),
+        "throughput_mbit_s": floats(),
+        "delivered_bytes": counts(),
+        "rtt_mean_ms": floats(),
+        "rtt_p50_ms": floats(),
+        "rtt_p95_ms": floats(),
+        "rtt_p99_ms": floats(),
+        "rtt_base_ms": floats(),
+        "srtt_mean_ms": floats(),
+        "queueing_delay_mean_ms": floats(),
+        "sent_pkts": [value + 100 for value in counts()],
+        "retransmitted_pkts": counts(),
+        "retransmitted_pct": floats(),
+        "retransmission_bursts": counts(),
+        "retransmission_burst_mean_pkts": [None] * count,
+        "retransmission_burst_max_pkts": [None] * count,
+        "timeouts": counts(),
+        "spurious_timeouts": counts(),
+        "recoveries": counts(),
+        "tail_loss_probes": counts(),
+        "ecn_marked_pkts": counts(),
+        "cwnd_mean_pkts": floats(),
+        "cwnd_max_pkts": counts(),
+        "completion_ms": [None] * count,
+        "utilisation_pct": floats(),
+        "busy_s": floats(),
+        "rwnd_limited_s": floats(),
+        "sndbuf_limited_s": floats(),
+    }
+
+
+def _samples(flows: int, draw: np.random.Generator) -> dict[str, Any]:
+    rows = 20 * flows
+    times = np.repeat(np.arange(20) / 10, flows)
+    columns: dict[str, Any] = {
+        "flow": np.tile(np.arange(flows, dtype=np.uint32), 20),
+        "t_s": times,
+    }
+    for name in ("cwnd_pkts", "inflight_pkts", "queue_pkts"):
+        columns[name] = draw.integers(0, 100, rows).astype(np.uint32)
+    columns["queue_bytes"] = draw.integers(0, 10**6, rows).astype(np.uint64)
+    columns["ca_state"] = draw.integers(0, 5, rows).astype(np.uint8)
+    for name in (
+        "ssthresh_pkts",
+        "srtt_ms",
+        "rtt_ms",
+        "throughput_mbit_s",
+        "goodput_mbit_s",
+        "pacing_rate_mbit_s",
+        "delivery_rate_mbit_s",
+    ):
+        columns[name] = np.where(draw.uniform(size=rows) < 0.1, np.nan, draw.uniform(size=rows))
+    return columns
