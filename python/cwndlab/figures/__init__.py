@@ -1,1 +1,47 @@
-"""Figures."""
+"""Figures for print and for notebooks: units on every axis, colours fixed by algorithm."""
+
+from cwndlab.figures.canvas import FORMATS, house_style, new_figure, save_figure
+from cwndlab.figures.decimate import decimate, kept_points
+from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.operating_point import operating_point_figure, plot_over_inflight
+from cwndlab.figures.over_time import (
+    is_loss,
+    loss_times,
+    over_time_figure,
+    plot_over_time,
+    plot_window,
+    window_figure,
+)
+from cwndlab.figures.overlay import Zoom, add_paper_axis, overlay_figure, plot_windows
+from cwndlab.figures.plotter import Plotter
+from cwndlab.figures.standings import plot_bars, plot_throughput_delay
+from cwndlab.figures.style import Style, style_of, styles_of
+
+__all__ = [
+    "FORMATS",
+    "Plotter",
+    "Style",
+    "Zoom",
+    "add_paper_axis",
+    "decimate",
+    "house_style",
+    "is_loss",
+    "kept_points",
+    "loss_times",
+    "new_figure",
+    "operating_point_figure",
+    "over_time_figure",
+    "overlay_figure",
+    "plot_bars",
+    "plot_box",
+    "plot_cdf",
+    "plot_over_inflight",
+    "plot_over_time",
+    "plot_throughput_delay",
+    "plot_window",
+    "plot_windows",
+    "save_figure",
+    "style_of",
+    "styles_of",
+    "window_figure",
+]

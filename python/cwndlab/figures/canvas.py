@@ -1,0 +1,115 @@
+"""Figures to draw on and files to draw into, equal to the byte for equal input.
+
+Figures are made without pyplot, so that nothing global changes and threads may draw.  Equal bytes
+need a fixed salt for the identifiers in SVG files and no dates in any file.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+FORMATS = ("svg", "pdf", "png")
+WIDTH_IN = 6.3  # text width of an A4 page with 25 mm margins
+
+_STYLE: dict[Any, Any] = {  # keys are literals that change from release to release
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelcolor": "#222222",
+    "axes.labelsize": 8.5,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 110,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
+    "font.size": 8.5,
+    "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.6,
+    "legend.edgecolor": "none",
+    "legend.framealpha": 0.85,
+    "lines.linewidth": 1.2,
+    "pdf.fonttype": 42,  # TrueType: journals refuse Type 3
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "cwndlab",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+_NO_DATES: dict[str, dict[str, str | None]] = {
+    "svg": {"Date": None, "Creator": "cwndlab"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "cwndlab", "Producer": "matplotlib"},
+    "png": {"Software": "cwndlab"},
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw with the project's fonts, grid and sizes inside a `with` block."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def new_figure(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    height_in: float = 3.4,
+    width_in: float = WIDTH_IN,
+    share_x: bool = False,
+    share_y: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure in the project's style and its axes, row by row."""
+    with house_style():
+        figure = Figure(figsize=(width_in, height_in))
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
+    return figure, list(axes.flat)
+
+
+def title(axes: Axes, text: str) -> None:
+    """Write a panel's title; nothing if there is none."""
+    if text:
+        with house_style():
+            axes.set_title(text)
+
+
+def legend_above(axes: Axes) -> None:
+    """Put the legend above the axes, where it hides no line."""
+    with house_style():
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=4,
+            handlelength=3,
+            borderaxespad=0.2,
+            columnspacing=1.4,
+        )
+
+
+def save_figure(
+    figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or as the formats asked for.
+
+    Raises:
+        ValueError: A format is none of these three.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for extension in formats:
+        if extension not in _NO_DATES:
+            msg = f'figures cannot be written as "{extension}"; formats are {", ".join(FORMATS)}'
+            raise ValueError(msg)
+        path = folder / f"{name}.{extension}"
+        with house_style():
+            figure.savefig(path, format=extension, metadata=_NO_DATES[extension])
+        written.append(path)
+    return written

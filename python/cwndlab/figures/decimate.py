@@ -1,0 +1,45 @@
+"""Fewer points for the same picture: per stretch of time the first, least, greatest and last value.
+
+A screen has some thousand columns of pixels; a line through these four points of each column looks
+exactly like the line through all points, and no peak or cut is lost.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats.bootstrap import Floats
+
+
+def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
+    """Return at most about `most` of the points, every extreme among them, in their order."""
+    t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    kept = kept_points(t, [v], most)
+    return t[kept], v[kept]
+
+
+def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
+    """Return which points to keep so that every column keeps its extremes in each stretch."""
+    count = len(times)
+    if count <= most or count == 0:
+        return np.arange(count)
+    per_stretch = 2 + 2 * len(columns)
+    stretches = max(1, most // per_stretch)
+    span = times[-1] - times[0]
+    place = (times - times[0]) / (span if span > 0 else 1.0) * stretches
+    stretch = np.minimum(place.astype(np.intp), stretches - 1)
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+    stops = np.append(starts[1:], count)
+    keep = np.zeros(count, dtype=np.bool_)
+    keep[starts] = True
+    keep[stops - 1] = True
+    for values in columns:
+        low = np.where(np.isfinite(values), values, np.inf)
+        high = np.where(np.isfinite(values), values, -np.inf)
+        for start, stop in zip(starts, stops, strict=True):
+            keep[start + int(np.argmin(low[start:stop]))] = True
+            keep[start + int(np.argmax(high[start:stop]))] = True
+        # Where a value begins or ends to exist, the line does too.
+        gaps = np.flatnonzero(np.diff(np.isfinite(values).astype(np.int8)) != 0)
+        keep[gaps] = True
+        keep[gaps + 1] = True
+    return np.flatnonzero(keep)

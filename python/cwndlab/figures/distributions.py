@@ -1,0 +1,86 @@
+"""Distributions over runs or flows: cumulative shares and box plots."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from cwndlab.columns import quantity
+from cwndlab.figures.canvas import house_style, legend_above
+from cwndlab.figures.style import styles_of
+from cwndlab.stats import box_summary, empirical_cdf
+
+_FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
+
+
+def plot_cdf(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> None:
+    """Draw, per contestant, the share of values at or below each value."""
+    styles = styles_of(values)
+    with house_style():
+        for name, own in values.items():
+            data, shares = empirical_cdf(own)
+            if not data.size:
+                continue
+            style = styles[name]
+            axes.step(
+                [data[0], *data],
+                [0.0, *shares],
+                where="post",
+                color=style.colour,
+                linestyle=style.line_style,
+                linewidth=1.4,
+                label=name,
+            )
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(quantity(column).header)
+        axes.set_ylabel("share of runs at or below")
+        legend_above(axes)
+
+
+def plot_box(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> None:
+    """Draw a box per contestant: quartiles, whiskers to 1.5 IQR, the mean as a cross.
+
+    Below five values a box would pretend; then the values themselves are drawn.
+    """
+    styles = styles_of(values)
+    with house_style():
+        for at, (name, own) in enumerate(values.items()):
+            colour = styles[name].colour
+            data = np.asarray(own, dtype=np.float64)
+            data = data[np.isfinite(data)]
+            if data.size == 0:
+                continue
+            if data.size < _FEWEST_FOR_BOX:
+                axes.plot(np.full(data.size, at), data, "o", color=colour, alpha=0.7, markersize=4)
+                axes.plot([at], [data.mean()], "x", color="#222222", markersize=6)
+                continue
+            box = box_summary(data)
+            axes.bxp(
+                [
+                    {
+                        "med": box.median,
+                        "q1": box.first_quartile,
+                        "q3": box.third_quartile,
+                        "whislo": box.whisker_low,
+                        "whishi": box.whisker_high,
+                        "mean": box.mean,
+                        "fliers": list(box.outliers),
+                    }
+                ],
+                positions=[at],
+                widths=0.5,
+                showmeans=True,
+                patch_artist=True,
+                manage_ticks=False,
+                boxprops={"facecolor": f"{colour}33", "edgecolor": colour},
+                medianprops={"color": colour, "linewidth": 1.8},
+                whiskerprops={"color": colour},
+                capprops={"color": colour},
+                meanprops={"marker": "x", "markeredgecolor": "#222222", "markersize": 6},
+                flierprops={"marker": ".", "markeredgecolor": colour, "markersize": 4},
+            )
+        axes.set_xticks(range(len(values)), list(values))
+        axes.set_xlim(-0.6, len(values) - 0.4)
+        axes.grid(visible=False, axis="x")
+        axes.set_ylabel(quantity(column).header)

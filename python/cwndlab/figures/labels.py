@@ -1,0 +1,68 @@
+"""Names written beside lines and points instead of a legend, moved apart where they would touch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib.transforms
+from matplotlib.axes import Axes
+
+_FONT_SIZE = 8
+_LINE_HEIGHT_PT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name at a place in data coordinates."""
+
+    text: str
+    x: float
+    y: float
+    colour: str
+
+
+def label_line_ends(axes: Axes, labels: Sequence[Label]) -> None:
+    """Write each name to the right of the axes, at the height where its line ends."""
+    axes.figure.canvas.draw()  # layout first: heights depend on it
+    height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi
+    low, high = axes.get_ylim()
+    heights = [(label.y - low) / (high - low) * height_pt for label in labels]
+    moved = spread(heights, _LINE_HEIGHT_PT, 0.0, height_pt)
+    blended = matplotlib.transforms.blended_transform_factory(axes.transAxes, axes.transAxes)
+    for label, height in zip(labels, moved, strict=True):
+        axes.annotate(
+            label.text,
+            xy=(1.0, height / height_pt),
+            xycoords=blended,
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=label.colour,
+            fontsize=_FONT_SIZE,
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places moved as little as needed to be `gap` apart and within `low` and `high`."""
+    order = sorted(range(len(places)), key=lambda at: places[at])
+    groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch
+    for at in order:
+        groups.append((min(max(places[at], low), high), [at]))
+        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
+            (_, first), (_, second) = groups[-2], groups[-1]
+            members = first + second
+            centre = sum(places[member] for member in members) / len(members)
+            half = gap * (len(members) - 1) / 2
+            centre = min(max(centre, low + half), max(high - half, low + half))
+            groups[-2:] = [(centre, members)]
+    moved = [0.0] * len(places)
+    for centre, members in groups:
+        for rank, at in enumerate(members):
+            moved[at] = centre + gap * (rank - (len(members) - 1) / 2)
+    return moved
+
+
+def _touch(lower: tuple[float, list[int]], upper: tuple[float, list[int]], gap: float) -> bool:
+    top = lower[0] + gap * (len(lower[1]) - 1) / 2
+    bottom = upper[0] - gap * (len(upper[1]) - 1) / 2
+    return bottom - top < gap

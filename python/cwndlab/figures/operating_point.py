@@ -1,0 +1,89 @@
+"""Delivery rate and round-trip time over data in flight: where on the path's curve a flow works.
+
+Below the bandwidth-delay product (BDP) more data in flight means more delivery; from there to BDP
+plus queue it means only more delay; beyond that it means loss (N. Cardwell et al., "BBR:
+Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
+"""
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cwndlab.columns import quantity
+from cwndlab.figures.canvas import house_style, new_figure
+from cwndlab.figures.style import styles_of
+
+_MOST_DOTS = 1500
+
+
+def operating_point_figure(
+    samples: pl.DataFrame,
+    *,
+    contestant: str = "algorithm",
+    bdp_pkts: float | None = None,
+    queue_pkts: float | None = None,
+) -> Figure:
+    """Return two panels over packets in flight, with BDP and BDP + queue marked where known."""
+    figure, axes = new_figure(2, height_in=4.6, share_x=True)
+    rate = "delivery_rate_mbit_s" if _has(samples, "delivery_rate_mbit_s") else "throughput_mbit_s"
+    for panel, column in zip(axes, (rate, "rtt_ms"), strict=True):
+        plot_over_inflight(panel, samples, column, contestant=contestant)
+        mark_capacity(panel, bdp_pkts=bdp_pkts, queue_pkts=queue_pkts, is_named=panel is axes[0])
+    axes[1].set_xlabel(quantity("inflight_pkts").header)
+    with house_style():
+        axes[0].legend(loc="lower right", markerscale=2.5)
+    return figure
+
+
+def plot_over_inflight(
+    axes: Axes, samples: pl.DataFrame, column: str, *, contestant: str = "algorithm"
+) -> None:
+    """Draw one dot a sample over the packets in flight."""
+    names = samples[contestant].unique(maintain_order=True).to_list()
+    with house_style():
+        for name, style in styles_of(names).items():
+            own = samples.filter(pl.col(contestant) == name).drop_nulls(["inflight_pkts", column])
+            step = max(1, len(own) // _MOST_DOTS)
+            axes.plot(
+                own["inflight_pkts"].to_numpy()[::step],
+                own[column].to_numpy()[::step],
+                linestyle="none",
+                marker=style.marker,
+                markersize=2.6,
+                markeredgewidth=0,
+                alpha=0.55,
+                color=style.colour,
+                label=name,
+            )
+        axes.set_ylabel(quantity(column).header)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+
+
+def mark_capacity(
+    axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
+) -> None:
+    """Mark where the pipe is full and where the queue is full too."""
+    places = []
+    if bdp_pkts is not None:
+        places.append((bdp_pkts, "BDP"))
+        if queue_pkts is not None and np.isfinite(queue_pkts):
+            places.append((bdp_pkts + queue_pkts, "BDP + queue"))
+    for place, name in places:
+        axes.axvline(place, color="#666666", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+        if is_named:
+            axes.annotate(
+                name,
+                xy=(place, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7.5,
+                color="#444444",
+            )
+
+
+def _has(samples: pl.DataFrame, column: str) -> bool:
+    return column in samples.columns and samples[column].count() > 0

@@ -1,0 +1,184 @@
+"""Quantities over time: throughput, round-trip time, window and threshold, queue; losses marked."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cwndlab.columns import quantity
+from cwndlab.figures.canvas import house_style, new_figure, title
+from cwndlab.figures.decimate import decimate
+from cwndlab.figures.labels import Label, label_line_ends
+from cwndlab.figures.style import styles_of
+from cwndlab.stats.bootstrap import Floats
+
+STANDARD_COLUMNS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")
+_MOST_POINTS = 4000
+_LOSS_WORDS = ("loss", "recovery", "timeout", "rto")
+_ENDING_WORDS = ("left", "exit", "ended", "undo", "end")
+
+
+def plot_over_time(
+    axes: Axes,
+    samples: pl.DataFrame,
+    column: str,
+    *,
+    contestant: str = "algorithm",
+    events: pl.DataFrame | None = None,
+) -> None:
+    """Draw one quantity of one run per contestant over time, a line a flow.
+
+    Losses and timeouts of `events` are short strokes at the top edge, in the contestant's colour.
+    """
+    about = quantity(column)
+    names = samples[contestant].unique(maintain_order=True).to_list()
+    styles = styles_of(names)
+    labels = []
+    with house_style():
+        for name in names:
+            style = styles[name]
+            for times, values in flow_lines(samples.filter(pl.col(contestant) == name), column):
+                axes.plot(times, values, color=style.colour, linewidth=1.1, label=name)
+                finite = values[np.isfinite(values)]
+                end = float(finite[-1]) if finite.size else 0.0
+            labels.append(Label(name, 1.0, end, style.colour))
+        axes.set_ylabel(about.header)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0, right=float(samples["t_s"].max() or 1.0))  # type: ignore[arg-type]
+        if events is not None:
+            _mark_losses(axes, events, contestant)
+        label_line_ends(axes, labels)
+
+
+def over_time_figure(
+    samples: pl.DataFrame,
+    columns: Sequence[str] = STANDARD_COLUMNS,
+    *,
+    contestant: str = "algorithm",
+    events: pl.DataFrame | None = None,
+    heading: str = "",
+) -> Figure:
+    """Return a figure with one panel a quantity, over one axis of time."""
+    shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
+    figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
+    for panel, column in zip(axes, shown, strict=False):
+        plot_over_time(panel, samples, column, contestant=contestant, events=events)
+    axes[-1].set_xlabel(_time_label(events))
+    title(axes[0], heading)
+    return figure
+
+
+def window_figure(
+    samples: pl.DataFrame,
+    *,
+    contestant: str = "algorithm",
+    events: pl.DataFrame | None = None,
+    heading: str = "",
+) -> Figure:
+    """Return a figure of congestion window and slow-start threshold, one panel a contestant."""
+    names = samples[contestant].unique(maintain_order=True).to_list()
+    figure, axes = new_figure(
+        max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
+    )
+    for panel, name in zip(axes, names, strict=False):
+        own = samples.filter(pl.col(contestant) == name)
+        losses = None if events is None else events.filter(pl.col(contestant) == name)
+        plot_window(panel, own, contestant=contestant, events=losses)
+        panel.set_ylabel("packets")
+    windows = samples["cwnd_pkts"].max() if "cwnd_pkts" in samples.columns else None
+    axes[0].set_ylim(0, 1.08 * float(windows or 1.0))  # type: ignore[arg-type]
+    axes[-1].set_xlabel(_time_label(events))
+    title(axes[0], heading or "Congestion window, and slow-start threshold (dashed)")
+    return figure
+
+
+def plot_window(
+    axes: Axes,
+    samples: pl.DataFrame,
+    *,
+    contestant: str = "algorithm",
+    events: pl.DataFrame | None = None,
+) -> None:
+    """Draw the window as a line and the threshold as dashes, for one contestant."""
+    name = str(samples[contestant][0])
+    style = styles_of([name])[name]
+    with house_style():
+        for times, values in flow_lines(samples, "cwnd_pkts"):
+            axes.plot(times, values, color=style.colour, linewidth=1.2, label="cwnd")
+        if "ssthresh_pkts" in samples.columns:
+            for times, values in flow_lines(samples, "ssthresh_pkts"):
+                axes.plot(
+                    times,
+                    values,
+                    color=style.colour,
+                    linewidth=0.9,
+                    linestyle=(0, (3, 2)),
+                    alpha=0.75,
+                    drawstyle="steps-post",
+                    label="ssthresh",
+                )
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0, right=float(samples["t_s"].max() or 1.0))  # type: ignore[arg-type]
+        if events is not None:
+            _mark_losses(axes, events, contestant)
+        axes.annotate(
+            name,
+            xy=(1.0, 0.5),
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=style.colour,
+            va="center",
+        )
+
+
+def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Floats]]:
+    """Yield times and values of each flow, with no more points than a picture shows."""
+    flows = samples.partition_by("flow") if "flow" in samples.columns else [samples]
+    for flow in flows:
+        series = flow.sort("t_s")
+        values = series[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        yield decimate(series["t_s"].to_numpy(), values, _MOST_POINTS)
+
+
+def is_loss(event: str) -> bool:
+    """Whether an event's name says that something was lost, or was thought so."""
+    words = event.lower()
+    return any(word in words for word in _LOSS_WORDS) and not any(
+        word in words for word in _ENDING_WORDS
+    )
+
+
+def loss_times(events: pl.DataFrame) -> list[float]:
+    """Return when losses and timeouts happened."""
+    return [
+        float(at)
+        for at, name in zip(events["t_s"], events["event"], strict=True)
+        if is_loss(str(name))
+    ]
+
+
+def _time_label(events: pl.DataFrame | None) -> str:
+    label = quantity("t_s").header
+    return label if events is None else f"{label}; strokes above a panel mark losses"
+
+
+def _mark_losses(axes: Axes, events: pl.DataFrame, contestant: str) -> None:
+    if events.is_empty():
+        return
+    styles = styles_of(events[contestant].unique(maintain_order=True).to_list())
+    for name, style in styles.items():
+        times = loss_times(events.filter(pl.col(contestant) == name))
+        axes.plot(
+            times,
+            [1.0] * len(times),
+            transform=axes.get_xaxis_transform(),
+            linestyle="none",
+            marker="|",
+            markersize=7,
+            markeredgewidth=1.0,
+            color=style.colour,
+            clip_on=False,
+        )

@@ -1,0 +1,162 @@
+"""`results.plot.cwnd(algorithm="cubic")`: one line a picture, and axes to change at will."""
+
+from typing import Protocol
+
+import polars as pl
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cwndlab.comparison import Comparison, compare, contestant_factor
+from cwndlab.figures.canvas import house_style
+from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.operating_point import operating_point_figure
+from cwndlab.figures.over_time import over_time_figure, plot_over_time
+from cwndlab.figures.standings import plot_bars, plot_throughput_delay
+
+
+class Plottable(Protocol):
+    """What is read of results to draw them."""
+
+    def runs(self) -> pl.DataFrame:
+        """Return one row a run."""
+
+    def flows(self) -> pl.DataFrame:
+        """Return one row a flow of a run."""
+
+    def samples(self) -> pl.DataFrame:
+        """Return the time series."""
+
+    def events(self) -> pl.DataFrame:
+        """Return losses, recoveries and timeouts."""
+
+
+class Plotter:
+    """Pictures of results, drawn with pyplot so that a notebook shows them.
+
+    Keywords select runs by their factors, as in `algorithm="cubic"` or `rate="10 Mbit/s"`; over
+    time, the most representative run of what is left is drawn.
+    """
+
+    def __init__(self, results: Plottable) -> None:
+        """Draw these results."""
+        self._results = results
+
+    def cwnd(self, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw congestion windows over time."""
+        return self.over_time("cwnd_pkts", axes, **factors)
+
+    def rtt(self, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw round-trip times over time."""
+        return self.over_time("rtt_ms", axes, **factors)
+
+    def throughput(self, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw throughput over time."""
+        return self.over_time("throughput_mbit_s", axes, **factors)
+
+    def queue(self, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw the queue over time."""
+        return self.over_time("queue_pkts", axes, **factors)
+
+    def over_time(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw any column of the samples over time."""
+        where = self._axes(axes)
+        samples, events = self._series(factors)
+        plot_over_time(where, samples, column, contestant=self._contestant, events=events)
+        where.set_xlabel("Time (s)")
+        return where
+
+    def timeline(self, **factors: object) -> Figure:
+        """Draw throughput, round-trip time, window and queue over one axis of time."""
+        samples, events = self._series(factors)
+        return over_time_figure(samples, contestant=self._contestant, events=events)
+
+    def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw the distribution of a quantity over runs."""
+        where, comparison = self._axes(axes), self._comparison(factors)
+        values = {name: comparison.finite(name, column) for name in comparison.contestants}
+        plot_cdf(where, values, column)
+        return where
+
+    def box(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw box plots of a quantity over runs, the mean as a cross."""
+        where, comparison = self._axes(axes), self._comparison(factors)
+        values = {name: comparison.finite(name, column) for name in comparison.contestants}
+        plot_box(where, values, column)
+        return where
+
+    def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw means with their intervals."""
+        where = self._axes(axes)
+        plot_bars(where, self._comparison(factors), column)
+        return where
+
+    def throughput_delay(self, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw throughput against delay."""
+        where = self._axes(axes)
+        plot_throughput_delay(where, self._comparison(factors))
+        return where
+
+    def operating_point(
+        self, *, bdp_pkts: float | None = None, queue_pkts: float | None = None, **factors: object
+    ) -> Figure:
+        """Draw delivery rate and round-trip time over the data in flight."""
+        samples, _ = self._series(factors)
+        return operating_point_figure(
+            samples, contestant=self._contestant, bdp_pkts=bdp_pkts, queue_pkts=queue_pkts
+        )
+
+    @property
+    def _contestant(self) -> str:
+        return contestant_factor(self._results.runs())
+
+    @staticmethod
+    def _axes(axes: Axes | None) -> Axes:
+        if axes is not None:
+            return axes
+        with house_style():
+            _, made = plt.subplots(figsize=(6.3, 3.2))
+        return made
+
+    def _comparison(self, factors: dict[str, object]) -> Comparison:
+        selected = _Selected(self._results, factors)
+        comparisons = compare(selected)
+        if not comparisons:
+            msg = f"no run has {factors}; factors are columns of results.runs()"
+            raise ValueError(msg)
+        if len(comparisons) > 1:
+            cells = "; ".join(each.name for each in comparisons)
+            msg = f"these runs are several settings, choose one by its factors: {cells}"
+            raise ValueError(msg)
+        return comparisons[0]
+
+    def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        comparison = self._comparison(factors)
+        runs = [
+            run
+            for name in comparison.contestants
+            if (run := comparison.representative_run(name)) is not None
+        ]
+        selected = pl.col("run").is_in(runs)
+        return self._results.samples().filter(selected), self._results.events().filter(selected)
+
+
+class _Selected:
+    """Results narrowed to the runs with given factor values."""
+
+    def __init__(self, results: Plottable, factors: dict[str, object]) -> None:
+        runs = results.runs()
+        for name, value in factors.items():
+            if name not in runs.columns:
+                known = ", ".join(runs.columns)
+                msg = f'results have no factor "{name}"; columns of runs are {known}'
+                raise ValueError(msg)
+            runs = runs.filter(pl.col(name) == value)
+        self._runs = runs
+        self._flows = results.flows().filter(pl.col("run").is_in(runs["run"].to_list()))
+
+    def runs(self) -> pl.DataFrame:
+        return self._runs
+
+    def flows(self) -> pl.DataFrame:
+        return self._flows

@@ -1,0 +1,126 @@
+"""Contestants against each other: bars with intervals, throughput against delay."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from cwndlab.columns import quantity
+from cwndlab.comparison import Comparison
+from cwndlab.figures.canvas import house_style
+from cwndlab.figures.style import styles_of
+from cwndlab.stats import Interval, pareto_front
+from cwndlab.tables.formatting import format_number
+
+
+def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
+    """Draw the mean of one quantity per contestant with its 95 % interval."""
+    styles = styles_of(comparison.contestants)
+    with house_style():
+        for at, name in enumerate(comparison.contestants):
+            interval = comparison.interval(name, column)
+            if interval is None:
+                continue
+            below, above = _reach(interval)
+            axes.bar(
+                at, interval.estimate, width=0.62, color=f"{styles[name].colour}cc", linewidth=0
+            )
+            if above or below:
+                axes.errorbar(
+                    at, interval.estimate, yerr=[[below], [above]], color="#222222", capsize=3
+                )
+            axes.annotate(
+                format_number(interval.estimate, 4),
+                xy=(at, interval.estimate + above),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7.5,
+            )
+        axes.set_xticks(range(len(comparison.contestants)), list(comparison.contestants))
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.12)
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(quantity(column).header)
+
+
+def plot_throughput_delay(
+    axes: Axes,
+    comparison: Comparison,
+    throughput: str = "goodput_mbit_s",
+    delay: str = "rtt_p50_ms",
+) -> None:
+    """Draw each contestant as a point with its intervals; better is up and left.
+
+    The grey line joins those that no other beats in both.
+    """
+    styles = styles_of(comparison.contestants)
+    points = [
+        (name, up, right)
+        for name in comparison.contestants
+        if (up := comparison.interval(name, throughput)) is not None
+        and (right := comparison.interval(name, delay)) is not None
+    ]
+    with house_style():
+        if points:
+            ups = np.array([up.estimate for _, up, _ in points])
+            rights = np.array([right.estimate for _, _, right in points])
+            front = pareto_front(ups, rights)
+            axes.plot(rights[front], ups[front], color="#bbbbbb", linewidth=1.2, zorder=1)
+        for name, up, right in points:
+            style = styles[name]
+            axes.errorbar(
+                right.estimate,
+                up.estimate,
+                xerr=[[bound] for bound in _reach(right)],
+                yerr=[[bound] for bound in _reach(up)],
+                color=style.colour,
+                marker=style.marker,
+                markersize=7,
+                capsize=2.5,
+            )
+            axes.annotate(
+                name,
+                xy=(right.estimate, up.estimate),
+                xytext=(7, 6),
+                textcoords="offset points",
+                color=style.colour,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
+            )
+        axes.set_xlabel(quantity(delay).header)
+        axes.set_ylabel(quantity(throughput).header)
+        axes.margins(x=0.18)
+        if points:
+            _show_what_matters(axes, float(ups.min()), float(ups.max()), comparison.smallest_effect)
+        axes.annotate(
+            "better",
+            xy=(0.015, 0.985),
+            xytext=(0.09, 0.88),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            color="#666666",
+            fontsize=7.5,
+            arrowprops={"arrowstyle": "->", "color": "#666666"},
+        )
+
+
+def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
+    """Shade what is as good as the best, and never enlarge small differences beyond that band."""
+    span = max(most - least, 4 * effect * most)
+    axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
+    axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)
+    axes.annotate(
+        f"within {100 * effect:g} % of the best",
+        xy=(0.99, (1 - effect) * most),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        fontsize=7,
+        color="#666666",
+    )
+
+
+def _reach(interval: Interval) -> tuple[float, float]:
+    """Return how far the interval reaches below and above the estimate; nothing for one run."""
+    if interval.low is None or interval.high is None:
+        return 0.0, 0.0
+    return max(0.0, interval.estimate - interval.low), max(0.0, interval.high - interval.estimate)

@@ -1,0 +1,205 @@
+"""Figures: what is drawn is what the data says; equal input gives equal files."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from cwndlab import figures
+from cwndlab.comparison import compare
+from cwndlab.figures.labels import spread
+from cwndlab.figures.plotter import Plottable as SampledResults
+from cwndlab.figures.standings import plot_throughput_delay
+from cwndlab.figures.style import style_of
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+
+def representative(results: SampledResults) -> tuple[pl.DataFrame, pl.DataFrame]:
+    comparison = compare(results)[0]
+    runs = [comparison.representative_run(name) for name in comparison.contestants]
+    chosen = pl.col("run").is_in([run for run in runs if run is not None])
+    return results.samples().filter(chosen), results.events().filter(chosen)
+
+
+def test_every_axis_has_a_unit(results: SampledResults) -> None:
+    samples, events = representative(results)
+    figure = figures.over_time_figure(samples, events=events)
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == [
+        "Throughput (Mbit/s)", "RTT (ms)", "Congestion window (packets)", "Queue (packets)"
+    ]  # fmt: skip
+    assert figure.axes[-1].get_xlabel().startswith("Time (s)")
+
+
+def test_lines_have_the_algorithms_colours_and_names_beside_them(results: SampledResults) -> None:
+    samples, _ = representative(results)
+    figure, axes = figures.new_figure()
+    figures.plot_over_time(axes[0], samples, "cwnd_pkts")
+    colours = {line.get_label(): line.get_color() for line in axes[0].get_lines()}
+    assert colours["cubic"] == style_of("cubic").colour
+    assert {text.get_text() for text in axes[0].texts} == {"cubic", "bbr", "westwood", "vegas"}
+    assert isinstance(figure, Figure)
+
+
+def test_losses_are_marked_where_they_happened(results: SampledResults) -> None:
+    samples, events = representative(results)
+    _, axes = figures.new_figure()
+    figures.plot_over_time(axes[0], samples, "rtt_ms", events=events)
+    strokes = [line for line in axes[0].get_lines() if line.get_marker() == "|"]
+    drawn = sorted(float(x) for line in strokes for x in np.asarray(line.get_xdata()))
+    assert drawn == sorted(events["t_s"].to_list())
+    assert len(drawn) > 10
+
+
+@pytest.mark.parametrize(
+    ("event", "is_loss"),
+    [
+        ("recovery_entered", True),
+        ("timeout", True),
+        ("RetransmissionTimeout", True),
+        ("loss_detected", True),
+        ("recovery_left", False),
+        ("undo", False),
+        ("mode_change", False),
+    ],
+)
+def test_only_losses_count_as_losses(event: str, is_loss: bool) -> None:  # noqa: FBT001
+    assert figures.is_loss(event) is is_loss
+
+
+def test_means_are_crosses_in_box_plots_and_few_values_get_no_box(results: SampledResults) -> None:
+    comparison = compare(results)[0]
+    values = {name: comparison.finite(name, "goodput_mbit_s") for name in comparison.contestants}
+    _, axes = figures.new_figure()
+    figures.plot_box(axes[0], values, "goodput_mbit_s")
+    crosses = [line for line in axes[0].get_lines() if line.get_marker() == "x"]
+    means = sorted(float(np.asarray(line.get_ydata())[0]) for line in crosses)
+    assert means == pytest.approx(sorted(float(own.mean()) for own in values.values()))
+    _, few = figures.new_figure()
+    figures.plot_box(few[0], {"cubic": [1.0, 2.0, 3.0]}, "goodput_mbit_s")
+    assert not few[0].patches
+
+
+def test_bars_reach_the_interval(results: SampledResults) -> None:
+    comparison = compare(results)[0]
+    _, axes = figures.new_figure()
+    figures.plot_bars(axes[0], comparison, "goodput_mbit_s")
+    heights = [patch.get_height() for patch in axes[0].patches]  # type: ignore[attr-defined]
+    expected = [comparison.finite(n, "goodput_mbit_s").mean() for n in comparison.contestants]
+    assert heights == pytest.approx(expected)
+    assert axes[0].get_ylim()[0] == 0
+
+
+def test_small_differences_are_not_enlarged_in_throughput_against_delay(
+    results: SampledResults,
+) -> None:
+    _, axes = figures.new_figure()
+    plot_throughput_delay(axes[0], compare(results)[0])
+    low, high = axes[0].get_ylim()
+    assert (high - low) / high >= 0.2  # so 5 % is at most a quarter of the height
+    assert any("within 5 % of the best" in text.get_text() for text in axes[0].texts)
+
+
+def test_operating_point_marks_bdp_and_queue(results: SampledResults) -> None:
+    samples, _ = representative(results)
+    figure = figures.operating_point_figure(samples, bdp_pkts=107, queue_pkts=213)
+    verticals = [
+        float(np.asarray(line.get_xdata())[0])
+        for line in figure.axes[0].get_lines()
+        if len(np.asarray(line.get_xdata())) == 2
+    ]
+    assert verticals == [107, 320]
+    assert {text.get_text() for text in figure.axes[0].texts} == {"BDP", "BDP + queue"}
+
+
+def test_zooms_show_their_stretch_and_the_papers_label() -> None:
+    times = np.linspace(0, 50, 5001)
+    lines = {"cubic": (times, 40 + 10 * np.sin(times)), "reno": (times, np.full(5001, 30.0))}
+    figure = figures.overlay_figure(
+        lines, zooms=[figures.Zoom("Start", 0, 2), figures.Zoom("Period", 10, 20)],
+        paper_label="kbytes (as the paper labels it)",
+    )  # fmt: skip
+    assert [axes.get_xlim() for axes in figure.axes] == [(0, 50), (0, 2), (10, 20)]
+    twins = [child for axes in figure.axes for child in axes.child_axes]
+    assert {twin.get_ylabel() for twin in twins} == {"kbytes (as the paper labels it)"}
+
+
+@pytest.mark.parametrize("extension", ["svg", "pdf", "png"])
+def test_equal_figures_are_equal_files(
+    extension: str, results: SampledResults, tmp_path: Path
+) -> None:
+    samples, events = representative(results)
+    written = []
+    for folder in ("one", "two"):
+        figure = figures.window_figure(samples.sort("run", "t_s"), events=events.sort("t_s"))
+        written += figures.save_figure(figure, tmp_path / folder, "window", [extension])
+    first, second = (path.read_bytes() for path in written)
+    assert first == second
+    assert len(first) > 5000
+
+
+def test_unknown_formats_are_named(tmp_path: Path) -> None:
+    figure, _ = figures.new_figure()
+    with pytest.raises(ValueError, match='"gif"; formats are svg, pdf, png'):
+        figures.save_figure(figure, tmp_path, "x", ["gif"])
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=2000),
+    st.integers(20, 300),
+)
+def test_decimation_keeps_extremes_and_order(values: list[float], most: int) -> None:
+    times = np.arange(len(values), dtype=np.float64)
+    kept_times, kept = figures.decimate(times, values, most)
+    assert len(kept) <= max(most, 4) + 4
+    assert (np.diff(kept_times) > 0).all()
+    assert kept.min() == min(values)
+    assert kept.max() == max(values)
+    assert (kept_times[0], kept_times[-1]) == (times[0], times[-1])
+
+
+def test_decimation_keeps_gaps() -> None:
+    values = np.where(np.arange(10_000) < 4000, np.nan, 7.0)
+    times, kept = figures.decimate(np.arange(10_000), values, 200)
+    assert times[np.isfinite(kept)][0] == 4000
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=9))
+def test_labels_are_moved_apart_and_stay_inside(places: list[float]) -> None:
+    moved = spread(places, 10.0, 0.0, 100.0)
+    ordered = sorted(moved)
+    assert all(b - a >= 10 - 1e-6 for a, b in itertools.pairwise(ordered))
+    assert min(moved) >= -1e-6
+    assert max(moved) <= 100 + 1e-6
+    for at, place in enumerate(places):
+        for other, elsewhere in enumerate(places):
+            if place < elsewhere:
+                assert moved[at] < moved[other]
+
+
+def test_labels_that_do_not_touch_stay_where_they_are() -> None:
+    assert spread([10.0, 50.0, 90.0], 10.0, 0.0, 100.0) == [10.0, 50.0, 90.0]
+
+
+def test_plotter_draws_in_a_notebook_and_says_what_it_lacks(results: SampledResults) -> None:
+    plot = figures.Plotter(results)
+    axes = plot.cwnd(algorithm="cubic")
+    assert next(line.get_label() for line in axes.get_lines()) == "cubic"
+    assert plot.throughput_delay().get_ylabel() == "Goodput (Mbit/s)"
+    assert plot.box("rtt_mean_ms").get_ylabel() == "RTT, mean (ms)"
+    assert len(plot.timeline().axes) == 4
+    with pytest.raises(ValueError, match='no factor "algo"'):
+        plot.cwnd(algo="cubic")
+    with pytest.raises(ValueError, match="no run has"):
+        plot.cwnd(algorithm="dctcp")
+
+
+def test_plotter_asks_which_setting_is_meant(two_flows_two_rates: SampledResults) -> None:
+    plot = figures.Plotter(two_flows_two_rates)
+    with pytest.raises(ValueError, match="choose one by its factors: rate 8 Mbit/s; rate 32"):
+        plot.cwnd()
+    axes = plot.cwnd(rate="8 Mbit/s", algorithm="reno")
+    assert len([line for line in axes.get_lines() if line.get_marker() != "|"]) == 2
