@@ -15,13 +15,18 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
+
 from cwndlab import stats
 from cwndlab.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 
 class ResultsLike(Protocol):
-    """What is read of results; `cwndlab.store.Results` is one."""
+    """What is read of results; `cwndlab.Results` is one."""
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of the study's factors: columns of every table, `factor_NAME` where taken."""
 
     def runs(self) -> pl.DataFrame:
         """Return one row a run."""
@@ -66,6 +71,8 @@ class Comparison:
     runs: Mapping[str, tuple[str | None, ...]]
     """Key of the run behind each value, by contestant."""
     flows_per_run: int
+    is_per_flow: bool = False
+    """Whether values that add up are given per flow, as contestants had unequally many flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
         default_factory=dict, repr=False, compare=False
@@ -173,38 +180,31 @@ def compare(
     flows = results.flows()
     if flows.is_empty():
         return []
-    runs = results.runs()
-    flows = _of_the_studys_direction(flows)
-    flows = _with_contestant(flows, runs)
-    cell_columns = cell_factors(runs)
-    flows = _with_columns_of(flows, runs, [*_KEYS[1:], *cell_columns])
+    cell_columns = cell_factors(results)
+    shown = {f"factor_{name}": name for name in cell_columns if f"factor_{name}" in flows.columns}
+    flows = _with_contestant(_of_the_studys_direction(flows), results)
+    flows = flows.drop(shown.values()).rename(shown)
     by_run = _per_run(flows, cell_columns)
     cells = by_run.partition_by(cell_columns, maintain_order=True) if cell_columns else [by_run]
     return [_comparison(cell, cell_columns, smallest_effect) for cell in cells]
 
 
-def cell_factors(runs: pl.DataFrame) -> list[str]:
+def cell_factors(results: ResultsLike) -> list[str]:
     """Return the factors that tell the cells of a study apart: those that vary, contestant aside.
 
-    Factor columns stand between the run's keys and its first measured column.
+    What follows from the contestant (the stack that a paper's variant brings along) makes no cells.
     """
-    contestant = contestant_factor(runs)
-    factors = [name for name in runs.columns if is_factor(name, runs)]
-    varying = [name for name in factors if name != contestant and runs[name].n_unique() > 1]
-    if contestant == "algorithm":
+    runs = results.runs()
+    contestant = contestant_factor(results)
+    varying = [name for name in results.factors if name != contestant and runs[name].n_unique() > 1]
+    if contestant not in results.factors:
         return varying
-    # A variant fixes other factors with it (its stack, its algorithm): they make no cells.
     return [name for name in varying if not _follows(runs, name, contestant)]
 
 
-def contestant_factor(runs: pl.DataFrame) -> str:
-    """Return the factor that is compared: `variant` where the study names one, else `algorithm`."""
-    return "variant" if "variant" in runs.columns else "algorithm"
-
-
-def is_factor(name: str, runs: pl.DataFrame) -> bool:
-    """Whether a column of runs is a factor of the study, not a key and not a measurement."""
-    return name not in _NOT_FACTORS and not runs.schema[name].is_nested()
+def contestant_factor(results: ResultsLike) -> str:
+    """Return what is compared: `variant` where the study has such a factor, else `algorithm`."""
+    return "variant" if "variant" in results.factors else "algorithm"
 
 
 def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
@@ -212,33 +212,27 @@ def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in comparisons for name in each.contestants))
 
 
+def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
+    """Keep, of each run, the flows that send in the direction of its first."""
+    return flows.filter(
+        pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
+    )
+
+
+def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
+    """Name each flow's contestant, and leave out flows that run something else beside it."""
+    factor = contestant_factor(results)
+    under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
+    named = flows.with_columns(pl.col(under_test).cast(pl.String).alias(_CONTESTANT))
+    if under_test == factor:
+        return named
+    is_own = pl.col(factor) == pl.col(_CONTESTANT)
+    return named.filter(is_own | ~is_own.any().over("run"))
+
+
 def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
     per_leader = runs.group_by(leader).agg(pl.col(name).n_unique().alias("levels"))
-    return bool((per_leader["levels"] == 1).all())
-
-
-def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    if "direction" not in flows.columns:
-        return flows
-    first = flows.sort("flow")["direction"][0] if "flow" in flows.columns else None
-    return flows if first is None else flows.filter(pl.col("direction") == first)
-
-
-def _with_contestant(flows: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    factor = contestant_factor(runs)
-    if factor in flows.columns:
-        return flows.with_columns(pl.col(factor).cast(pl.String).alias(_CONTESTANT))
-    named = runs.select("run", pl.col(factor).cast(pl.String).alias(_CONTESTANT))
-    return flows.join(named, on="run", how="left", maintain_order="left")
-
-
-def _with_columns_of(
-    flows: pl.DataFrame, runs: pl.DataFrame, wanted: Sequence[str]
-) -> pl.DataFrame:
-    missing = [name for name in wanted if name not in flows.columns and name in runs.columns]
-    if not missing:
-        return flows
-    return flows.join(runs.select("run", *missing), on="run", how="left", maintain_order="left")
+    return runs[leader].n_unique() > 1 and bool((per_leader["levels"] == 1).all())
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
@@ -278,6 +272,10 @@ def _comparison(
     cell: pl.DataFrame, cell_columns: Sequence[str], smallest_effect: float
 ) -> Comparison:
     pair = "seed" if "seed" in cell.columns else "repetition"
+    is_per_flow = cell["flows"].n_unique() > 1
+    if is_per_flow:
+        summed = [name for name in cell.columns if name in SUMMED]
+        cell = cell.with_columns([pl.col(name) / pl.col("flows") for name in summed])
     seeds = tuple(cell[pair].unique(maintain_order=True).to_list())
     place = {seed: at for at, seed in enumerate(seeds)}
     contestants = tuple(cell[_CONTESTANT].unique(maintain_order=True).to_list())
@@ -306,35 +304,7 @@ def _comparison(
         seeds=seeds,
         values=values,
         runs=keys,
-        flows_per_run=int(cell["flows"].cast(pl.Int64).to_numpy().max()),
+        flows_per_run=int(cell["flows"].to_numpy().max()),
+        is_per_flow=is_per_flow,
         smallest_effect=smallest_effect,
     )
-
-
-_NOT_FACTORS = frozenset(
-    {
-        *_KEYS,
-        *SUMMED,
-        "backend",
-        "behaviour_epoch",
-        "flows",
-        "jain_index",
-        "window_s",
-        "start_s",
-        "end_s",
-        "rtt_mean_ms",
-        "rtt_p50_ms",
-        "rtt_p95_ms",
-        "rtt_p99_ms",
-        "rtt_base_ms",
-        "srtt_mean_ms",
-        "queueing_delay_mean_ms",
-        "queue_mean_pkts",
-        "queue_max_pkts",
-        "retransmitted_pct",
-        "completion_ms",
-        "dropped_pkts",
-        "cwnd_mean_pkts",
-        "cwnd_max_pkts",
-    }
-)

@@ -18,6 +18,10 @@ from cwndlab.figures.standings import plot_bars, plot_throughput_delay
 class Plottable(Protocol):
     """What is read of results to draw them."""
 
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of the study's factors."""
+
     def runs(self) -> pl.DataFrame:
         """Return one row a run."""
 
@@ -108,7 +112,7 @@ class Plotter:
 
     @property
     def _contestant(self) -> str:
-        return contestant_factor(self._results.runs())
+        return contestant_factor(self._results)
 
     @staticmethod
     def _axes(axes: Axes | None) -> Axes:
@@ -152,6 +156,7 @@ class _Selected:
                 msg = f'results have no factor "{name}"; columns of runs are {known}'
                 raise ValueError(msg)
             runs = runs.filter(pl.col(name) == value)
+        self.factors = results.factors
         self._runs = runs
         self._flows = results.flows().filter(pl.col("run").is_in(runs["run"].to_list()))
 

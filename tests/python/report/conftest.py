@@ -50,6 +50,10 @@ class SyntheticResults:
     path: Path = Path("results/synthetic")
     manifest: list[dict[str, object]] = field(default_factory=list)
 
+    @property
+    def factors(self) -> tuple[str, ...]:
+        return ("algorithm", "rate")
+
     def __post_init__(self) -> None:
         runs, flows, samples, events, links = [], [], [], [], []
         for rate in self.rates_mbit_s:
@@ -71,7 +75,7 @@ class SyntheticResults:
                         for flow in range(self.flows_per_run)
                     ]
                     for summary, series, losses in made:
-                        flows.append({**names, **summary})
+                        flows.append({**names, "factor_algorithm": algorithm, **summary})
                         samples.append(
                             pl.DataFrame(series).select(
                                 *[pl.lit(v).alias(k) for k, v in names.items()], pl.all()

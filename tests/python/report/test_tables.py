@@ -152,6 +152,8 @@ def test_terminal_shows_table_and_verdict(results: ResultsLike) -> None:
 
 def test_pairs_are_aligned_by_seed_and_missing_runs_leave_gaps(results: ResultsLike) -> None:
     class Partly:
+        factors = results.factors
+
         def runs(self) -> pl.DataFrame:
             return results.runs()
 
@@ -182,6 +184,8 @@ def test_cells_are_what_the_study_varies_besides_the_algorithm(
 
 def test_flows_against_the_studys_direction_are_nobodys_result(results: ResultsLike) -> None:
     class WithReverse:
+        factors = results.factors
+
         def runs(self) -> pl.DataFrame:
             return results.runs()
 
@@ -200,3 +204,43 @@ def test_representative_run_is_one_of_the_runs(results: ResultsLike) -> None:
     run = compare(results)[0].representative_run("bbr")
     assert run is not None
     assert run.startswith("bbr-32-")
+
+
+def test_what_runs_beside_the_algorithm_under_test_is_not_its_result(results: ResultsLike) -> None:
+    class BesideReno:
+        factors = results.factors
+
+        def runs(self) -> pl.DataFrame:
+            return results.runs()
+
+        def flows(self) -> pl.DataFrame:
+            flows = results.flows()
+            other = flows.with_columns(
+                pl.lit("reno").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
+            )
+            return pl.concat([flows, other])
+
+    ours, alone = compare(BesideReno())[0], compare(results)[0]
+    assert ours.contestants == alone.contestants
+    assert ours.interval("bbr", "goodput_mbit_s") == alone.interval("bbr", "goodput_mbit_s")
+
+
+def test_sums_are_per_flow_where_contestants_have_unequally_many(results: ResultsLike) -> None:
+    class BesideCubic:
+        factors = results.factors
+
+        def runs(self) -> pl.DataFrame:
+            return results.runs()
+
+        def flows(self) -> pl.DataFrame:
+            flows = results.flows()
+            other = flows.with_columns(
+                pl.lit("cubic").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
+            )
+            return pl.concat([flows, other])
+
+    comparison = compare(BesideCubic())[0]
+    assert comparison.is_per_flow
+    cubic = comparison.interval("cubic", "goodput_mbit_s")
+    assert cubic is not None
+    assert cubic.estimate == pytest.approx(31.77, abs=0.05)
