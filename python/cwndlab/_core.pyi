@@ -73,7 +73,7 @@ class Links(TypedDict):
     delivered_bytes: list[int]
     offered_bytes: list[int | None]
     queue_mean_pkts: list[float | None]
-    queue_max_pkts: list[int | None]
+    queue_max_pkts: list[int]
 
 class Samples(TypedDict):
     """The flows at an interval, while they live. NaN: undefined (an infinite ssthresh, no RTT yet)."""
@@ -87,7 +87,7 @@ class Samples(TypedDict):
     throughput_mbit_s: NDArray[np.float64]
     goodput_mbit_s: NDArray[np.float64]
     inflight_pkts: NDArray[np.uint32]
-    queue_pkts: NDArray[np.uint64]
+    queue_pkts: NDArray[np.uint32]
     queue_bytes: NDArray[np.uint64]
     pacing_rate_mbit_s: NDArray[np.float64]
     delivery_rate_mbit_s: NDArray[np.float64]
@@ -141,7 +141,9 @@ class Algorithm(TypedDict):
     aliases: list[str]
     description: str
     parameters: list[Parameter]
+    phases: list[str]
     hooks: list[str]
+    source_file: str
     source_sha256: str
 
 class Stack(TypedDict):
@@ -185,8 +187,8 @@ def stacks() -> list[Stack]:
     """The stack profiles."""
 
 def parse_trace(content: bytes, name: str) -> Trace:
-    """Read a trace: a throughput log if its name ends in `.csv`, otherwise Mahimahi's format.
+    """Read a trace: a throughput log if its lines have several columns, otherwise Mahimahi's format.
 
     Raises:
-        ValueError: the trace is wrong; the message names the line.
+        ValueError: the trace is wrong; the message begins with `name` and the line.
     """

@@ -1,1 +1,88 @@
-//! Stub.
+//! The Python module `cwndlab._core`: conversion only.
+//!
+//! JSON and bytes come in, columns go out; nothing is decided here. The documentation of what
+//! Python sees is in `python/cwndlab/_core.pyi`.
+
+mod columns;
+mod errors;
+mod listing;
+
+use std::collections::BTreeMap;
+
+use cwndlab_link::{RateConfig, RateTrace, Traces};
+use cwndlab_sim::{BEHAVIOUR_EPOCH, Scenario};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::listing::{algorithms, stacks};
+    #[pymodule_export]
+    use super::{check_scenario, parse_trace, run};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("version", env!("CARGO_PKG_VERSION"))?;
+        module.add("behaviour_epoch", cwndlab_sim::BEHAVIOUR_EPOCH)
+    }
+}
+
+/// Runs a scenario while other Python threads go on.
+#[pyfunction]
+fn run<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    traces: BTreeMap<String, Vec<u8>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let output = py.detach(|| {
+        let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
+        let traces = read_traces(&scenario, &traces)?;
+        cwndlab_sim::run(&scenario, &traces).map_err(errors::run)
+    })?;
+    let result = columns::output(py, output)?;
+    result.set_item("behaviour_epoch", BEHAVIOUR_EPOCH)?;
+    Ok(result)
+}
+
+/// Checks a scenario and answers it in canonical form.
+#[pyfunction]
+fn check_scenario(scenario_json: &str) -> PyResult<String> {
+    Scenario::from_json(scenario_json).map(|scenario| scenario.to_json()).map_err(errors::scenario)
+}
+
+/// Reads a trace and tells what it holds.
+#[pyfunction]
+fn parse_trace<'py>(py: Python<'py>, content: &[u8], name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let trace = RateTrace::parse(content).map_err(|error| errors::trace(name, &error))?;
+    let (kind, opportunities) = match &trace {
+        RateTrace::Mahimahi(trace) => ("mahimahi", Some(trace.opportunities())),
+        RateTrace::Log(_) => ("log", None),
+    };
+    let result = PyDict::new(py);
+    result.set_item("kind", kind)?;
+    result.set_item("opportunities", opportunities)?;
+    result.set_item("duration_s", trace.period().as_secs_f64())?;
+    result.set_item("mean_rate_mbit_s", trace.mean_rate().as_mbit_per_sec_f64())?;
+    Ok(result)
+}
+
+/// Reads the traces that a scenario names, each as the kind that its stage wants.
+fn read_traces(scenario: &Scenario, contents: &BTreeMap<String, Vec<u8>>) -> PyResult<Traces> {
+    let mut traces = Traces::new();
+    for stage in scenario.path.forward.iter().chain(&scenario.path.reverse) {
+        let (name, parse): (_, fn(&[u8]) -> _) = match &stage.rate {
+            RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
+            RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
+            _ => continue,
+        };
+        // A missing one is reported by the run, which knows the stage.
+        if let (None, Some(content)) = (traces.find(name), contents.get(name)) {
+            let trace = parse(content).map_err(|error| errors::trace(name, &error))?;
+            traces.insert(name.clone(), trace);
+        }
+    }
+    Ok(traces)
+}

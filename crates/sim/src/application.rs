@@ -5,8 +5,7 @@
 //! Both ends read whatever has arrived at once; data are counted, not carried.
 
 use cwndlab_tcp::Endpoint;
-use cwndlab_units::{Duration, Time};
-use cwndlab_units::rng::Stream;
+use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::ScenarioError;
@@ -147,6 +146,8 @@ pub(crate) struct Application {
     pub(crate) is_complete: bool,
     /// It has closed the sender's side.
     has_closed: bool,
+    /// It has closed the receiver's side.
+    has_closed_receiver: bool,
 }
 
 #[derive(Debug)]
@@ -247,7 +248,7 @@ impl Application {
                 })
             }
         };
-        Self { kind, wake: Time::NEVER, is_complete: false, has_closed: false }
+        Self { kind, wake: Time::NEVER, is_complete: false, has_closed: false, has_closed_receiver: false }
     }
 
     /// Whether the receiver of the data opens the connection.
@@ -358,8 +359,6 @@ impl Application {
                 if exchange.handle_response_bytes(read) {
                     if exchange.requests_left == Some(0) {
                         self.is_complete = true;
-                        receiver.close(now);
-                        has_acted = true;
                     } else if exchange.think == Duration::ZERO {
                         exchange.begin_request();
                     } else {
@@ -373,6 +372,12 @@ impl Application {
                 self.is_complete = file.file_to_read == 0;
                 has_acted |= write_up_to(now, receiver, &mut file.replies_to_write);
             }
+        }
+        let is_over = receiver.peer_has_finished() || self.is_complete;
+        if is_over && !self.has_closed_receiver {
+            self.has_closed_receiver = true;
+            receiver.close(now);
+            has_acted = true;
         }
         (read, has_acted)
     }
@@ -509,14 +514,13 @@ fn write_up_to(now: Time, endpoint: &mut Endpoint, to_write: &mut u64) -> bool {
 
 /// A time with the given mean, at least a nanosecond.
 fn draw(mean: Duration, distribution: Distribution, stream: &mut Stream) -> Duration {
-    // In (0, 1], so that its logarithm and its powers are finite.
-    let mut uniform = || ((stream.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+    let mean_nanos = mean.as_nanos() as f64;
     let nanos = match distribution {
         Distribution::Fixed => return mean,
-        Distribution::Exponential => -libm::log(uniform()) * mean.as_nanos() as f64,
+        Distribution::Exponential => stream.exponential(mean_nanos),
         Distribution::Pareto => {
-            let least = mean.as_nanos() as f64 * (PARETO_SHAPE - 1.0) / PARETO_SHAPE;
-            least / libm::pow(uniform(), 1.0 / PARETO_SHAPE)
+            let least = mean_nanos * (PARETO_SHAPE - 1.0) / PARETO_SHAPE;
+            least / libm::pow(1.0 - stream.unit(), 1.0 / PARETO_SHAPE)
         }
     };
     Duration::from_nanos((nanos as u64).max(1))

@@ -12,15 +12,15 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_link::{AnyLink, Link, LinkEvent};
+use cwndlab_link::{AnyLink, Backlog, Link, LinkEvent};
 use cwndlab_tcp::{Endpoint, Segment};
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_units::{Bytes, Duration, Ecn, Output, Time};
 
 use crate::application::Application;
 use crate::frame::Frame;
 use crate::record::FlowRecord;
 use crate::recorder::Recorder;
-use crate::scenario::Direction;
+use crate::scenario::{Direction, FlowConfig};
 use crate::wake::WakeTree;
 
 /// The direction from the network to the user, as index of its link.
@@ -46,14 +46,16 @@ pub(crate) struct Engine {
 
 /// One connection with its two ends.
 pub(crate) struct Flow {
+    /// The flow's number in results; in segments it is its index.
+    pub(crate) id: u32,
     pub(crate) sender: Endpoint,
     pub(crate) receiver: Endpoint,
     pub(crate) application: Application,
     pub(crate) record: FlowRecord,
     pub(crate) direction: Direction,
     pub(crate) start: Time,
-    /// When the application stops.
-    pub(crate) stop: Time,
+    /// When the application stops, if before the end of the run.
+    stop: Option<Time>,
     /// When the receiver had read the last byte.
     pub(crate) completed: Option<Time>,
     has_started: bool,
@@ -93,28 +95,27 @@ const ACCESS: usize = 3;
 
 impl Flow {
     pub(crate) fn new(
-        ends: [Endpoint; 2],
+        config: &FlowConfig,
+        [sender, receiver]: [Endpoint; 2],
         application: Application,
-        direction: Direction,
-        life: [Time; 2],
         warm_up: Duration,
-        access_delay: Duration,
+        end: Time,
     ) -> Self {
-        let [sender, receiver] = ends;
-        let [start, stop] = life;
+        let stop = config.stop.filter(|&stop| stop < end);
         Self {
+            id: config.id,
             sender,
             receiver,
             application,
-            record: FlowRecord::new(start + warm_up, stop),
-            direction,
-            start,
+            record: FlowRecord::new(config.start + warm_up, stop.unwrap_or(end)),
+            direction: config.direction,
+            start: config.start,
             stop,
             completed: None,
             has_started: false,
             is_sender_established: false,
             is_receiver_established: false,
-            access: Access { delay: access_delay, ..Access::default() },
+            access: Access { delay: config.access_delay, ..Access::default() },
             control_wake: Time::NEVER,
             first_component: 0,
         }
@@ -129,8 +130,24 @@ impl Flow {
     }
 
     /// Whether the flow has begun and not ended yet.
-    pub(crate) fn is_alive(&self, now: Time) -> bool {
-        self.has_started && self.completed.is_none() && now <= self.stop
+    fn is_alive(&self, now: Time) -> bool {
+        self.has_started && now <= self.record.window_end
+    }
+
+    /// When the flow's control has something to do.
+    fn next_control(&self) -> Time {
+        if !self.has_started {
+            return self.start;
+        }
+        let mut next = self.application.wake.min(self.stop.unwrap_or(Time::NEVER));
+        let record = &self.record;
+        if record.offered_at_start.is_none() && record.window().is_some() {
+            next = next.min(record.window_start);
+        }
+        if record.offered_at_end.is_none() {
+            next = next.min(record.window_end);
+        }
+        next
     }
 }
 
@@ -198,7 +215,7 @@ impl Engine {
             self.unpolled &= !(1 << link);
             match self.links[link].poll(now) {
                 Output::Packet { packet, .. } => self.deliver(link, now, &packet.0),
-                Output::Event { at, event } => self.handle_link_event(link, at, &event),
+                Output::Event { at, event } => self.handle_link_event(at, &event),
                 Output::Wait(wake) => break self.wakes.set(link, wake),
                 Output::Idle => break self.wakes.set(link, Time::NEVER),
             }
@@ -250,11 +267,7 @@ impl Engine {
                 flow.record.window_end = flow.record.window_end.min(now);
             }
         }
-        if flow.receiver.peer_has_finished() && !flow.receiver.is_closed() {
-            flow.receiver.close(now);
-            has_acted = true;
-        }
-        if flow.application.wake < flow.control_wake {
+        if flow.next_control() < flow.control_wake {
             self.set_control(index);
         }
         if has_acted {
@@ -287,7 +300,7 @@ impl Engine {
             flow.application.handle_sender_established(now);
         }
         let has_acted = flow.application.act_at_sender(now, &mut flow.sender);
-        if flow.application.wake < flow.control_wake {
+        if flow.next_control() < flow.control_wake {
             self.set_control(index);
         }
         if has_acted {
@@ -346,7 +359,7 @@ impl Engine {
         }
     }
 
-    /// The start, the stop, or a time that the application asked for.
+    /// The start, the stop, an end of the window, or a time that the application asked for.
     fn handle_control(&mut self, index: usize, now: Time) {
         let flow = &mut self.flows[index];
         if !flow.has_started {
@@ -362,8 +375,19 @@ impl Engine {
         if flow.application.wake <= now {
             flow.application.handle_wake(now);
         }
-        if flow.stop <= now {
+        if flow.stop.is_some_and(|stop| stop <= now) {
+            flow.stop = None;
             flow.application.stop(now, &mut flow.sender);
+        }
+        let record = &flow.record;
+        if record.offered_at_start.is_none() && record.window_start <= now {
+            let offered = self.offered(index, now);
+            self.flows[index].record.offered_at_start = Some(offered);
+        }
+        let record = &self.flows[index].record;
+        if record.offered_at_end.is_none() && record.window_end <= now {
+            let offered = self.offered(index, now);
+            self.flows[index].record.offered_at_end = Some(offered);
         }
         self.set_control(index);
         self.poll_sender(index, now);
@@ -372,15 +396,15 @@ impl Engine {
         self.serve_receiver(index, now);
     }
 
+    /// What each stage in the data's direction could have carried so far.
+    fn offered(&mut self, index: usize, now: Time) -> Vec<Option<Bytes>> {
+        let link = &mut self.links[self.flows[index].data_link()];
+        (0..link.stages()).map(|stage| link.counters(stage, now).offered).collect()
+    }
+
     fn set_control(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        flow.control_wake = if !flow.has_started {
-            flow.start
-        } else if flow.application.has_stopped() {
-            flow.application.wake
-        } else {
-            flow.application.wake.min(flow.stop)
-        };
+        flow.control_wake = flow.next_control();
         self.wakes.set(flow.first_component + CONTROL, flow.control_wake);
     }
 
@@ -407,25 +431,23 @@ impl Engine {
                 flow.record.handle_sample(now, &flow.sender.info());
             }
         }
-        self.recorder.sample_queues(&self.links);
         self.wakes.set(component, now + MEAN_INTERVAL);
     }
 
     fn sample(&mut self, now: Time, component: usize) {
         let Some(interval) = self.sample_interval else { return };
         if let Some(recording) = &mut self.recorder.on_demand {
-            for (index, flow) in self.flows.iter_mut().enumerate() {
-                if flow.is_alive(now) {
-                    recording.sample(index, now, interval, flow, &self.links);
-                }
+            let queues = [FORWARD, REVERSE].map(|link| backlog(&mut self.links[link], now));
+            for flow in self.flows.iter_mut().filter(|flow| flow.is_alive(now)) {
+                recording.sample(now, interval, flow, queues[flow.data_link()]);
             }
         }
         self.wakes.set(component, now + interval);
     }
 
-    fn handle_link_event(&mut self, link: usize, at: Time, event: &LinkEvent) {
+    fn handle_link_event(&mut self, at: Time, event: &LinkEvent) {
         if let Some(recording) = &mut self.recorder.on_demand {
-            recording.handle_link_event(link, at, event);
+            recording.handle_link_event(at, event);
         }
     }
 }
@@ -436,6 +458,17 @@ impl Access {
         let head = |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
         head(&self.from_sender).min(head(&self.to_sender))
     }
+}
+
+/// What waits in all queues of a link.
+fn backlog(link: &mut AnyLink<Frame>, now: Time) -> Backlog {
+    let mut sum = Backlog::default();
+    for stage in 0..link.stages() {
+        let backlog = link.backlog(stage, now);
+        sum.packets += backlog.packets;
+        sum.bytes += backlog.bytes;
+    }
+    sum
 }
 
 fn pop_due(queue: &mut VecDeque<(Time, Segment)>, now: Time) -> Option<Segment> {

@@ -101,7 +101,7 @@ pub struct FlowSummary {
     pub sndbuf_limited_s: f64,
 }
 
-/// One stage's counts over the whole run.
+/// One stage's counts from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkSummary {
     /// Direction and number, such as `forward.0`.
@@ -120,10 +120,10 @@ pub struct LinkSummary {
     pub delivered_bytes: u64,
     /// Bytes that the stage could have carried; `None` without a rate.
     pub offered_bytes: Option<u64>,
-    /// Mean queue, sampled every 10 ms.
+    /// Mean over time of the packets that wait or are in service.
     pub queue_mean_pkts: Option<f64>,
-    /// Largest of the same samples.
-    pub queue_max_pkts: Option<u64>,
+    /// The most of them at one time.
+    pub queue_max_pkts: u32,
 }
 
 /// State of each flow at an interval.
@@ -148,7 +148,7 @@ pub struct Samples {
     /// Segments in flight as the sender estimates them.
     pub inflight_pkts: Vec<u32>,
     /// Packets in all queues of the data's direction.
-    pub queue_pkts: Vec<u64>,
+    pub queue_pkts: Vec<u32>,
     /// Bytes in all queues of the data's direction.
     pub queue_bytes: Vec<u64>,
     /// Pacing rate; `NaN` if the sender does not pace.

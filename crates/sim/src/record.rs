@@ -1,7 +1,7 @@
 //! One flow's running totals, taken as segments pass and read out when the run has ended.
 
 use cwndlab_tcp::Info;
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::histogram::RttHistogram;
 
@@ -11,6 +11,9 @@ pub(crate) struct FlowRecord {
     /// First moment of the window of means and rates, and its last.
     pub(crate) window_start: Time,
     pub(crate) window_end: Time,
+    /// What each stage in the data's direction could have carried until the window's ends.
+    pub(crate) offered_at_start: Option<Vec<Option<Bytes>>>,
+    pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
     /// RTT samples in the window.
     pub(crate) rtt: RttHistogram,
     /// The smallest ever.
@@ -63,6 +66,8 @@ impl FlowRecord {
         Self {
             window_start,
             window_end,
+            offered_at_start: None,
+            offered_at_end: None,
             rtt: RttHistogram::new(),
             rtt_base_us: None,
             delivered_bytes: 0,

@@ -1,0 +1,48 @@
+//! What is built in: algorithms and stack profiles.
+
+use cwndlab_cc::Algorithm;
+use cwndlab_tcp::Profile;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The built-in congestion control algorithms.
+#[pyfunction]
+pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for algorithm in Algorithm::all() {
+        let entry = PyDict::new(py);
+        entry.set_item("name", algorithm.name())?;
+        entry.set_item("aliases", algorithm.aliases())?;
+        entry.set_item("description", algorithm.description())?;
+        let parameters = PyList::empty(py);
+        for parameter in algorithm.parameters() {
+            let dict = PyDict::new(py);
+            dict.set_item("name", parameter.name)?;
+            dict.set_item("unit", parameter.unit)?;
+            dict.set_item("default", parameter.default)?;
+            dict.set_item("min", parameter.min)?;
+            dict.set_item("max", parameter.max)?;
+            dict.set_item("doc", parameter.doc)?;
+            parameters.append(dict)?;
+        }
+        entry.set_item("parameters", parameters)?;
+        entry.set_item("phases", algorithm.phases())?;
+        entry.set_item("hooks", algorithm.hooks())?;
+        entry.set_item("source_file", algorithm.source_file())?;
+        entry.set_item("source_sha256", algorithm.source_sha256())?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// The stack profiles.
+#[pyfunction]
+pub(crate) fn stacks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for name in Profile::names() {
+        let entry = PyDict::new(py);
+        entry.set_item("name", name)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,150 @@
+//! One run for `make bench`, which measures it from outside: prints its totals as JSON.
+//!
+//! Usage: `benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] [--window N]`
+
+use std::fs;
+use std::process::ExitCode;
+
+use cwndlab_link::Traces;
+use cwndlab_sim::{RunOutput, Scenario};
+use serde_json::{Value, json};
+
+const MSS_BYTES: u64 = 1_448;
+const FRAMING_BYTES: u64 = 14;
+const PACKET_BYTES: u64 = MSS_BYTES + 52 + FRAMING_BYTES;
+
+struct Options {
+    case: String,
+    flows: u64,
+    seconds: u64,
+    window: u64,
+    samples: bool,
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprintln!(
+            "usage: benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] \
+             [--window N]"
+        );
+        return ExitCode::from(2);
+    };
+    let scenario = match options.case.as_str() {
+        "dumbbell" => dumbbell(&options),
+        "gigabit" => gigabit(&options),
+        "window" => window(&options),
+        other => {
+            eprintln!("benchmark: unknown case {other}");
+            return ExitCode::from(2);
+        }
+    };
+    let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
+    let baseline_kib = peak_kib();
+    let output = cwndlab_sim::run(&scenario, &Traces::default()).expect("a run");
+    println!("{}", totals(&output, baseline_kib));
+    ExitCode::SUCCESS
+}
+
+fn options() -> Option<Options> {
+    let mut arguments = std::env::args().skip(1);
+    let mut options = Options {
+        case: arguments.next()?,
+        flows: 1,
+        seconds: 300,
+        window: 100,
+        samples: false,
+    };
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--samples" => options.samples = true,
+            "--flows" => options.flows = arguments.next()?.parse().ok()?,
+            "--seconds" => options.seconds = arguments.next()?.parse().ok()?,
+            "--window" => options.window = arguments.next()?.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// CUBIC over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue; starts 0.1 s apart.
+fn dumbbell(options: &Options) -> Value {
+    let queue_pkts = 50_000_000 * 40 / 1_000 / 8 / PACKET_BYTES + 1;
+    let bottleneck = json!({
+        "rate": {"kind": "fixed", "bits_per_sec": 50_000_000},
+        "queue": {"kind": "drop_tail", "packets": queue_pkts},
+        "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
+    });
+    let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
+    scenario(options, &bottleneck, &back, "cubic", &json!({}), &json!({}))
+}
+
+/// One flow on 1 Gbit/s with a 12 MB buffer, so that slow start loses thousands of segments.
+fn gigabit(options: &Options) -> Value {
+    let bottleneck = json!({
+        "rate": {"kind": "fixed", "bits_per_sec": 1_000_000_000},
+        "queue": {"kind": "drop_tail", "bytes": 12_000_000},
+        "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
+    });
+    let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
+    scenario(options, &bottleneck, &back, "cubic", &json!({}), &large_buffers())
+}
+
+/// A window of a given size over a path without a rate that loses every 100th segment.
+fn window(options: &Options) -> Value {
+    let bottleneck = json!({
+        "delay_ns": 50_000_000, "loss": {"kind": "periodic", "every": 100},
+    });
+    let back = json!({"delay_ns": 50_000_000});
+    let parameters = json!({"window_pkts": options.window});
+    scenario(options, &bottleneck, &back, "fixed", &parameters, &large_buffers())
+}
+
+fn large_buffers() -> Value {
+    json!({"receive_buffer_max_bytes": 1_u64 << 28, "send_buffer_max_bytes": 1_u64 << 28})
+}
+
+fn scenario(
+    options: &Options,
+    forward: &Value,
+    reverse: &Value,
+    algorithm: &str,
+    parameters: &Value,
+    overrides: &Value,
+) -> Value {
+    let end = json!({
+        "stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
+        "stack_overrides": overrides,
+    });
+    let flows: Vec<Value> = (0..options.flows)
+        .map(|id| json!({"id": id, "start_ns": id * 100_000_000, "sender": end, "receiver": end}))
+        .collect();
+    json!({
+        "version": 1, "seed": 1, "duration_ns": options.seconds * 1_000_000_000,
+        "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
+        "path": {"kind": "wire", "forward": [forward], "reverse": [reverse]},
+        "flows": flows,
+        "record": {"sample_interval_ns": options.samples.then_some(100_000_000)},
+    })
+}
+
+fn totals(output: &RunOutput, baseline_kib: u64) -> Value {
+    let delivered_bytes: u64 = output.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    json!({
+        "delivered_segments": delivered_bytes / MSS_BYTES,
+        "acks": output.links.iter().filter(|link| link.link.starts_with("reverse"))
+            .map(|link| link.delivered_pkts).sum::<u64>(),
+        "retransmitted": output.flows.iter().map(|flow| flow.retransmitted_pkts).sum::<u64>(),
+        "goodput_mbit_s": output.flows.iter().filter_map(|flow| flow.goodput_mbit_s).sum::<f64>(),
+        "cwnd_mean_pkts": output.flows[0].cwnd_mean_pkts,
+        "samples": output.samples.as_ref().map(|samples| samples.t_s.len()),
+        "baseline_kib": baseline_kib,
+        "peak_kib": peak_kib(),
+    })
+}
+
+/// The most memory that this process has ever had, where the system says so.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}

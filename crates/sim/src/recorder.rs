@@ -1,0 +1,136 @@
+//! What is recorded on demand: samples, events, ACKs and packets.
+
+use cwndlab_link::{Backlog, LinkEvent};
+use cwndlab_tcp::{Endpoint, Segment, TcpEvent};
+use cwndlab_units::{Duration, Time};
+
+use crate::engine::Flow;
+use crate::output::{Acks, Events, Samples};
+use crate::captured::captured;
+use crate::pcap::Pcap;
+use crate::record::{Interval, ratio};
+use crate::scenario::RecordConfig;
+
+/// Everything that is recorded beside the flows' totals.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// What the scenario asked for, if anything.
+    pub(crate) on_demand: Option<Box<OnDemand>>,
+}
+
+/// What costs time and memory.
+#[derive(Debug)]
+pub(crate) struct OnDemand {
+    /// The flows' numbers.
+    ids: Vec<u32>,
+    pub(crate) samples: Option<Samples>,
+    pub(crate) events: Option<Events>,
+    pub(crate) acks: Option<Acks>,
+    pub(crate) pcap: Option<Pcap>,
+}
+
+impl Recorder {
+    pub(crate) fn new(config: &RecordConfig, ids: Vec<u32>) -> Self {
+        let samples = config.sample_interval.is_some();
+        let pcap = config.pcap.is_some();
+        let is_asked = samples || config.events || config.ack_trace || pcap;
+        let on_demand = is_asked.then(|| {
+            Box::new(OnDemand {
+                ids,
+                samples: samples.then(Samples::default),
+                events: config.events.then(Events::default),
+                acks: config.ack_trace.then(Acks::default),
+                pcap: pcap.then(Pcap::new),
+            })
+        });
+        Self { on_demand }
+    }
+}
+
+impl OnDemand {
+    /// A segment reached the data sender, which has not seen it yet.
+    pub(crate) fn handle_arrival_at_sender(
+        &mut self,
+        index: usize,
+        now: Time,
+        segment: &Segment,
+        sender: &Endpoint,
+    ) {
+        if let Some(pcap) = &mut self.pcap {
+            pcap.push(now, &captured(segment, false));
+        }
+        let Some(acks) = self.acks.as_mut().filter(|_| sender.is_established()) else { return };
+        let info = sender.info();
+        acks.flow.push(self.ids[index]);
+        acks.t_s.push(now.as_secs_f64());
+        acks.snd_una.push(info.snd_una_bytes);
+        acks.snd_nxt.push(info.snd_nxt_bytes);
+        acks.cwnd_pkts.push(info.cwnd_pkts);
+        acks.ssthresh_pkts.push(nan_if_none(info.ssthresh_pkts.map(f64::from)));
+        acks.snd_wnd_bytes.push(info.snd_wnd_bytes);
+        acks.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
+    }
+
+    /// The data sender sent a segment.
+    pub(crate) fn handle_departure_from_sender(&mut self, now: Time, segment: &Segment) {
+        if let Some(pcap) = &mut self.pcap {
+            pcap.push(now, &captured(segment, true));
+        }
+    }
+
+    pub(crate) fn handle_tcp_event(&mut self, index: usize, at: Time, event: &TcpEvent) {
+        self.push_event(Some(index), at, event.name(), event.value().map(|value| value as f64));
+    }
+
+    pub(crate) fn handle_link_event(&mut self, at: Time, event: &LinkEvent) {
+        let flow = event.kind.flow().map(|index| index as usize);
+        let value = event.kind.value().map(|value| value as f64);
+        self.push_event(flow, at, event.kind.name(), value);
+    }
+
+    fn push_event(&mut self, flow: Option<usize>, at: Time, name: &'static str, value: Option<f64>) {
+        let Some(events) = &mut self.events else { return };
+        events.flow.push(flow.map(|index| self.ids[index]));
+        events.t_s.push(at.as_secs_f64());
+        events.event.push(name);
+        events.value.push(nan_if_none(value));
+    }
+
+    /// Adds a flow's row of samples.
+    pub(crate) fn sample(&mut self, now: Time, interval: Duration, flow: &mut Flow, queue: Backlog) {
+        let Some(samples) = &mut self.samples else { return };
+        let info = flow.sender.info();
+        let record = &mut flow.record;
+        let mbit_s = |bytes: u64| bytes as f64 * 8e3 / interval.as_nanos() as f64;
+        samples.flow.push(flow.id);
+        samples.t_s.push(now.as_secs_f64());
+        samples.cwnd_pkts.push(info.cwnd_pkts);
+        samples.ssthresh_pkts.push(nan_if_none(info.ssthresh_pkts.map(f64::from)));
+        samples.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
+        let since = &record.interval;
+        let rtt_ms = ratio(since.rtt_sum_us as f64 / 1e3, since.rtt_samples);
+        samples.rtt_ms.push(nan_if_none(rtt_ms));
+        samples.throughput_mbit_s.push(mbit_s(record.sent_bytes - since.sent_bytes));
+        samples.goodput_mbit_s.push(mbit_s(record.delivered_bytes - since.delivered_bytes));
+        samples.inflight_pkts.push(info.in_flight_pkts);
+        samples.queue_pkts.push(queue.packets);
+        samples.queue_bytes.push(queue.bytes);
+        samples.pacing_rate_mbit_s.push(nan_if_none(info.pacing_rate.map(|r| r.as_mbit_per_sec_f64())));
+        samples.delivery_rate_mbit_s.push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
+        samples.ca_state.push(info.ca_state as u8);
+        record.interval = Interval {
+            delivered_bytes: record.delivered_bytes,
+            sent_bytes: record.sent_bytes,
+            ..Interval::default()
+        };
+    }
+}
+
+fn nan_if_none(value: Option<f64>) -> f64 {
+    value.unwrap_or(f64::NAN)
+}
+
+/// An RTT that the endpoint does not know yet is 0 there.
+fn nan_if_zero(value: f64) -> f64 {
+    if value > 0.0 { value } else { f64::NAN }
+}

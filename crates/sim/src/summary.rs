@@ -1,0 +1,113 @@
+//! The totals of a run in the units of its results.
+
+use cwndlab_link::{AnyLink, Link, OpportunityTrace, RateConfig, StageConfig};
+use cwndlab_units::{Duration, Time};
+
+use crate::engine::Flow;
+use crate::frame::Frame;
+use crate::output::{FlowSummary, LinkSummary};
+use crate::record::ratio;
+use crate::scenario::FlowConfig;
+
+/// One flow's result.
+///
+/// `stages` are those that its data crossed.
+pub(crate) fn flow(config: &FlowConfig, flow: &Flow, stages: &[StageConfig]) -> FlowSummary {
+    let record = &flow.record;
+    let counters = flow.sender.counters();
+    let window = record.window();
+    let ms = |us: f64| us / 1e3;
+    let rtt_mean_us = record.rtt.mean_us();
+    let percentile_ms = |percent: f64| record.rtt.percentile_us(percent).map(ms);
+    let base_us = record.rtt_base_us.map(f64::from);
+    FlowSummary {
+        flow: config.id,
+        direction: config.direction.name(),
+        algorithm: config.sender.algorithm.clone(),
+        stack: config.sender.stack.clone(),
+        receiver_algorithm: config.receiver.algorithm.clone(),
+        receiver_stack: config.receiver.stack.clone(),
+        application: config.application.name(),
+        start_s: flow.start.as_secs_f64(),
+        end_s: record.window_end.as_secs_f64(),
+        window_s: window.map(Duration::as_secs_f64),
+        goodput_mbit_s: window.map(|window| mbit_s(record.window_delivered_bytes, window)),
+        throughput_mbit_s: window.map(|window| mbit_s(record.window_sent_bytes, window)),
+        delivered_bytes: record.delivered_bytes,
+        rtt_mean_ms: rtt_mean_us.map(ms),
+        rtt_p50_ms: percentile_ms(50.0),
+        rtt_p95_ms: percentile_ms(95.0),
+        rtt_p99_ms: percentile_ms(99.0),
+        rtt_base_ms: base_us.map(ms),
+        srtt_mean_ms: record.srtt_mean_ms(),
+        queueing_delay_mean_ms: rtt_mean_us.zip(base_us).map(|(mean, base)| ms(mean - base)),
+        sent_pkts: record.sent_pkts,
+        retransmitted_pkts: record.retransmitted_pkts,
+        retransmitted_pct: ratio(100.0 * record.retransmitted_pkts as f64, record.sent_pkts),
+        retransmission_bursts: record.bursts,
+        retransmission_burst_mean_pkts: ratio(record.retransmitted_pkts as f64, record.bursts),
+        retransmission_burst_max_pkts: (record.bursts > 0).then_some(record.longest_burst_pkts),
+        timeouts: counters.timeouts,
+        spurious_timeouts: counters.spurious_timeouts,
+        recoveries: counters.recoveries,
+        tail_loss_probes: counters.tail_loss_probes,
+        ecn_marked_pkts: record.marked_pkts,
+        cwnd_mean_pkts: record.cwnd.mean_pkts(),
+        cwnd_max_pkts: record.cwnd.max_pkts(),
+        completion_ms: flow.completed.map(|at| (at - flow.start).as_millis_f64()),
+        utilisation_pct: utilisation_pct(flow, stages),
+        busy_s: counters.busy.as_secs_f64(),
+        rwnd_limited_s: counters.rwnd_limited.as_secs_f64(),
+        sndbuf_limited_s: counters.sndbuf_limited.as_secs_f64(),
+    }
+}
+
+/// The flow's share of what the slowest stage of its direction could have carried in its window.
+fn utilisation_pct(flow: &Flow, stages: &[StageConfig]) -> Option<f64> {
+    let record = &flow.record;
+    record.window()?;
+    let starts = record.offered_at_start.as_ref()?;
+    let ends = record.offered_at_end.as_ref()?;
+    let (offered_bytes, stage) = starts
+        .iter()
+        .zip(ends)
+        .zip(stages)
+        .filter_map(|((start, end), stage)| Some((end.as_ref()?.0 - start.as_ref()?.0, stage)))
+        .min_by_key(|&(bytes, _)| bytes)?;
+    let framing_bytes = u64::from(framing_bytes(stage));
+    let carried = record.window_arrived_bytes + framing_bytes * record.window_arrived_pkts;
+    ratio(100.0 * carried as f64, offered_bytes)
+}
+
+/// What a stage adds to each packet.
+fn framing_bytes(stage: &StageConfig) -> u32 {
+    stage.framing_bytes.unwrap_or(match stage.rate {
+        RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
+        _ => 0,
+    })
+}
+
+/// Every stage's counts.
+pub(crate) fn links(direction: &str, link: &mut AnyLink<Frame>, end: Time) -> Vec<LinkSummary> {
+    (0..link.stages())
+        .map(|stage| {
+            let counters = link.counters(stage, end);
+            LinkSummary {
+                link: format!("{direction}.{stage}"),
+                arrived_pkts: counters.arrived.packets,
+                delivered_pkts: counters.delivered.packets,
+                dropped_pkts: counters.dropped.packets,
+                marked_pkts: counters.marked.packets,
+                arrived_bytes: counters.arrived.bytes,
+                delivered_bytes: counters.delivered.bytes,
+                offered_bytes: counters.offered.map(|bytes| bytes.0),
+                queue_mean_pkts: counters.queue_mean_packets,
+                queue_max_pkts: counters.queue_max_packets,
+            }
+        })
+        .collect()
+}
+
+fn mbit_s(bytes: u64, window: Duration) -> f64 {
+    bytes as f64 * 8e3 / window.as_nanos() as f64
+}

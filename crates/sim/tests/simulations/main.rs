@@ -1,0 +1,6 @@
+//! Whole runs, from a scenario's JSON to its output.
+
+mod applications;
+mod capture;
+mod runs;
+mod setup;

@@ -1,0 +1,271 @@
+//! Whole runs against what is known of them: closed forms, conservation, and the same bytes twice.
+
+use crate::setup::{Setup, algorithm, bottleneck, wire};
+use cwndlab_link::{RateTrace, Traces};
+use cwndlab_sim::{RunOutput, Scenario};
+use serde_json::json;
+
+const MSS_BYTES: f64 = 1_448.0;
+const FULL_FRAME_BYTES: f64 = 1_514.0;
+
+fn assert_near(value: f64, expected: f64, tolerance_pct: f64) {
+    let error_pct = 100.0 * (value - expected) / expected;
+    assert!(error_pct.abs() <= tolerance_pct, "{value} is {error_pct:.2} % off {expected}");
+}
+
+#[test]
+fn the_same_scenario_and_seed_give_the_same_output() {
+    let setup = Setup {
+        forward: json!([{
+            "rate": {"kind": "fixed", "bits_per_sec": 10_000_000},
+            "queue": {"kind": "drop_tail", "packets": 50},
+            "delay_ns": 20_000_000, "loss": {"kind": "iid", "ppb": 5_000_000},
+            "jitter": {"kind": "uniform", "max_ns": 2_000_000},
+        }]),
+        record: json!({
+            "sample_interval_ns": 50_000_000, "events": true, "ack_trace": true, "pcap": "x.pcap",
+        }),
+        ..Setup::new(vec![algorithm("cubic"), algorithm("reno")])
+    };
+    // Debug text, because an undefined value is NaN, which does not equal itself.
+    let [first, second] = [setup.run(), setup.run()].map(|output| format!("{output:?}"));
+    assert!(first == second);
+    let other = Setup { seed: setup.seed + 1, ..setup };
+    assert!(first != format!("{:?}", other.run()));
+}
+
+#[test]
+fn a_flow_alone_gets_the_rate_less_headers() {
+    for (name, mbit_s) in [("reno", 5.0), ("cubic", 50.0), ("highspeed", 20.0)] {
+        let bits_per_sec = mbit_s * 1e6;
+        let bdp_pkts = (bits_per_sec * 0.04 / 8.0 / FULL_FRAME_BYTES) as u64 + 1;
+        let setup = Setup {
+            forward: bottleneck(bits_per_sec as u64, bdp_pkts, 20),
+            duration_s: 60,
+            ..Setup::new(vec![algorithm(name)])
+        };
+        let output = setup.run();
+        let flow = &output.flows[0];
+        let goodput = flow.goodput_mbit_s.expect("a window");
+        assert_near(goodput, mbit_s * MSS_BYTES / FULL_FRAME_BYTES, 1.0);
+        // What is carried includes retransmissions, so that it is full to the last bit.
+        assert_near(flow.utilisation_pct.expect("a rate"), 100.0, 0.5);
+        assert_eq!(flow.timeouts, 0, "{name}");
+        // The empty path, and the transmission of something between a SYN and a full segment.
+        let base_ms = 40.0 + FULL_FRAME_BYTES * 8.0 / bits_per_sec * 1e3;
+        let smallest_ms = flow.rtt_base_ms.expect("samples");
+        assert!(40.0 < smallest_ms && smallest_ms < base_ms + 0.01, "{name}: {smallest_ms} ms");
+        let queue_ms = bdp_pkts as f64 * FULL_FRAME_BYTES * 8.0 / bits_per_sec * 1e3;
+        let p99_ms = flow.rtt_p99_ms.expect("samples");
+        assert!(base_ms < p99_ms && p99_ms <= base_ms + queue_ms + 41.0, "{name}: {p99_ms} ms");
+    }
+}
+
+#[test]
+fn packets_are_conserved() {
+    let setup = Setup {
+        forward: json!([
+            {"rate": {"kind": "fixed", "bits_per_sec": 20_000_000},
+             "queue": {"kind": "drop_tail", "packets": 30}, "delay_ns": 5_000_000},
+            {"rate": {"kind": "fixed", "bits_per_sec": 8_000_000},
+             "queue": {"kind": "drop_tail", "packets": 20}, "delay_ns": 15_000_000,
+             "loss": {"kind": "iid", "ppb": 2_000_000}},
+        ]),
+        stop_ns: Some(8_000_000_000),
+        ..Setup::new(vec![algorithm("reno"), algorithm("cubic"), algorithm("highspeed")])
+    };
+    // The flows close at 8 s, so that nothing is under way at the end.
+    let output = setup.run();
+    for link in &output.links {
+        let gone = link.delivered_pkts + link.dropped_pkts;
+        assert_eq!(link.arrived_pkts, gone, "{}", link.link);
+    }
+    assert_eq!(output.links[0].delivered_pkts, output.links[1].arrived_pkts);
+    let dropped: u64 = output.links[..2].iter().map(|link| link.dropped_pkts).sum();
+    assert!(dropped > 0);
+    for flow in &output.flows {
+        // Everything that was written before the close has arrived once.
+        let new_pkts = flow.sent_pkts - flow.retransmitted_pkts;
+        let least = flow.delivered_bytes.div_ceil(MSS_BYTES as u64);
+        assert!(least <= new_pkts && new_pkts <= least + least / 20 + 10, "{flow:?}");
+        assert!(flow.retransmitted_pkts > 0);
+    }
+    assert!(output.flows.iter().map(|flow| flow.retransmitted_pkts).sum::<u64>() >= dropped);
+}
+
+#[test]
+fn reno_under_random_loss_follows_the_square_root_law() {
+    // Mathis et al. 1997 with an ACK for every second segment, but bytes counted: the window grows
+    // by one segment a round trip, so that W = sqrt(3 / 2p); a rate far above it never queues.
+    for loss_ppb in [1_000_000, 4_000_000_u64] {
+        let setup = Setup {
+            forward: json!([{
+                "rate": {"kind": "fixed", "bits_per_sec": 1_000_000_000},
+                "delay_ns": 25_000_000, "loss": {"kind": "iid", "ppb": loss_ppb},
+            }]),
+            reverse: wire(25),
+            duration_s: 400,
+            ..Setup::new(vec![algorithm("reno")])
+        };
+        let flow = &setup.run().flows[0];
+        let probability = loss_ppb as f64 / 1e9;
+        let expected_pkts = libm::sqrt(1.5 / probability);
+        assert_near(flow.cwnd_mean_pkts.expect("samples"), expected_pkts, 15.0);
+        assert_near(flow.retransmitted_pct.expect("segments"), probability * 100.0, 20.0);
+    }
+}
+
+#[test]
+fn equal_flows_share_equally() {
+    let setup = Setup {
+        forward: bottleneck(20_000_000, 70, 20),
+        duration_s: 120,
+        ..Setup::new(vec![algorithm("reno"); 4])
+    };
+    let output = setup.run();
+    let goodputs: Vec<f64> =
+        output.flows.iter().map(|flow| flow.goodput_mbit_s.expect("a window")).collect();
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    let jain = sum * sum / (goodputs.len() as f64 * squares);
+    assert!(jain > 0.9, "{goodputs:?}: {jain}");
+    assert_near(sum, 20.0 * MSS_BYTES / 1_500.0, 1.5);
+}
+
+#[test]
+fn a_later_flow_starts_when_it_is_told_to() {
+    let mut setup = Setup {
+        duration_s: 20,
+        record: json!({"sample_interval_ns": 100_000_000}),
+        ..Setup::new(vec![algorithm("reno"), algorithm("cubic")])
+    };
+    setup.starts_ns = vec![0, 7_500_000_000];
+    let output = setup.run();
+    let samples = output.samples.expect("samples");
+    let second = samples.flow.iter().zip(&samples.t_s).filter(|(flow, _)| **flow == 1);
+    let first_s = second.map(|(_, t_s)| *t_s).fold(f64::INFINITY, f64::min);
+    assert!((7.5..=7.6).contains(&first_s), "{first_s}");
+    assert_eq!((output.flows[1].start_s, output.flows[1].end_s), (7.5, 20.0));
+    assert_eq!(output.flows[1].window_s, Some(11.5));
+    assert!(output.flows[1].goodput_mbit_s.expect("a window") > 1.0);
+}
+
+#[test]
+fn data_and_acks_in_both_directions_share_the_links() {
+    let alone = Setup {
+        forward: bottleneck(10_000_000, 60, 20),
+        reverse: bottleneck(2_000_000, 40, 20),
+        duration_s: 30,
+        ..Setup::new(vec![algorithm("cubic")])
+    };
+    let mut both = Setup { algorithms: vec![algorithm("cubic"); 2], ..alone.clone() };
+    both.directions = vec!["forward", "reverse"];
+    let (alone, both) = (alone.run(), both.run());
+    assert_eq!(both.flows[1].direction, "reverse");
+    let upload = both.flows[1].goodput_mbit_s.expect("a window");
+    assert!(1.0 < upload && upload < 2.0, "{upload}");
+    // ACKs of the download wait behind the upload's data.
+    let rtt = |output: &RunOutput| output.flows[0].rtt_p50_ms.expect("samples");
+    assert!(rtt(&both) > rtt(&alone) + 20.0, "{} {}", rtt(&both), rtt(&alone));
+    let goodput = |output: &RunOutput| output.flows[0].goodput_mbit_s.expect("a window");
+    assert!(goodput(&both) < goodput(&alone));
+}
+
+#[test]
+fn access_delay_adds_to_the_round_trip_twice() {
+    let mut setup = Setup { duration_s: 5, ..Setup::new(vec![algorithm("fixed"), algorithm("fixed")]) };
+    setup.parameters = json!({"window_pkts": 4});
+    setup.access_delays_ns = vec![0, 30_000_000];
+    let output = setup.run();
+    let base = |flow: usize| output.flows[flow].rtt_base_ms.expect("samples");
+    assert!((base(1) - base(0) - 60.0).abs() < 1.0, "{} {}", base(0), base(1));
+}
+
+#[test]
+fn an_outage_ends_in_timeouts_and_then_in_a_full_link() {
+    let mut setup = Setup {
+        duration_s: 30,
+        record: json!({"events": true}),
+        ..Setup::new(vec![algorithm("cubic")])
+    };
+    setup.forward[0]["outages"] = json!([{"start_ns": 10_000_000_000_u64, "stop_ns": 13_000_000_000_u64}]);
+    let output = setup.run();
+    let flow = &output.flows[0];
+    assert!((3..=6).contains(&flow.timeouts), "{}", flow.timeouts);
+    let events = output.events.expect("events");
+    let timeouts: Vec<f64> = events.event.iter().zip(&events.t_s)
+        .filter(|(event, _)| **event == "timeout").map(|(_, t_s)| *t_s).collect();
+    assert_eq!(timeouts.len() as u64, flow.timeouts);
+    let gaps: Vec<f64> = timeouts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for pair in gaps.windows(2) {
+        assert!((pair[1] / pair[0] - 2.0).abs() < 0.2, "no doubling: {timeouts:?}");
+    }
+    let lost_s = 3.0 + gaps.last().expect("several timeouts");
+    let expected = 10.0 * MSS_BYTES / FULL_FRAME_BYTES * (29.0 - lost_s) / 29.0;
+    assert!(flow.goodput_mbit_s.expect("a window") > 0.93 * expected);
+}
+
+#[test]
+fn a_step_of_the_rate_is_followed() {
+    let mut setup = Setup {
+        duration_s: 40,
+        record: json!({"sample_interval_ns": 1_000_000_000}),
+        ..Setup::new(vec![algorithm("cubic")])
+    };
+    setup.forward[0]["schedule"] = json!([{"at_ns": 20_000_000_000_u64, "bits_per_sec": 3_000_000}]);
+    let output = setup.run();
+    let samples = output.samples.expect("samples");
+    let mean = |from: usize, to: usize| {
+        samples.goodput_mbit_s[from..to].iter().sum::<f64>() / (to - from) as f64
+    };
+    assert_near(mean(2, 19), 10.0 * MSS_BYTES / FULL_FRAME_BYTES, 2.0);
+    assert_near(mean(24, 40), 3.0 * MSS_BYTES / FULL_FRAME_BYTES, 3.0);
+    assert_near(output.flows[0].utilisation_pct.expect("a rate"), 100.0, 2.0);
+}
+
+#[test]
+fn a_mahimahi_trace_is_used_to_nine_tenths() {
+    // 12 Mbit/s for 1 s, then 3 Mbit/s for 1 s, in a lap of 2 s.
+    let mut text = String::new();
+    for ms in 1..=2_000 {
+        if ms <= 1_000 || ms % 4 == 0 {
+            text.push_str(&format!("{ms}\n"));
+        }
+    }
+    let mut traces = Traces::default();
+    traces.insert("two-rates", RateTrace::parse_mahimahi(text.as_bytes()).expect("a good trace"));
+    let rate = json!({"kind": "mahimahi", "path": "two-rates"});
+    for name in ["reno", "cubic"] {
+        let setup = Setup {
+            forward: json!([{"rate": rate, "delay_ns": 20_000_000,
+                "queue": {"kind": "drop_tail", "packets": 250}}]),
+            duration_s: 60,
+            ..Setup::new(vec![algorithm(name)])
+        };
+        let output = setup.run_with(&traces);
+        let link = &output.links[0];
+        assert_eq!(link.offered_bytes, Some(30 * 1_250 * 1_504));
+        let used = link.delivered_bytes as f64 / link.offered_bytes.expect("a trace") as f64;
+        assert!(used > 0.9, "{name}: {used}");
+        let flow = &output.flows[0];
+        assert!(flow.utilisation_pct.expect("a trace") > 90.0, "{name}");
+    }
+}
+
+#[test]
+fn errors_name_the_place() {
+    let base = Setup::new(vec![algorithm("reno")]).json();
+    for (from, to, place) in [
+        ("\"reno\"", "\"rneo\"", "flows[0].sender.algorithm"),
+        ("linux-6.1", "linux-9.9", "flows[0].sender.stack"),
+        ("\"parameters\":{}", "\"parameters\":{\"bogus\":1}", "flows[0].sender.parameters"),
+        ("\"stack_overrides\":{}", "\"stack_overrides\":{\"bogus\":1}", "flows[0].sender.stack_overrides"),
+        ("\"kind\":\"fixed\",\"bits_per_sec\":10000000", "\"kind\":\"mahimahi\",\"path\":\"none\"", "path.forward[0]"),
+    ] {
+        let text = base.to_string();
+        assert!(text.contains(from), "{from} not in {text}");
+        let scenario = Scenario::from_json(&text.replace(from, to)).expect("well-formed");
+        let error = cwndlab_sim::run(&scenario, &Traces::default()).expect_err(place);
+        assert!(error.to_string().starts_with(place), "{error}");
+    }
+}

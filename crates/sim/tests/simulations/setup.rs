@@ -1,0 +1,103 @@
+//! Scenarios for tests, built from defaults: 10 Mbit/s, 40 ms, 50 packets, 10 s.
+
+use cwndlab_link::Traces;
+use cwndlab_sim::{RunOutput, Scenario};
+use serde_json::{Value, json};
+
+/// A scenario of flows that differ in little.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) seed: u64,
+    pub(crate) duration_s: u64,
+    pub(crate) forward: Value,
+    pub(crate) reverse: Value,
+    pub(crate) record: Value,
+    /// One flow each.
+    pub(crate) algorithms: Vec<String>,
+    /// Of every sender.
+    pub(crate) parameters: Value,
+    /// Of every flow.
+    pub(crate) application: Value,
+    pub(crate) stop_ns: Option<u64>,
+    /// Shorter lists than the flows go on with the defaults.
+    pub(crate) starts_ns: Vec<u64>,
+    pub(crate) directions: Vec<&'static str>,
+    pub(crate) access_delays_ns: Vec<u64>,
+}
+
+impl Setup {
+    pub(crate) fn new(algorithms: Vec<String>) -> Self {
+        Self {
+            seed: 1,
+            duration_s: 10,
+            forward: bottleneck(10_000_000, 50, 20),
+            reverse: wire(20),
+            record: json!({}),
+            algorithms,
+            parameters: json!({}),
+            application: json!({"kind": "bulk"}),
+            stop_ns: None,
+            starts_ns: Vec::new(),
+            directions: Vec::new(),
+            access_delays_ns: Vec::new(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let flows: Vec<Value> = self
+            .algorithms
+            .iter()
+            .enumerate()
+            .map(|(id, algorithm)| {
+                let end = |parameters: &Value, algorithm: &str| {
+                    json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
+                           "stack_overrides": {}})
+                };
+                json!({
+                    "id": id,
+                    "direction": self.directions.get(id).copied().unwrap_or("forward"),
+                    "start_ns": self.starts_ns.get(id).copied().unwrap_or(0),
+                    "stop_ns": self.stop_ns,
+                    "application": self.application,
+                    "access_delay_ns": self.access_delays_ns.get(id).copied().unwrap_or(0),
+                    "sender": end(&self.parameters, algorithm),
+                    "receiver": end(&json!({}), "reno"),
+                })
+            })
+            .collect();
+        json!({
+            "version": 1, "seed": self.seed, "duration_ns": self.duration_s * 1_000_000_000,
+            "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
+            "path": {"kind": "wire", "forward": self.forward, "reverse": self.reverse},
+            "flows": flows, "record": self.record,
+        })
+    }
+
+    pub(crate) fn run(&self) -> RunOutput {
+        self.run_with(&Traces::default())
+    }
+
+    pub(crate) fn run_with(&self, traces: &Traces) -> RunOutput {
+        let scenario = Scenario::from_json(&self.json().to_string())
+            .unwrap_or_else(|error| panic!("{error}"));
+        cwndlab_sim::run(&scenario, traces).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+pub(crate) fn algorithm(name: &str) -> String {
+    name.into()
+}
+
+/// A drop-tail bottleneck on Ethernet.
+pub(crate) fn bottleneck(bits_per_sec: u64, queue_pkts: u64, delay_ms: u64) -> Value {
+    json!([{
+        "rate": {"kind": "fixed", "bits_per_sec": bits_per_sec},
+        "queue": {"kind": "drop_tail", "packets": queue_pkts},
+        "delay_ns": delay_ms * 1_000_000, "framing_bytes": 14,
+    }])
+}
+
+/// A wire with nothing but a delay.
+pub(crate) fn wire(delay_ms: u64) -> Value {
+    json!([{"delay_ns": delay_ms * 1_000_000}])
+}
