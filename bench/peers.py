@@ -6,8 +6,12 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 SHORT_S, LONG_S, FULL_S = 30, 60, 300
@@ -29,8 +33,7 @@ def main() -> int:
     return 0
 
 
-def _line(name: str, command: list[str], delivered: object) -> None:
-    assert callable(delivered)
+def _line(name: str, command: list[str], delivered: Callable[[str], int]) -> None:
     seconds, printed = measure.median_cpu_seconds([*command, str(FULL_S)], 3)
     segments = delivered(printed)
     cells = f"{segments / seconds:16,.0f}"
@@ -49,7 +52,7 @@ def _ours(printed: str) -> int:
 
 
 def _last_number(printed: str) -> int:
-    return int(printed.split()[-1])
+    return int(printed.rsplit(maxsplit=1)[-1])
 
 
 if __name__ == "__main__":

@@ -95,9 +95,7 @@ def main() -> int:
     return int(missed > 0)
 
 
-def per_unit(
-    binary: str, arguments: tuple[str, ...], seconds: tuple[int, ...], unit: str
-) -> float:
+def per_unit(binary: str, arguments: tuple[str, ...], seconds: tuple[int, ...], unit: str) -> float:
     """Instructions per segment or ACK, as the difference of two lengths of a run."""
     commands = [[binary, *arguments, "--seconds", str(length)] for length in seconds]
     with ThreadPoolExecutor(2) as pool:

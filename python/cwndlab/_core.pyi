@@ -1,3 +1,4 @@
+# ruff: noqa: PYI021  the core is compiled: this is the only place for its documentation
 """The compiled core: simulations, algorithms, stack profiles and traces. Private to cwndlab.
 
 Conversion only: JSON and bytes go in, columns come out. Columns are numpy arrays where every value
@@ -76,7 +77,7 @@ class Links(TypedDict):
     queue_max_pkts: list[int]
 
 class Samples(TypedDict):
-    """The flows at an interval, while they live. NaN: undefined (an infinite ssthresh, no RTT yet)."""
+    """The flows at an interval, while they live. NaN: an infinite ssthresh, no RTT yet."""
 
     flow: NDArray[np.uint32]
     t_s: NDArray[np.float64]
@@ -187,7 +188,7 @@ def stacks() -> list[Stack]:
     """The stack profiles."""
 
 def parse_trace(content: bytes, name: str) -> Trace:
-    """Read a trace: a throughput log if its lines have several columns, otherwise Mahimahi's format.
+    """Read a trace: a throughput log if it has several columns, otherwise Mahimahi's format.
 
     Raises:
         ValueError: the trace is wrong; the message begins with `name` and the line.

@@ -111,14 +111,12 @@ class Comparison:
 def compare(reference: Reference, own: list[Ack]) -> Comparison:
     """Compare ACK by ACK, where both acknowledge the same and found the same sent.
 
-    An ACK of the reference is compared with the next one of ours that found the same `snd_una`, and
-    among those (duplicate ACKs) with the one of the same rank, so that one ACK more or less does not
-    shift all that follow.
+    An ACK of the reference is compared with the one of ours that found the same `snd_una`, and
+    among those (duplicate ACKs) with the one of the same rank, so that one ACK more or less does
+    not shift all that follow.
     """
     end = reference.losses[1] if len(reference.losses) > 1 else len(reference.acks)
-    by_key: dict[tuple[int, int], Ack] = {}
-    for key, ack in _ranked(own):
-        by_key[key] = ack
+    by_key = dict(_ranked(own))
     equal = 0
     first = None
     for index, (key, ack) in enumerate(_ranked(reference.acks[:end])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ SHARE_POINTS = 10.0
 SUM_PERCENT = 1.0
 # How far timeouts may be apart: the retransmission timer's ticks, and the RTT that it follows.
 TIMEOUT_PERCENT = 5.0
+
+SHOWN_TIMEOUTS = 8
 
 # Half the distance within which two runs of the kernel itself are, where it draws random numbers.
 KERNEL_SCATTER = {("cdg", "goodput_mbps"): 4.5, ("nv", "mean_rtt_ms"): 4.5, ("bbr", "share"): 8.0}
@@ -118,7 +121,7 @@ def _timeouts(row: Row, ours: Measured) -> Verdict:
     """The distances of the timeouts from each other, which is what back-off means."""
 
     def gaps(times: tuple[float, ...]) -> list[float]:
-        return [after - before for before, after in zip(times, times[1:], strict=False)]
+        return [after - before for before, after in pairwise(times)]
 
     reference, own = gaps(row.rto_at_s), gaps(ours.rto_at_s)
     errors = [100 * (o - r) / r for r, o in zip(reference, own, strict=False)]
@@ -128,7 +131,7 @@ def _timeouts(row: Row, ours: Measured) -> Verdict:
         name(row),
         "rto_at_s",
         " ".join(f"{t:.2f}" for t in row.rto_at_s),
-        " ".join(f"{t:.2f}" for t in ours.rto_at_s) or "none",
+        " ".join(f"{t:.2f}" for t in ours.rto_at_s[:SHOWN_TIMEOUTS]) or "none",
         f"{worst:+.1f} %",
         f"{TIMEOUT_PERCENT:g} % of each distance",
         is_ok,

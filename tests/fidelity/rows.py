@@ -5,7 +5,7 @@ is not listed here is an error. A blank field has its default; a blank reference
 not judged.
 
 What identifies a row:
-  scenario      name; of a known name (S1, S2, S5, S6, S9, S1p, S1e, short) the link columns have defaults
+  scenario      name; for S1, S2, S5, S6, S9, S1p, S1e and short the link columns have defaults
   cc            the flow's congestion control, by the kernel's name
   competitor    the other flow's (of two flows), blank if there is none
   flow          number of the flow in its run, from 0
@@ -16,10 +16,10 @@ What identifies a row:
 
 The link; a number may have a unit ("10 Mbit/s", "500 kbit/s", "40 ms", "1 %") or be bare:
   rate          bottleneck, bare: Mbit/s                         (also rate_mbit_s, rate_mbps)
-  delay         the whole propagation delay, on the path of the ACKs, bare: ms     (also delay_ms)
-  limit         drop-tail packets including the one in transmission  (also limit_pkts, limit_packets)
-  loss          random loss before the queue, bare: per cent                        (also loss_pct)
-  starts        start of each flow, "0;10", bare: s                                 (also starts_s)
+  delay         the whole propagation delay, on the path of the ACKs, bare: ms  (also delay_ms)
+  limit         drop-tail packets with the one in transmission  (also limit_pkts, limit_packets)
+  loss          random loss before the queue, bare: per cent                    (also loss_pct)
+  starts        start of each flow, "0;10", bare: s                             (also starts_s)
   rate_steps    "10s:5 Mbit/s;20s:10 Mbit/s": from then on this rate
   delay_steps   "10s:80 ms": from then on this delay
   blackouts     "10-13;20-21": everything is lost from .. to, bare: s
@@ -29,7 +29,7 @@ The link; a number may have a unit ("10 Mbit/s", "500 kbit/s", "40 ms", "1 %") o
 Reference values (columns as in the reference's summary.csv and short.csv):
   judged        goodput_mbps mean_rtt_ms mean_cwnd retrans_packets ns_TCPTimeouts last_rx_ms
                 max_backoff (largest RTO back-off) rto_at_s ("10.72;11.42": when the timeouts were)
-  others        p50_rtt_ms max_cwnd ... : every other column of those two files is accepted and ignored
+  others        every other column of those two files is accepted and ignored
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _read_row(record: dict[str, str | None], place: str) -> Row:
-    fields = {key: (value or "").strip() for key, value in record.items() if key is not None}
+    fields = {key: (value or "").strip() for key, value in record.items() if isinstance(key, str)}
     if None in record:
         message = f"{place}: more fields than columns"
         raise RowError(message)
@@ -200,9 +200,7 @@ def _read_row(record: dict[str, str | None], place: str) -> Row:
         link=link,
         starts_ns=get("starts", lambda text: tuple(map(_seconds, text.split(";"))), (0,)),
         size_bytes=get("bytes", _count, None),
-        reference={
-            column: get(column, float, 0.0) for column in JUDGED if fields.get(column, "")
-        },
+        reference={column: get(column, float, 0.0) for column in JUDGED if fields.get(column, "")},
         rto_at_s=get("rto_at_s", lambda text: tuple(map(float, text.split(";"))), ()),
     )
     if row.flow >= len(row.starts_ns):

@@ -175,7 +175,9 @@ def _print(verdicts: list[judge.Verdict], notes: list[str], *, only_failures: bo
         table.append((*cells, verdict.bound, words[verdict.is_ok]))
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
     for note in notes:
         print(note)
     judged = [verdict for verdict in verdicts if verdict.is_ok is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import _core
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from rows import Link, Row
 
-# The reference's hosts take about this long for a packet and its ACK: the smallest RTT of its SYN is
-# D + 101 us, of which 59 us are the SYN's transmission.
+# The reference's hosts take about this long for a packet and its ACK: the RTT of its SYN is D +
+# 101 us, of which 59 us are the SYN's transmission.
 ROUND_TRIP_CPU_NS = 42_000
 # The reference's connect() is called this long after the whole second.
 CONNECT_NS = 38_800
@@ -56,7 +57,7 @@ def scenario(
     flows = []
     for index, start_ns in enumerate(starts_ns):
         end = {"stack": stack, "algorithm": algorithm(rows, index), "stack_overrides": ecn}
-        application = {"kind": "bulk"}
+        application: dict[str, Any] = {"kind": "bulk"}
         if row.size_bytes is not None:
             application = {"kind": "sized", "bytes": row.size_bytes}
         flow = {"id": index, "start_ns": start_ns, "sender": end, "receiver": end}
@@ -136,7 +137,7 @@ def path(link: Link) -> dict[str, Any]:
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:
     """Run one scenario."""
-    return _core.run(json.dumps(spec), {})
+    return dict(_core.run(json.dumps(spec), {}))
 
 
 def run_all(specs: Iterable[dict[str, Any]], jobs: int) -> list[dict[str, Any]]:
@@ -185,7 +186,7 @@ def _longest_backoff(timeouts: list[float]) -> int:
     """How many timeouts in a row doubled the last one's distance, at most."""
     longest = current = min(1, len(timeouts))
     gap_s = 0.0
-    for before, after in zip(timeouts, timeouts[1:], strict=False):
+    for before, after in pairwise(timeouts):
         # Doubled, give or take a tick and the timer's slack; the first distance may be anything.
         doubled = gap_s == 0.0 or after - before > 1.5 * gap_s
         current = current + 1 if doubled and after - before < 130 else 1
