@@ -107,7 +107,9 @@ def run_study(
 
 
 def _safe(tally: Tally) -> str:
-    return f"{tally.safe:,} of {plural(tally.total, 'run')} {'is' if tally.safe == 1 else 'are'} safe"
+    return (
+        f"{tally.safe:,} of {plural(tally.total, 'run')} {'is' if tally.safe == 1 else 'are'} safe"
+    )
 
 
 def _compute(

@@ -133,7 +133,7 @@ def algorithm(name: str) -> Algorithm:
         known: entry for entry in algorithms().values() for known in (entry.name, *entry.aliases)
     }
     if name not in by_name:
-        raise UnknownNameError("algorithm", name, by_name, "cwndlab algorithm list")
+        raise UnknownNameError(name, by_name, "cwndlab algorithm list", kind="algorithm")
     return by_name[name]
 
 
@@ -150,7 +150,7 @@ def stacks() -> Mapping[str, Stack]:
 def stack(name: str) -> Stack:
     """The stack profile of this name."""
     if name not in stacks():
-        raise UnknownNameError("stack", name, stacks(), "cwndlab stack list")
+        raise UnknownNameError(name, stacks(), "cwndlab stack list", kind="stack")
     return stacks()[name]
 
 

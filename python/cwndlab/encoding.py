@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 
@@ -95,7 +95,7 @@ def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     return frame.select(pl.lit(key, dtype=pl.String).alias("run"), *frame.columns)
 
 
-def _series(name: str, values: object) -> pl.Series:
+def _series(name: str, values: Iterable[Any]) -> pl.Series:
     if name in _TEXT:
         return pl.Series(name, values, dtype=pl.String)
     series = pl.Series(name, values)

@@ -43,7 +43,7 @@ class TraceError(CwndlabError):
 class UnknownNameError(CwndlabError, ValueError):
     """A name of an algorithm, stack, link or study that does not exist."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], command: str) -> None:
+    def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Say which names come near, and which command lists them all."""
         near = nearest(name, known)
         hint = f"; did you mean {near}?" if near else ""

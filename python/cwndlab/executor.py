@@ -1,8 +1,8 @@
 """Where runs are computed. An executor takes tasks and gives outcomes, in whatever order.
 
 A task is small and can be sent anywhere; an outcome holds the finished files of the run, which only
-the process that started the study writes. So other executors (worker processes, a cluster) differ in
-nothing but this.
+the process that started the study writes. So other executors (worker processes, a cluster) differ
+in nothing but this.
 """
 
 from __future__ import annotations
@@ -75,47 +75,61 @@ class LocalExecutor:
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Compute all tasks. If the caller stops, no further task begins."""
-        waiting = iter(tasks)
-        taking = threading.Lock()
-        is_stopped = threading.Event()
-        finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * self.jobs)
-
-        def put(outcome: Outcome | BaseException | None) -> None:
-            while not is_stopped.is_set():
-                try:
-                    finished.put(outcome, timeout=0.1)
-                except queue.Full:
-                    continue
-                return
-
-        def work() -> None:
-            try:
-                while not is_stopped.is_set():
-                    with taking:
-                        task = next(waiting, None)
-                    if task is None:
-                        break
-                    put(compute(task))
-            except BaseException as error:  # noqa: BLE001  raised again where the caller waits
-                put(error)
-            put(None)
-
-        # Daemons, because a simulation that has begun cannot be interrupted: when the user stops
-        # the study, the process need not wait for it.
-        for _ in range(self.jobs):
-            threading.Thread(target=work, daemon=True).start()
+        crew = _Crew(tasks, self.jobs)
         try:
-            running = self.jobs
-            while running:
-                outcome = finished.get()
-                if outcome is None:
-                    running -= 1
-                elif isinstance(outcome, Outcome):
-                    yield outcome
-                else:
-                    raise outcome
+            yield from crew.outcomes()
         finally:
-            is_stopped.set()
+            crew.stop()
+
+
+class _Crew:
+    """Threads that take tasks from one iterator and put what became of them into one queue.
+
+    They are daemons, because a simulation that has begun cannot be interrupted: when the user stops
+    the study, the process need not wait for it.
+    """
+
+    def __init__(self, tasks: Iterable[Task], size: int) -> None:
+        self._waiting = iter(tasks)
+        self._taking = threading.Lock()
+        self._is_stopped = threading.Event()
+        self._finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * size)
+        self._running = size
+        for _ in range(size):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        while self._running:
+            finished = self._finished.get()
+            if finished is None:
+                self._running -= 1
+            elif isinstance(finished, Outcome):
+                yield finished
+            else:
+                raise finished
+
+    def stop(self) -> None:
+        self._is_stopped.set()
+
+    def _work(self) -> None:
+        try:
+            while (task := self._next()) is not None:
+                self._put(compute(task))
+        except BaseException as error:  # noqa: BLE001  raised again where the caller waits
+            self._put(error)
+        self._put(None)
+
+    def _next(self) -> Task | None:
+        with self._taking:
+            return None if self._is_stopped.is_set() else next(self._waiting, None)
+
+    def _put(self, finished: Outcome | BaseException | None) -> None:
+        while not self._is_stopped.is_set():
+            try:
+                self._finished.put(finished, timeout=0.1)
+            except queue.Full:
+                continue
+            return
 
 
 def available_cores() -> int:

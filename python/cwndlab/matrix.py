@@ -26,7 +26,7 @@ from cwndlab.schema.study import RESERVED_FACTORS
 from cwndlab.toml_source import inline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cwndlab.schema import Scenario
@@ -144,7 +144,9 @@ def build(
             continue
         cells.append(Cell(labels, _cell(bare, levels, source, folder)))
     if not cells:
-        raise StudyError([source.problem(("factors", "exclude"), "this excludes every combination")])
+        raise StudyError(
+            [source.problem(("factors", "exclude"), "this excludes every combination")]
+        )
     _check_distinct(cells, columns, source)
     return base, tuple(columns.values()), tuple(cells)
 
@@ -400,9 +402,7 @@ def _key(scenario: Scenario) -> str:
     """The name of a result: a hash of everything that determines it."""
     ends = [end for flow in scenario.flows for end in (flow.sender, flow.receiver)]
     content = {
-        "algorithms": {
-            end.algorithm: core.algorithm(end.algorithm).source_sha256 for end in ends
-        },
+        "algorithms": {end.algorithm: core.algorithm(end.algorithm).source_sha256 for end in ends},
         "behaviour_epoch": core.behaviour_epoch(),
         "scenario": scenario.model_dump(mode="json", exclude_none=True),
         "stacks": {end.stack: core.stack(end.stack).sha256 for end in ends},

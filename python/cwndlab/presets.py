@@ -10,7 +10,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
 from cwndlab.schema.link import Link
@@ -33,7 +33,7 @@ class Preset(Model):
     description: str = ""
     link: Link
     reverse_link: Link | None = None
-    sources: dict[str, str] = {}
+    sources: dict[str, str] = Field(default={})
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def load_preset(name: str, folder: Path) -> Preset:
     if name.endswith(".toml"):
         return _read(folder / Path(name).expanduser())
     if name not in presets():
-        raise UnknownNameError("link", name, presets(), "cwndlab link list")
+        raise UnknownNameError(name, presets(), "cwndlab link list", kind="link")
     return _read(presets()[name])
 
 
@@ -74,8 +74,8 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         given = {name: given[name] for name in given.keys() - {"rate", "trace", "log", "burst"}}
     merged = Link.model_construct(**(given | own))
     if merged.stage and (wires := own.keys() - {"name", "preset", "stage"}):
-        message = f"{link.preset} is a chain; its stages have the {sorted(wires)[0]}"
-        raise FieldError((*key, sorted(wires)[0]), message)
+        message = f"{link.preset} is a chain; its stages have the {min(wires)}"
+        raise FieldError((*key, min(wires)), message)
     return merged, preset.reverse_link
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -20,7 +20,7 @@ _MINUTES_PER_HOUR = 60
 class Reporter(Protocol):
     """Is told how a study gets on. A context manager."""
 
-    def __enter__(self) -> Reporter:
+    def __enter__(self) -> Self:
         """Begin."""
 
     def __exit__(
@@ -38,7 +38,7 @@ class Reporter(Protocol):
 class Silent:
     """Says nothing."""
 
-    def __enter__(self) -> Silent:
+    def __enter__(self) -> Self:
         """Begin."""
         return self
 
@@ -65,7 +65,7 @@ class Bar:
         )
         self._task = self._progress.add_task(title, total=total, completed=done, what="")
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         """Show the bar."""
         self._progress.start()
         return self
@@ -93,7 +93,7 @@ class Lines:
         self._interval_s = interval_s
         self._began_s = self._said_s = time.monotonic()
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Self:
         """Say nothing yet: most studies are done before the first line."""
         return self
 
@@ -109,7 +109,7 @@ class Lines:
         self._said_s = now_s
         pace_s = (now_s - self._began_s) / (self._done - self._done_before)
         left = format_eta((self._total - self._done) * pace_s)
-        print(  # noqa: T201  what this class is for
+        print(
             f"{self._title}: {self._done:,} of {self._total:,} runs, {left} left ({what})",
             file=self._file,
             flush=True,

@@ -169,7 +169,7 @@ def format_rate(rate_bits_per_sec: int) -> str:
 
 def format_duration(duration_ns: int) -> str:
     """As `parse_duration` reads it."""
-    return _DURATION.format(duration_ns)
+    return _DURATION.format(duration_ns) if duration_ns else "0 s"
 
 
 def format_size(size_bytes: int) -> str:

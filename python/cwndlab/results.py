@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+from cwndlab.encoding import TABLES
 from cwndlab.errors import ResultsError, plural
 from cwndlab.metrics import run_metrics
 from cwndlab.store import Folder
 
 if TYPE_CHECKING:
+    from cwndlab.figures.plotter import Plotter
     from cwndlab.study import Study
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -92,6 +94,13 @@ class Results:
         """One row an ACK, where the study records them."""
         return self._table("acks", where)
 
+    @property
+    def plot(self) -> Plotter:
+        """Pictures: `results.plot.cwnd(algorithm="cubic")` gives matplotlib axes."""
+        from cwndlab.figures.plotter import Plotter  # noqa: PLC0415  slow to load
+
+        return Plotter(self)
+
     def scan(self, table: str) -> pl.LazyFrame:
         """A table, read when it is needed; without the factors' columns."""
         files = self._files(table)
@@ -106,20 +115,24 @@ class Results:
         with duckdb.connect() as connection:
             connection.register("matrix", self._finished.to_arrow())
             connection.register("runs", self.runs().to_arrow())
-            for table in ("flows", "links", "samples", "events", "acks"):
+            for table in TABLES:
                 if files := self._files(table):
                     own = pl.scan_parquet(files[0]).collect_schema().names()
-                    factors = ", ".join(
-                        f'matrix."{name}" AS "{shown}"'
-                        for name, shown in self._shown_factors(own).items()
+                    columns = [
+                        "data.run",
+                        *(
+                            f"matrix.{_identifier(name)} AS {_identifier(shown)}"
+                            for name, shown in self._shown_factors(own).items()
+                        ),
+                        "matrix.repetition",
+                        "matrix.seed",
+                        "data.* EXCLUDE (run)",
+                    ]
+                    view = (
+                        f"CREATE VIEW {table} AS SELECT {', '.join(columns)} FROM read_parquet("  # noqa: S608  our own names, quoted
+                        f"[{', '.join(map(_literal, files))}]) AS data JOIN matrix USING (run)"
                     )
-                    listed = ", ".join(f"'{_quoted(file)}'" for file in files)
-                    connection.execute(
-                        f"CREATE VIEW {table} AS SELECT data.run, {factors}"
-                        f"{', ' if factors else ''}matrix.repetition, matrix.seed, "
-                        "data.* EXCLUDE (run) "
-                        f"FROM read_parquet([{listed}]) AS data JOIN matrix USING (run)"
-                    )
+                    connection.execute(view)
             return pl.DataFrame(connection.sql(query).to_arrow_table())
 
     @cached_property
@@ -156,7 +169,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         frame: pl.DataFrame = self.runs()
-        return f"<b>{self!r}</b>{frame._repr_html_()}"  # noqa: SLF001  what notebooks call
+        return f"<b>{self!r}</b>{frame._repr_html_()}"
 
 
 def open_results(path: str | Path) -> Results:
@@ -176,5 +189,9 @@ def _filtered(frame: Frame, where: dict[str, object]) -> Frame:
     return frame
 
 
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -28,7 +28,20 @@ class Arguments:
 
     def problem(self, key: KeyPath, message: str) -> str:
         """The argument, then what is wrong with it."""
-        return f"{describe(self.document, key)}\n  {message}" if key else message
+        if not key or message.startswith("unknown "):
+            return message  # tells by itself what was written
+        if key[0] == "factors" and key[1:2] not in (("zip",), ("exclude",)):
+            place = ".".join(str(part) for part in key[1:2])
+            return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
+        return f"{describe(self.document, key)}\n  {message}"
+
+
+def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
+    """What stands at `key`, where that exists."""
+    value: Any = document
+    for part in key:
+        value = value[part]
+    return value
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import (
     DiskFullError,
@@ -36,6 +36,7 @@ from cwndlab.errors import (
 )
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterator, Mapping
     from types import TracebackType
 
@@ -93,7 +94,7 @@ class Writer:
         self._study_id = study_id
         self._lock: IO[str] | None = None
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Self:
         """Lock the folder, make it if it is not there, and mend what a killed process left.
 
         Raises:
@@ -225,9 +226,7 @@ class Writer:
         with manifest.open("ab", buffering=0) as file:
             end = os.fstat(file.fileno()).st_size
             try:
-                if file.write(line) != len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file.fileno())
+                _write_whole(file, line)
             except OSError:
                 os.ftruncate(file.fileno(), end)
                 raise
@@ -282,7 +281,7 @@ def _check_format(path: Path, header: Mapping[str, Any]) -> None:
             "update cwndlab, or name another folder with --results"
         )
         raise NewerResultsError(msg)
-    header["study"]  # noqa: B018  a header without it is damaged
+    header["study"]
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -301,7 +300,9 @@ def _refuse_foreign(path: Path) -> None:
 def _results_within(path: Path) -> Path | None:
     """A folder below `path` that holds results."""
     try:
-        return next((child for child in sorted(path.iterdir()) if (child / _MANIFEST).exists()), None)
+        return next(
+            (child for child in sorted(path.iterdir()) if (child / _MANIFEST).exists()), None
+        )
     except OSError:
         return None
 
@@ -315,10 +316,14 @@ def _names(folder: Path) -> set[str]:
 
 def _write_synced(path: Path, content: bytes) -> None:
     with path.open("wb", buffering=0) as file:
-        view = memoryview(content)
-        while view:
-            view = view[file.write(view) or 0 :]
-        os.fsync(file.fileno())
+        _write_whole(file, content)
+
+
+def _write_whole(file: io.FileIO, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) :]
+    os.fsync(file.fileno())
 
 
 def _sync(folder: Path) -> None:

@@ -20,29 +20,17 @@ from typing import TYPE_CHECKING, Any
 from cwndlab import matrix
 from cwndlab.errors import StudyError, plural
 from cwndlab.quantity import format_duration
-from cwndlab.schema.study import StudyModel, flatten_factors
+from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
 from cwndlab.source import Arguments, StudyFile
 from cwndlab.toml_source import TomlSource
 from cwndlab.toml_writer import write_toml
 
 if TYPE_CHECKING:
     from cwndlab.matrix import Cell, Matrix
+    from cwndlab.results import Results
     from cwndlab.source import Source
-    from cwndlab.store import Results
 
 LinkLike = str | Mapping[str, Any]
-
-_TABLES = (
-    "link",
-    "reverse_link",
-    "flow",
-    "application",
-    "parameters",
-    "stack_overrides",
-    "record",
-    "factors",
-    "quick",
-)
 
 
 class Study:
@@ -203,7 +191,7 @@ def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
 
 
 def _is_table(key: str, value: object) -> bool:
-    return key in _TABLES and isinstance(value, dict | list)
+    return key in TABLES and isinstance(value, dict | list)
 
 
 def _from_file_form(source: TomlSource) -> dict[str, Any]:
@@ -235,8 +223,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
 
 
 def _id_of(path: Path) -> str:
-    name = path.stem if path.name != "study.toml" else path.resolve().parent.name
-    return name
+    return path.stem if path.name != "study.toml" else path.resolve().parent.name
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,5 +237,3 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
         else:
             merged[key] = value
     return merged
-
-

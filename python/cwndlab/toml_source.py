@@ -22,7 +22,9 @@ KeyPath = tuple[Key, ...]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SCALAR_END = re.compile(r"[,\]}\n#]")
-_DECODE_ERROR = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end .*)\)")
+_DECODE_ERROR = re.compile(
+    r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end .*)\)"
+)
 
 
 class TomlSource:
@@ -56,7 +58,9 @@ class TomlSource:
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Two lines: place, key and value as the file has them, then what is wrong with it."""
-        line = next((self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0)
+        line = next(
+            (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
+        )
         place = f"{self.name}:{line}" if line else self.name
         return f"{place}: {describe(self.document, key)}\n  {message}"
 

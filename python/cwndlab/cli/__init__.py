@@ -1,0 +1,100 @@
+"""The command line. Every error that a user can mend becomes one message and an exit status here.
+
+Exit status: 0, all is well; 1, some runs of a study failed; 2, the input is wrong or something is
+missing; 130, the user stopped it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import click
+
+from cwndlab.cli import compare, inventory, studies
+from cwndlab.cli.output import STATUS_INTERRUPTED
+from cwndlab.errors import CwndlabError
+
+
+class _InOrder(click.Group):
+    """Lists its commands in the order in which one needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of definition."""
+        del ctx
+        return list(self.commands)
+
+
+def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001  click calls it so
+    if not is_asked:
+        return
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    click.echo(f"cwndlab {core.version()}")
+    context.exit()
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+def app() -> None:
+    r"""Which TCP congestion control should I use on this network, and how sure are we?
+
+    \b
+    cwndlab compare --link "rate=10 Mbit/s,delay=20 ms" --algorithm reno,cubic --repeat 10
+    cwndlab run studies/demo.toml
+    cwndlab report results/demo
+    """
+
+
+for _command in (
+    compare.compare_command,
+    studies.run_command,
+    studies.report_command,
+    studies.reproduce_command,
+    inventory.algorithm_group,
+    inventory.link_group,
+    inventory.stack_group,
+    inventory.doctor_command,
+    inventory.schema_command,
+):
+    app.add_command(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and end the process."""
+    status = run(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            status = status or 1
+    if any(thread.daemon for thread in threading.enumerate()):
+        os._exit(status)  # a simulation that is still computing is not waited for
+    sys.exit(status)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; its exit status."""
+    try:
+        status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except CwndlabError as error:
+        click.echo(str(error), err=True)
+        return error.exit_status
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return STATUS_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read has gone
+        return 0
+    return status if isinstance(status, int) else 0

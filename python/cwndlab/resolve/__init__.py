@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cwndlab.core import Trace
+    from cwndlab.schema.link import Link
     from cwndlab.schema.study import StudyModel
 
-__all__ = ["Resolved", "resolve"]
+__all__ = ["Resolved", "ResolvedLink", "resolve", "resolve_link"]
 
 CAPTURE_FILE = "capture.pcap"
 
@@ -43,7 +44,7 @@ def resolve(study: StudyModel, folder: Path) -> Resolved:
         FieldError: something is missing, unknown or out of range; names the key.
     """
     traces = TraceReader(folder)
-    path, has_reverse_link = resolve_path(study, traces)
+    path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
     flows, jitter = resolve_flows(study)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
@@ -64,3 +65,22 @@ def resolve(study: StudyModel, folder: Path) -> Resolved:
         ),
     )
     return Resolved(scenario, traces.traces, jitter)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedLink:
+    """A link by itself."""
+
+    path: si.WirePath
+    traces: Mapping[str, Trace]
+
+
+def resolve_link(link: Link, folder: Path) -> ResolvedLink:
+    """What `link` is, with its preset's reverse link if that has one.
+
+    Raises:
+        FieldError: something is missing, unknown or out of range; names the key.
+    """
+    traces = TraceReader(folder)
+    path, _ = resolve_path(link, None, traces)
+    return ResolvedLink(path, traces.traces)

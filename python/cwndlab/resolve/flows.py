@@ -24,6 +24,11 @@ _WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
 
 
 def resolve_flows(study: plan.StudyModel) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
+    """All flows, and by how much the start of each may be later.
+
+    Raises:
+        FieldError: something is missing, unknown or out of range; names the key.
+    """
     if study.flow and study.flows is not None:
         message = '[[flow]] tables say which flows there are; give them a "count" instead'
         raise FieldError(("flows",), message)

@@ -15,7 +15,6 @@ from cwndlab.schema.problems import FieldError
 
 if TYPE_CHECKING:
     from cwndlab.quantity import QueueLimit
-    from cwndlab.schema.study import StudyModel
     from cwndlab.toml_source import KeyPath
 
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
@@ -50,14 +49,21 @@ class TraceReader:
 _KEY_OF_KIND = {"mahimahi": "trace", "log": "log"}
 
 
-def resolve_path(study: StudyModel, traces: TraceReader) -> tuple[si.WirePath, bool]:
-    if study.link is None:
+def resolve_path(
+    link: human.Link | None, reverse_link: human.Link | None, traces: TraceReader
+) -> tuple[si.WirePath, bool]:
+    """Both directions, and whether the reverse one is a link with a rate and a queue.
+
+    Raises:
+        FieldError: something is missing, unknown or out of range; names the key.
+    """
+    if link is None:
         raise FieldError(("link",), "there is no link; add a [link] table with a rate or a trace")
-    link, preset_reverse = expand_preset(study.link, ("link",), traces.folder)
-    if study.reverse_link is None:
+    link, preset_reverse = expand_preset(link, ("link",), traces.folder)
+    if reverse_link is None:
         reverse_link = preset_reverse
     else:
-        reverse_link, _ = expand_preset(study.reverse_link, ("reverse_link",), traces.folder)
+        reverse_link, _ = expand_preset(reverse_link, ("reverse_link",), traces.folder)
     forward_wires = link.stage or (link,)
     reverse_wires = (reverse_link.stage or (reverse_link,)) if reverse_link else ()
     forward_delays = [wire.delay or 0 for wire in forward_wires]
@@ -214,5 +220,3 @@ def _jitter(jitter: human.Jitter | None) -> si.Jitter | None:
             return si.ExponentialJitter(mean_ns=jitter.mean)
         case None:
             return None
-
-

@@ -38,9 +38,7 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: object
     key: KeyPath = ()
     node = document
     for part in details["loc"]:
-        if isinstance(node, dict) and part in node:
-            node = node[part]
-        elif isinstance(node, list | tuple) and isinstance(part, int) and part < len(node):
+        if (isinstance(node, dict) and part in node) or (isinstance(node, list | tuple) and isinstance(part, int)):
             node = node[part]
         elif isinstance(node, str):
             # A text that stands for a table; in a link's there are several keys.
@@ -52,7 +50,7 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: object
     return FieldError(key, message)
 
 
-def _message(details: ErrorDetails, model: type[BaseModel]) -> str:
+def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR0911  one each
     context: dict[str, Any] = details.get("ctx", {})
     match details["type"]:
         case "extra_forbidden":
@@ -67,7 +65,9 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:
         case "literal_error":
             return f"must be {context['expected']}"
         case "union_tag_invalid":
-            near = nearest(str(context["tag"]), context["expected_tags"].replace("'", "").split(", "))
+            near = nearest(
+                str(context["tag"]), context["expected_tags"].replace("'", "").split(", ")
+            )
             hint = f"; did you mean {near}?" if near else ""
             return f"kind must be one of {context['expected_tags']}{hint}"
         case "union_tag_not_found":

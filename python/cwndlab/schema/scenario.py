@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCENARIO_VERSION = 1
+SCENARIO_VERSION: Literal[1] = 1
 
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Packets = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -147,13 +147,9 @@ Rate = Annotated[
     UnlimitedRate | FixedRate | TokenBucketRate | MahimahiRate | LogRate,
     Field(discriminator="kind"),
 ]
-Queue = Annotated[
-    DropTailQueue | CodelQueue | RedQueue | StepQueue, Field(discriminator="kind")
-]
+Queue = Annotated[DropTailQueue | CodelQueue | RedQueue | StepQueue, Field(discriminator="kind")]
 Loss = Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")]
-Jitter = Annotated[
-    UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")
-]
+Jitter = Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")]
 Transition = Literal["retime", "keep"]
 OutageKind = Literal["drop", "hold"]
 Distribution = Literal["fixed", "exponential", "pareto"]

@@ -90,7 +90,7 @@ class Flow(Model):
     access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
     count: Whole = Field(default=1, description="how many of them")
     parameters: dict[str, int] = Field(default={}, description="of its algorithm")
-    stack_overrides: dict[str, Any] = {}
+    stack_overrides: dict[str, Any] = Field(default={})
 
 
 class Record(Model):
@@ -129,7 +129,7 @@ class StudyModel(Model):
     parameters: dict[str, dict[str, int]] = Field(
         default={}, description="[parameters.ALGORITHM]: of every flow that runs it"
     )
-    stack_overrides: dict[str, Any] = {}
+    stack_overrides: dict[str, Any] = Field(default={})
     record: Record = Record()
     factors: dict[str, Any] = Field(
         default={}, description='what varies: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]'
@@ -143,6 +143,19 @@ class StudyModel(Model):
     def _flatten(cls, value: object) -> object:
         return flatten_factors(value) if isinstance(value, dict) else value
 
+
+TABLES = (
+    "link",
+    "reverse_link",
+    "flow",
+    "application",
+    "parameters",
+    "stack_overrides",
+    "record",
+    "factors",
+    "quick",
+)
+"""Keys that are tables of their own in a file; the others stand in [study]."""
 
 RESERVED_FACTORS = ("zip", "exclude")
 

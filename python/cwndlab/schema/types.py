@@ -43,7 +43,9 @@ ShareText = Annotated[
 SamplesText = Annotated[
     int,
     BeforeValidator(lambda value: 0 if value == "none" else quantity.parse_duration(value)),
-    PlainSerializer(lambda interval_ns: quantity.format_duration(interval_ns) if interval_ns else "none"),
+    PlainSerializer(
+        lambda interval_ns: quantity.format_duration(interval_ns) if interval_ns else "none"
+    ),
     _schema('an interval, or "none"', "100 ms", "none"),
 ]
 QueueText = Annotated[

@@ -1,0 +1,141 @@
+"""`cwndlab compare`: a study in one line, the answer as a table in the terminal."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwndlab.cli.output import command_line, format_option, print_frame, say
+from cwndlab.cli.studies import indented, jobs_option
+from cwndlab.errors import plural
+
+if TYPE_CHECKING:
+    from cwndlab.comparison import Comparison
+    from cwndlab.results import Results
+    from cwndlab.study import Study
+
+
+@click.command("compare")
+@click.option("--link", required=True, help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".')
+@click.option("--algorithm", "algorithms", required=True, help="Names, separated by commas.")
+@click.option("--reverse-link", help="The ACKs' direction; as long as the link, else unlimited.")
+@click.option("--flows", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--duration", default="60 s", show_default=True, help="Simulated time of a run.")
+@click.option("--warm-up", help="Left out of the statistics.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs each."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--stack", help="Stack profile (cwndlab stack list).")
+@click.option(
+    "--direction",
+    type=click.Choice(["downlink", "uplink"]),
+    default="downlink",
+    show_default=True,
+    help="Data along the link, or along the reverse link.",
+)
+@click.option("--bytes", "transfer", help="Transfers of this size instead of bulk, as in 500 kB.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Folder for the results.  [default: results/compare-HASH]",
+)
+@jobs_option
+@format_option
+def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
+    link: str,
+    algorithms: str,
+    reverse_link: str | None,
+    flows: int,
+    duration: str,
+    warm_up: str | None,
+    repeat: int,
+    seed: int,
+    stack: str | None,
+    direction: str,
+    transfer: str | None,
+    results: Path | None,
+    jobs: int | None,
+    output_format: str,
+) -> None:
+    """Compare algorithms on a link, on paired channels."""
+    from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+
+    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    options: dict[str, Any] = {
+        "reverse_link": reverse_link,
+        "warm_up": warm_up,
+        "stack": stack,
+        "direction": direction,
+        "application": {"kind": "sized", "bytes": transfer} if transfer else None,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    document = {
+        "link": link,
+        "algorithm": names or None,
+        "flows": flows,
+        "duration": duration,
+        "repetitions": repeat,
+        "seed": seed,
+        **given,
+    }
+    study = Study(**document, id=_name_of(document), title=_title(document))
+    done = run_study(study, results, jobs=jobs, again="the same command")
+    _print(study, done, output_format)
+
+
+def _name_of(document: dict[str, Any]) -> str:
+    """The same comparison finds its results again."""
+    return f"compare-{hashlib.sha256(repr(sorted(document.items())).encode()).hexdigest()[:8]}"
+
+
+def _title(document: dict[str, Any]) -> str:
+    return " · ".join(
+        [
+            _short(document["link"]),
+            document["direction"],
+            plural(document["flows"], "flow"),
+            document["duration"],
+        ]
+    )
+
+
+def _short(link: str) -> str:
+    head, comma, rest = link.partition(",")
+    if head.startswith("trace:"):
+        return f"{Path(head.removeprefix('trace:')).name}{comma}{rest}"
+    return link
+
+
+def _print(study: Study, results: Results, output_format: str) -> None:
+    from cwndlab.comparison import compare  # noqa: PLC0415  slow to load
+    from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
+    from cwndlab.tables.terminal import (  # noqa: PLC0415  slow to load
+        terminal_sentences,
+        terminal_table,
+    )
+    from cwndlab.verdict import judge  # noqa: PLC0415  slow to load
+
+    comparison = compare(results)[0]
+    if output_format != "table":
+        print_frame(table_frame(comparison_table(comparison)), output_format)
+        return
+    say("", f"  {study.title} · {_how_often(comparison)} · {_seconds_spent(results)}", "")
+    say(indented(terminal_table(comparison)), "")
+    say(*(indented(sentence) for sentence in terminal_sentences(judge(comparison))))
+    say("", f"  {command_line('cwndlab', 'report', results.path)} draws it")
+
+
+def _how_often(comparison: Comparison) -> str:
+    if comparison.is_one_run:
+        return "one run"
+    return f"{comparison.repetitions} paired repetitions"
+
+
+def _seconds_spent(results: Results) -> str:
+    spent_s = sum(line.get("duration_s", 0.0) for line in results.manifest)
+    return f"{spent_s:.1f} s of computing"

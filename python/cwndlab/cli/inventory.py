@@ -1,0 +1,190 @@
+"""`cwndlab algorithm`, `link`, `stack`, `doctor` and `schema`: what there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cwndlab.cli.output import format_option, print_rows, print_text, say
+
+
+@click.group("algorithm")
+def algorithm_group() -> None:
+    """Congestion control algorithms."""
+
+
+@algorithm_group.command("list")
+@format_option
+def algorithm_list(output_format: str) -> None:
+    """List the algorithms."""
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    print_rows(
+        [
+            {"name": entry.name, "aliases": list(entry.aliases), "description": entry.description}
+            for entry in core.algorithms().values()
+        ],
+        output_format,
+    )
+
+
+@algorithm_group.command("show")
+@click.argument("name")
+@format_option
+def algorithm_show(name: str, output_format: str) -> None:
+    """Show an algorithm's parameters and hooks."""
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    entry = core.algorithm(name)
+    parameters = [
+        {
+            "parameter": parameter.name,
+            "default": parameter.default,
+            "min": parameter.min,
+            "max": parameter.max,
+            "unit": parameter.unit,
+            "doc": parameter.doc,
+        }
+        for parameter in entry.parameters
+    ]
+    if output_format == "json":
+        whole = {
+            "name": entry.name,
+            "aliases": list(entry.aliases),
+            "description": entry.description,
+            "parameters": parameters,
+            "hooks": list(entry.hooks),
+            "source_sha256": entry.source_sha256,
+        }
+        print_text(json.dumps(whole, indent=2, ensure_ascii=False))
+        return
+    if output_format == "csv":
+        print_rows(parameters, output_format)
+        return
+    aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
+    say(f"{entry.name}{aliases}", f"  {entry.description}", f"  hooks: {', '.join(entry.hooks)}")
+    say(f"  source: sha256 {entry.source_sha256}", "")
+    if parameters:
+        print_rows(parameters, output_format)
+        say("", f"in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...")
+    else:
+        say("it has no parameters")
+
+
+@click.group("link")
+def link_group() -> None:
+    """Links: presets, traces, or keys in one line."""
+
+
+@link_group.command("list")
+@format_option
+def link_list(output_format: str) -> None:
+    """List the presets."""
+    from cwndlab.presets import load_preset, presets  # noqa: PLC0415  --help is to be quick
+
+    print_rows(
+        [{"name": name, "title": load_preset(name, Path()).title} for name in presets()],
+        output_format,
+    )
+
+
+@link_group.command("show")
+@click.argument("spec", metavar="LINK")
+@format_option
+def link_show(spec: str, output_format: str) -> None:
+    """Show what LINK stands for: a preset, trace:FILE, a TOML file, or keys in one line."""
+    from cwndlab.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
+
+    if output_format == "table":
+        say(*describe_link(spec))
+    else:
+        print_rows(link_facts(spec), output_format)
+
+
+@link_group.command("plot")
+@click.argument("spec", metavar="LINK")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("link.svg"),
+    show_default=True,
+    help="SVG, PDF or PNG, by its ending.",
+)
+@click.option("--duration", default="60 s", show_default=True, help="How much of it to draw.")
+def link_plot(spec: str, out: Path, duration: str) -> None:
+    """Draw the capacity of LINK over time, and print the picture's path."""
+    from cwndlab.link_plot import plot_link  # noqa: PLC0415  slow to load
+
+    print_text(str(plot_link(spec, out, duration)))
+
+
+@click.group("stack")
+def stack_group() -> None:
+    """Stack profiles: what a release of a TCP stack does."""
+
+
+@stack_group.command("list")
+@format_option
+def stack_list(output_format: str) -> None:
+    """List the stack profiles."""
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    print_rows(
+        [{"name": entry.name, "about": _about(entry)} for entry in core.stacks().values()],
+        output_format,
+    )
+
+
+@stack_group.command("show")
+@click.argument("name")
+@format_option
+def stack_show(name: str, output_format: str) -> None:
+    """Show a stack profile's file, with the source of each value."""
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    entry = core.stack(name)
+    if output_format == "json":
+        print_text(json.dumps(entry.values, indent=2, ensure_ascii=False))
+    elif output_format == "csv":
+        print_rows([{"key": key, "value": v} for key, v in entry.values.items()], output_format)
+    else:
+        print_text(entry.text.rstrip())
+
+
+@click.command("doctor")
+@format_option
+def doctor_command(output_format: str) -> int:
+    """Check what works on this machine, and say how to mend what does not."""
+    from cwndlab.doctor import checks  # noqa: PLC0415  --help is to be quick
+
+    found = checks()
+    rows: list[dict[str, Any]] = [
+        {
+            "check": check.name,
+            "state": check.state,
+            "found": check.found,
+            "remedy": check.remedy or None,
+        }
+        for check in found
+    ]
+    print_rows(rows, output_format)
+    return 2 if any(check.state == "missing" for check in found) else 0
+
+
+@click.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of study files, for editors."""
+    from cwndlab.schema.json_schema import study_schema_text  # noqa: PLC0415  seldom needed
+
+    click.echo(study_schema_text(), nl=False)
+
+
+def _about(entry: Any) -> str:  # noqa: ANN401  a stack profile
+    about = entry.values.get("description") or entry.values.get("title")
+    if about:
+        return str(about).strip().split("\n")[0]
+    first = entry.text.strip().split("\n")[0]
+    return str(first.removeprefix("#").strip()) if first.startswith("#") else ""

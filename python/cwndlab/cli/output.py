@@ -1,0 +1,115 @@
+"""What commands print: tables for people, JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+import shutil
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from rich.console import RenderableType
+
+STATUS_INTERRUPTED = 130
+_WIDTH_OF_PIPES = 200  # nobody wraps there
+
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+_format_option = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print results.",
+)
+
+
+def format_option(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """The option that every command with results has."""
+    return functools.wraps(command)(_format_option(command))
+
+
+def console() -> Console:
+    """Standard output; as wide as it needs to be where it is no terminal."""
+    plain = Console(highlight=False)
+    if plain.is_terminal:
+        return plain
+    return Console(highlight=False, width=max(_WIDTH_OF_PIPES, shutil.get_terminal_size().columns))
+
+
+def say(*lines: RenderableType) -> None:
+    """Print for people; a text is printed as it is."""
+    to = console()
+    for line in lines:
+        to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
+    """Print equal records, as one of the three formats."""
+    if output_format == "json":
+        click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
+    elif output_format == "csv":
+        _print_csv(rows)
+    else:
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+        for name in rows[0] if rows else ():
+            table.add_column(name.replace("_", " "), overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(_cell(value)) for value in row.values()))
+        say(table)
+
+
+def print_frame(frame: pl.DataFrame, output_format: str) -> None:
+    """Print a frame for programs."""
+    print_rows(frame.to_dicts(), output_format)
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is."""
+    click.echo(text)
+
+
+def command_line(*parts: str | Path) -> str:
+    """A command as one types it."""
+    return shlex.join(str(part) for part in parts)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.4g}"
+        case list() | tuple():
+            return ", ".join(str(item) for item in value)
+        case _:
+            return str(value)
+
+
+def _print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    import csv  # noqa: PLC0415  seldom needed
+    import io  # noqa: PLC0415  seldom needed
+
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    if rows:
+        writer.writerow(rows[0])
+    for row in rows:
+        values = row.values()
+        writer.writerow(
+            " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            for value in values
+        )
+    click.echo(file.getvalue(), nl=False)

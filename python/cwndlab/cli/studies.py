@@ -1,0 +1,161 @@
+"""`cwndlab run`, `report` and `reproduce`: from a study file to a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.padding import Padding
+
+from cwndlab.cli.output import command_line, format_option, print_frame, print_rows, say
+from cwndlab.errors import RunsFailedError, UnknownNameError, plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from cwndlab.results import Results
+    from cwndlab.study import Study
+
+results_option = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Folder for the results.  [default: results/ID]",
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
+)
+
+
+@click.command("run")
+@click.argument("study", type=click.Path(path_type=Path))
+@results_option
+@jobs_option
+@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
+@format_option
+def run_command(
+    study: Path,
+    results: Path | None,
+    jobs: int | None,
+    output_format: str,
+    *,
+    is_quick: bool,
+    is_dry: bool,
+) -> None:
+    """Run what STUDY lacks in its results folder; stop it at any time, it goes on from there."""
+    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+
+    loaded = Study.load(study, is_quick=is_quick)
+    if is_dry:
+        from cwndlab.describe import describe_study  # noqa: PLC0415  seldom needed
+
+        if output_format == "table":
+            say(*describe_study(loaded))
+        else:
+            print_rows(
+                [
+                    {**run.labels, "repetition": run.repetition, "seed": run.seed, "run": run.key}
+                    for run in loaded.matrix.runs
+                ],
+                output_format,
+            )
+        return
+    again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick))
+    done = _run(loaded, results, jobs, again)
+    if output_format != "table":
+        print_frame(done.runs(), output_format)
+        return
+    print_comparisons(done)
+    say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+
+
+@click.command("report")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
+def report_command(results: Path, out: Path | None) -> None:
+    """Write the report on RESULTS and print its path."""
+    from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
+
+    click.echo(_report(open_results(results), out))
+
+
+@click.command("reproduce")
+@click.argument("study_id", metavar="ID")
+@results_option
+@jobs_option
+@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+def reproduce_command(
+    study_id: str, results: Path | None, jobs: int | None, *, is_quick: bool
+) -> None:
+    """Run the published study ID, write its report and print the report's path."""
+    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+
+    path = find_study(study_id)
+    loaded = Study.load(path, is_quick=is_quick)
+    again = command_line("cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick))
+    if results is None and is_quick:
+        results = Path("results") / f"{loaded.id}-quick"
+    done = _run(loaded, results, jobs, again)
+    print_comparisons(done)
+    click.echo(_report(done, None))
+
+
+def find_study(study_id: str) -> Path:
+    """The file of a study that belongs to cwndlab.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+    """
+    found: dict[str, Path] = {}
+    for folder in _study_folders():
+        for path in sorted(folder.glob("*.toml")):
+            found.setdefault(path.stem, path)
+    if study_id not in found:
+        command = f"known: {', '.join(found)}" if found else "run this in a clone of cwndlab"
+        raise UnknownNameError(study_id, found, command, kind="study")
+    return found[study_id]
+
+
+def _study_folders() -> list[Path]:
+    package = Path(__file__).parents[1]
+    return [Path("studies"), package / "data" / "studies", package.parents[1] / "studies"]
+
+
+def _options(results: Path | None, *, is_quick: bool) -> list[str]:
+    """The options that say which results are meant."""
+    return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
+
+
+def _run(study: Study, folder: Path | None, jobs: int | None, again: str) -> Results:
+    from cwndlab.campaign import default_folder, run_study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
+
+    try:
+        return run_study(study, folder, jobs=jobs, again=f"`{again}`")
+    except RunsFailedError:
+        print_comparisons(open_results(folder or default_folder(study)))
+        raise
+
+
+def _report(results: Results, out: Path | None) -> Path:
+    from cwndlab.report import write_report  # noqa: PLC0415  slow to load
+
+    return write_report(results, out or results.path / "report")
+
+
+def print_comparisons(results: Results) -> None:
+    """Print what a study found, cell by cell, as people read it."""
+    from cwndlab.comparison import compare  # noqa: PLC0415  slow to load
+    from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
+
+    done = results.runs().height
+    say("", f"  {results.study.title}: {plural(done, 'run')} in {results.path}")
+    for comparison in compare(results):
+        say("", *([f"  {comparison.name}"] if comparison.name else []))
+        say(indented(terminal_table(comparison)))
+
+
+def indented(drawn: RenderableType) -> Padding:
+    """Two columns from the left."""
+    return Padding(drawn, (0, 0, 0, 2), expand=False)

@@ -1,0 +1,50 @@
+"""The JSON Schema of study files, for editors: the models, in the form that files have."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cwndlab.schema.study import TABLES, StudyModel
+
+_BOTH = ("link", "reverse_link", "application")  # may also be a word or a line in [study]
+
+
+def study_schema() -> dict[str, Any]:
+    """The schema of a study file."""
+    schema = StudyModel.model_json_schema(mode="validation")
+    properties = schema["properties"]
+    scalars = {key: value for key, value in properties.items() if key not in TABLES}
+    scalars |= {
+        key: {"type": "string", "description": f"{key} in one line, instead of [{key}]"}
+        for key in _BOTH
+    }
+    tables = {key: value for key, value in properties.items() if key in TABLES}
+    study = {
+        "type": "object",
+        "description": "what the study is called, and everything that is no table",
+        "properties": scalars,
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A study of cwndlab",
+        "type": "object",
+        "properties": {"study": study, **tables},
+        "additionalProperties": False,
+        "$defs": _with_short_forms(schema["$defs"]),
+    }
+
+
+def study_schema_text() -> str:
+    """The schema as the file in docs/ has it."""
+    return json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:
+    """Allow a text where it is short for a table: `aqm = "codel"`, `loss = "1 %"`."""
+    for definition in definitions.values():
+        for name, value in definition.get("properties", {}).items():
+            if name in ("aqm", "loss", "jitter", "application"):
+                definition["properties"][name] = {"anyOf": [{"type": "string"}, value]}
+    return definitions
