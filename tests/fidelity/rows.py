@@ -54,6 +54,7 @@ JUDGED = (
     "max_backoff",
     "last_rx_ms",
 )
+_REST = "(fields beyond the columns)"
 _IDENTITY = ("scenario", "cc", "competitor", "flow", "rep", "duration_s", "window_s")
 _IGNORED = {
     *("goodput_all_mbps", "p50_rtt_ms", "p95_rtt_ms", "min_rtt_ms", "max_cwnd", "rto_episodes"),
@@ -144,7 +145,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     with path.open(newline="", encoding="utf-8") as file:
         lines = (line for line in file if line.strip() and not line.startswith("#"))
-        reader = csv.DictReader(lines)
+        reader = csv.DictReader(lines, restkey=_REST)
         names = [name.strip() for name in reader.fieldnames or []]
         reader.fieldnames = [_ALIASES.get(name, name) for name in names]
         known = {*_IDENTITY, *_LINK, *JUDGED, "rto_at_s", *_IGNORED}
@@ -158,8 +159,8 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _read_row(record: dict[str, str | None], place: str) -> Row:
-    fields = {key: (value or "").strip() for key, value in record.items() if isinstance(key, str)}
-    if None in record:
+    fields = {key: (value or "").strip() for key, value in record.items() if key != _REST}
+    if _REST in record:
         message = f"{place}: more fields than columns"
         raise RowError(message)
     for key, value in _SCENARIOS.get(fields.get("scenario", ""), {}).items():

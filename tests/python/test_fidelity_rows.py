@@ -1,0 +1,143 @@
+"""The rows that `make fidelity` reads, and the scenarios that it makes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Modules = tuple[Any, Any, Any, Any]
+
+FOLDER = Path(__file__).parents[1] / "fidelity"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
+    """The program's own modules, which lie beside it and not in a package."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import acks  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
+    import judge  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
+    import rows  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
+    import simulate  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
+
+    yield rows, simulate, judge, acks
+    for name in ("rows", "simulate", "judge", "acks"):
+        sys.modules.pop(name, None)
+
+
+def read(modules: Modules, folder: Path, text: str) -> list[Any]:
+    path = folder / "rows.csv"
+    path.write_text(text, encoding="utf-8")
+    return list(modules[0].read_rows(path))
+
+
+def test_bare_numbers_and_units_are_the_same(modules: Modules, tmp_path: Path) -> None:
+    bare, human = read(
+        modules,
+        tmp_path,
+        "cc,duration_s,rate,delay,limit,loss,starts,rate_steps,delay_steps,blackouts\n"
+        "reno,30,10,40,50,1,0;10,10:5;20:10,5:80,10-13;20-21\n"
+        "reno,30,10 Mbit/s,0.04 s,50 packets,1 %,0s;10 s,"
+        "10s:5 Mbit/s;20s:10000 kbit/s,5s:80 ms,10s-13s;20-21\n",
+    )
+    assert bare == human
+    assert bare.link.rate_bit_s == 10_000_000
+    assert bare.link.loss_ppb == 10_000_000
+    assert bare.link.rate_steps == ((10**10, 5_000_000), (2 * 10**10, 10_000_000))
+    assert bare.link.blackouts[0] == (10**10, 13 * 10**9)
+
+
+def test_the_reference_summary_itself_is_a_row_file(modules: Modules, tmp_path: Path) -> None:
+    (row,) = read(
+        modules,
+        tmp_path,
+        "scenario,cc,competitor,flow,rep,duration_s,window_s,goodput_mbps,mean_qlen,ns_TCPFullUndo\n"
+        "S2,cubic,,0,1,40.00,39.00,9.5639,100,0\n",
+    )
+    assert (row.link.rate_bit_s, row.link.delay_ns, row.link.limit_pkts) == (10**7, 10**8, 500)
+    assert row.reference == {"goodput_mbps": 9.5639}
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "message"),
+    [
+        ("cc,rate,delay,duration_s,bogus", "reno,10,40,30,1", "unknown column 'bogus'"),
+        ("cc,rate,delay,duration_s", "reno,ten,40,30", "row 1, column rate: 'ten'"),
+        ("cc,rate,delay,duration_s", "reno,10 Mbps/s,40,30", "column rate"),
+        ("cc,rate,delay", "reno,10,40", "neither duration_s nor bytes"),
+        ("cc,rate,delay,duration_s", "reno,,40,30", "column rate is blank"),
+        ("cc,rate,delay,duration_s,flow", "reno,10,40,30,1", "no start"),
+        ("cc,rate,delay,duration_s,blackouts", "reno,10,40,30,13-10", "column blackouts"),
+        ("cc,rate,delay,duration_s", "reno,10,40,30,7", "more fields"),
+    ],
+)
+def test_errors_name_the_place(
+    modules: Modules, tmp_path: Path, header: str, line: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(modules, tmp_path, f"{header}\n{line}\n")
+
+
+def test_competitors_are_told_apart_in_both_ways_of_writing(
+    modules: Modules, tmp_path: Path
+) -> None:
+    header = "cc,competitor,flow,duration_s,rate,delay,starts\n"
+    own = read(
+        modules, tmp_path, header + "reno,cubic,0,40,10,40,0;10\ncubic,reno,1,30,10,40,0;10\n"
+    )
+    both = read(
+        modules, tmp_path, header + "reno,cubic,0,40,10,40,0;10\nreno,cubic,1,30,10,40,0;10\n"
+    )
+    second = read(modules, tmp_path, header + "cubic,reno,1,30,10,40,0;10\n")
+    simulate = modules[1]
+    for rows in (own, both, second):
+        assert [simulate.algorithm(rows, flow) for flow in (0, 1)] == ["reno", "cubic"]
+        assert simulate.duration_ns(rows) == 40 * 10**9
+
+
+def test_windows_are_those_of_the_reference(modules: Modules, tmp_path: Path) -> None:
+    alone, first, second = read(
+        modules,
+        tmp_path,
+        "cc,flow,duration_s,window_s,rate,delay,starts\n"
+        "reno,0,30,29,10,40,0\nreno,0,40,28,10,40,0;10\nreno,1,30,,10,40,0;10\n",
+    )
+    assert [modules[1].window_start_s(row) for row in (alone, first, second)] == [1, 12, 12]
+
+
+def test_verdicts_have_their_bounds(modules: Modules, tmp_path: Path) -> None:
+    rows, simulate, judge, _ = modules
+    (row,) = read(
+        modules,
+        tmp_path,
+        "cc,duration_s,rate,delay,goodput_mbps,retrans_packets\nreno,30,10,40,9.5,10\n",
+    )
+    assert rows.JUDGED
+
+    def verdicts(goodput: float, retransmitted: float) -> list[bool | None]:
+        values = {"goodput_mbps": goodput, "retrans_packets": retransmitted}
+        judged = judge.judge_single(row, [simulate.Measured(values, ())])
+        return [verdict.is_ok for verdict in judged]
+
+    assert verdicts(9.5 * 1.009, 15) == [True, True]
+    assert verdicts(9.5 * 1.011, 16) == [False, False]
+
+
+def test_the_second_loss_ends_the_comparison_of_acks(modules: Modules) -> None:
+    acks = modules[3]
+    reference = acks.Reference(
+        [acks.Ack(i / 10, 1000 * i, 1000 * (i + 10), 10 + i, 2**31 - 1, 0, 0) for i in range(10)],
+        [2, 8],
+    )
+    own = list(reference.acks)
+    assert acks.compare(reference, own).percent == 100
+    own[9] = acks.Ack(0.9, 9000, 19000, 99, 2**31 - 1, 0, 0)
+    assert acks.compare(reference, own).percent == 100
+    own[4] = acks.Ack(0.4, 4000, 14000, 99, 2**31 - 1, 0, 0)
+    comparison = acks.compare(reference, own)
+    assert (comparison.equal, comparison.first_difference) == (7, 4)
