@@ -211,14 +211,19 @@ impl Engine {
 
     /// Polls a link until it has nothing more at this time.
     fn poll_link(&mut self, link: usize, now: Time) {
+        self.unpolled &= !(1 << link);
         loop {
-            self.unpolled &= !(1 << link);
+            let wake = self.links[link].wake_time();
+            if wake > now {
+                return self.wakes.set(link, wake);
+            }
             match self.links[link].poll(now) {
                 Output::Packet { packet, .. } => self.deliver(link, now, &packet.0),
                 Output::Event { at, event } => self.handle_link_event(at, &event),
-                Output::Wait(wake) => break self.wakes.set(link, wake),
-                Output::Idle => break self.wakes.set(link, Time::NEVER),
+                Output::Wait(wake) => return self.wakes.set(link, wake),
+                Output::Idle => return self.wakes.set(link, Time::NEVER),
             }
+            self.unpolled &= !(1 << link);
         }
     }
 
