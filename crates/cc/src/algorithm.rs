@@ -226,3 +226,90 @@ unsafe fn slice<T>(pointer: *const T, count: u32) -> &'static [T] {
     // SAFETY: see above.
     unsafe { std::slice::from_raw_parts(pointer, count as usize) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_or_an_alias_finds_an_algorithm() {
+        assert_eq!(Algorithm::by_name("hstcp"), Algorithm::by_name("highspeed"));
+        assert_eq!(Algorithm::by_name("cubic").map(Algorithm::name), Some("cubic"));
+        assert_eq!(Algorithm::by_name("Cubic"), None);
+        assert_eq!(Algorithm::by_name(""), None);
+    }
+
+    #[test]
+    fn names_and_aliases_are_unique_and_fit_the_kernel() {
+        let mut names: Vec<&str> = Algorithm::all()
+            .flat_map(|a| std::iter::once(a.name()).chain(a.aliases().iter().copied()))
+            .collect();
+        for name in Algorithm::all().map(Algorithm::name) {
+            assert!((1..16).contains(&name.len()) && name.is_ascii(), "{name}");
+            assert!(!name.contains(char::is_whitespace), "{name}");
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn every_algorithm_describes_itself() {
+        for algorithm in Algorithm::all() {
+            let name = algorithm.name();
+            assert_eq!(algorithm.source_file(), format!("{name}.c"));
+            assert!(!algorithm.description().is_empty(), "{name}");
+            assert_eq!(algorithm.source_sha256().len(), 64, "{name}");
+            for parameter in algorithm.parameters() {
+                assert!(!parameter.doc.is_empty(), "{name}: {}", parameter.name);
+                assert!((parameter.min..=parameter.max).contains(&parameter.default), "{name}");
+            }
+            if let Some(first) = algorithm.phases().first() {
+                assert_eq!(*first, "none", "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn digests_differ_between_sources() {
+        let mut digests: Vec<&str> = Algorithm::all().map(Algorithm::source_sha256).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), Algorithm::all().len());
+    }
+
+    #[test]
+    fn cubic_has_the_parameters_and_hooks_of_the_kernels() {
+        let cubic = Algorithm::by_name("cubic").expect("cubic is there");
+        let defaults: Vec<(&str, i64)> =
+            cubic.parameters().iter().map(|p| (p.name, p.default)).collect();
+        assert_eq!(
+            defaults,
+            [
+                ("fast_convergence", 1),
+                ("beta", 717),
+                ("initial_ssthresh", 0),
+                ("bic_scale", 41),
+                ("tcp_friendliness", 1),
+                ("hystart", 1),
+                ("hystart_detect", 3),
+                ("hystart_low_window", 16),
+                ("hystart_ack_delta_us", 2000),
+            ]
+        );
+        assert_eq!(
+            cubic.hooks(),
+            [
+                "ssthresh",
+                "cong_avoid",
+                "set_state",
+                "cwnd_event",
+                "pkts_acked",
+                "undo_cwnd",
+                "init"
+            ]
+        );
+        assert!(!cubic.needs_ecn());
+    }
+}

@@ -285,4 +285,38 @@ mod tests {
             .expect_err("reno has no parameters");
         assert_eq!(error.to_string(), "reno has no parameter `beta`, it has none");
     }
+
+    #[test]
+    fn a_value_outside_its_bounds_is_an_error_that_names_them() {
+        let cubic = Algorithm::by_name("cubic").expect("cubic is there");
+        for value in [0, 1024, -1, i64::MAX] {
+            let error = Congestion::new(cubic, &BTreeMap::from([("beta".to_owned(), value)]))
+                .expect_err("out of bounds");
+            let expected = format!("parameter `beta` of cubic is {value}, allowed is 1 to 1023");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn each_flow_has_its_own_parameters() {
+        let cubic = Algorithm::by_name("cubic").expect("cubic is there");
+        let mut halving =
+            Congestion::new(cubic, &BTreeMap::from([("beta".to_owned(), 512)])).expect("in bounds");
+        let mut plain = Congestion::new(cubic, &BTreeMap::new()).expect("no parameters");
+        let mut sk = TcpSock { snd_cwnd: 1024, ..TcpSock::default() };
+        plain.attach(&mut sk);
+        assert_eq!(plain.ssthresh(&mut sk), 717);
+        // without attach too: a hook always gets the parameters of its own flow
+        assert_eq!(halving.ssthresh(&mut sk), 512);
+        let mut copy = halving.clone();
+        drop(halving);
+        assert_eq!(copy.ssthresh(&mut sk), 512);
+    }
+
+    #[test]
+    fn a_flow_may_move_to_another_thread() {
+        fn assert_send<T: Send>() {}
+        assert_send::<Congestion>();
+        assert_send::<TcpSock>();
+    }
 }

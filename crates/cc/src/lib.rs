@@ -8,6 +8,8 @@
 mod algorithm;
 mod congestion;
 mod ffi;
+#[cfg(test)]
+mod native_tests;
 mod sock;
 
 pub use algorithm::{Algorithm, ParameterInfo};

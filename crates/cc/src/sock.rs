@@ -13,7 +13,7 @@ pub const GSO_MAX_BYTES: u32 = 65_215;
 
 /// `struct sock`: what an algorithm sees of the generic socket.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sock {
     /// Pacing rate in bytes per second; `u64::MAX` is unlimited.
     pub sk_pacing_rate: u64,
@@ -29,7 +29,7 @@ pub struct Sock {
 
 /// `struct inet_sock`.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct InetSock {
     /// The generic socket.
     pub sk: Sock,
@@ -37,7 +37,7 @@ pub struct InetSock {
 
 /// `struct inet_connection_sock`.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct InetConnectionSock {
     /// The internet socket.
     pub icsk_inet: InetSock,
@@ -51,7 +51,7 @@ pub struct InetConnectionSock {
 
 /// `struct tcp_options_received`: the last segment's timestamps.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpOptionsReceived {
     /// The last segment carried a timestamp.
     pub saw_tstamp: u8,
@@ -63,7 +63,7 @@ pub struct TcpOptionsReceived {
 
 /// `struct tcp_sock`: the endpoint's state for the contract's fields.
 #[repr(C)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpSock {
     /// The connection socket.
     pub inet_conn: InetConnectionSock,
@@ -220,7 +220,7 @@ impl Default for TcpSock {
 
 /// The address of a flow's parameter block, for the C side only.
 #[repr(transparent)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterPointer(pub(crate) *const u32);
 
 // SAFETY: the address is not followed in Rust, and in C only inside a hook, before which

@@ -1,0 +1,82 @@
+//! The table of RFC 3649, computed anew.
+
+use crate::flow::{Flow, RECOVERY};
+
+const RTT_NS: u64 = 50_000_000;
+
+/// The rows of appendix B as (window, b in 1/256): its program walks over the windows and prints a
+/// row whenever a(w) exceeds that of the last row by more than one.
+fn rows() -> Vec<(u32, u32)> {
+    let mut rows = vec![(38, 128)];
+    let mut last_a = 1.0;
+    for window in 38..100_000u32 {
+        let w = f64::from(window);
+        let b = (0.1 - 0.5) * libm::log(w / 38.0) / libm::log(83_000.0 / 38.0) + 0.5;
+        let a = w * w * 2.0 * b / ((2.0 - b) * libm::pow(w, 1.2) * 12.8);
+        if a > last_a + 1.0 {
+            rows.push((window, (256.0 * b) as u32));
+            last_a = a;
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_table_is_that_of_the_rfc() {
+    let source = include_str!("../../../../algorithms/highspeed.c");
+    let table = source.split("highspeed_rows[] = {").nth(1).expect("the table");
+    let table = table.split("};").next().expect("its end");
+    let numbers: Vec<u32> = table
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|word| !word.is_empty())
+        .map(|word| word.parse().expect("digits"))
+        .collect();
+    let expected: Vec<u32> = rows().into_iter().flat_map(|(window, b)| [window, b]).collect();
+    assert_eq!(numbers, expected);
+    assert_eq!(rows().len(), 73);
+    // four of the rows as the RFC prints them
+    for (window, b) in [(118, 0.44), (1058, 0.33), (10661, 0.21), (84035, 0.10)] {
+        let row = rows().into_iter().find(|row| row.0 == window).expect("a row of the RFC");
+        assert!((f64::from(row.1) / 256.0 - b).abs() < 0.01, "{row:?}");
+    }
+}
+
+#[test]
+fn a_window_grows_and_shrinks_by_its_row() {
+    for (index, pair) in rows().windows(2).enumerate() {
+        // a window in the middle of the row that ends at pair[1]
+        let window = u32::midpoint(pair[0].0, pair[1].0);
+        let mut flow = Flow::new("highspeed", &[]);
+        flow.sk.snd_ssthresh = 2;
+        flow.sk.snd_cwnd = window;
+        for _ in 0..window {
+            flow.advance(RTT_NS / u64::from(window));
+            flow.ack(1, 50_000);
+        }
+        // a(w) of the row is its number counted from 1; the pace falls as the window grows
+        let expected = index as u32 + 2;
+        let grown = flow.sk.snd_cwnd - window;
+        assert!((expected - 1..=expected).contains(&grown), "at {window}: grew by {grown}");
+        assert_eq!(flow.phase(), "high_speed");
+
+        let before = flow.sk.snd_cwnd;
+        flow.reduce(RECOVERY);
+        let given_up = u64::from(before) * u64::from(pair[1].1) / 256;
+        assert_eq!(u64::from(before - flow.sk.snd_cwnd), given_up);
+    }
+}
+
+#[test]
+fn delayed_acks_halve_the_growth_as_in_linux() {
+    let grown = |packets_per_ack: u32| {
+        let mut flow = Flow::new("highspeed", &[]);
+        flow.sk.snd_ssthresh = 2;
+        flow.sk.snd_cwnd = 1_000;
+        for _ in 0..2_000 / packets_per_ack {
+            flow.advance(50_000);
+            flow.ack(packets_per_ack, 50_000);
+        }
+        flow.sk.snd_cwnd - 1_000
+    };
+    assert!(grown(1).abs_diff(2 * grown(2)) <= 1, "{} and {}", grown(1), grown(2));
+}

@@ -1,0 +1,7 @@
+//! Every algorithm against the papers' formulas and against the rules that the kernel enforces.
+
+mod cubic;
+mod flow;
+mod highspeed;
+mod legal_sequences;
+mod response_functions;
