@@ -19,9 +19,20 @@
  * congestion avoidance, not acknowledged packets, so that delayed ACKs halve the
  * growth; and packets left over at the end of slow start are not counted.
  *
+ * With `computed` a(w) and b(w) are those of RFC 3649 section 5 and not the whole
+ * steps of its table, and with `halve_first` the first loss halves the window: so
+ * does ns-2, whose window and steps are fractions.
+ *
  * Paper: S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003.
  */
 #include "cc.h"
+
+#define HIGHSPEED_PARAMETERS(P)						\
+	P(computed, "bool", 0, 0, 1,						\
+	  "a(w) and b(w) between the table's rows too, as in ns-2")	\
+	P(halve_first, "bool", 0, 0, 1, "the first loss halves the window")
+
+CC_PARAMETERS(highspeed, HIGHSPEED_PARAMETERS);
 
 #define HIGHSPEED_PHASES(P)						\
 	P(HIGHSPEED_SLOW_START, "slow_start")				\
@@ -59,8 +70,34 @@ CC_TABLE struct highspeed_row highspeed_rows[] = {
 
 #define HIGHSPEED_LAST_ROW ((u32)CC_COUNT(highspeed_rows) - 1)
 
+struct highspeed_point {
+	u32 cwnd;	/* packets */
+	u32 increase;	/* a(cwnd), 1/1024 packet */
+	u32 decrease;	/* b(cwnd), 1/1024 */
+};
+
+/*
+ * RFC 3649 section 5: b(w) falls from 0.5 to 0.1 and log p(w) from log 1.5/38^2 to
+ * log 10^-7 in a line over log w, a(w) = w^2 p(w) 2 b(w) / (2 - b(w)). Equal steps of
+ * log w; a straight line between two points is at most 0.8 % off.
+ */
+CC_TABLE struct highspeed_point highspeed_points[] = {
+	{ 38, 1024, 512 }, { 52, 1258, 495 }, { 72, 1557, 478 }, { 99, 1914, 461 },
+	{ 137, 2362, 444 }, { 189, 2903, 427 }, { 260, 3557, 410 }, { 358, 4354, 393 },
+	{ 493, 5320, 375 }, { 679, 6489, 358 }, { 936, 7902, 341 }, { 1289, 9593, 324 },
+	{ 1776, 11618, 307 }, { 2447, 14029, 290 }, { 3371, 16881, 273 },
+	{ 4643, 20234, 256 }, { 6397, 24152, 239 }, { 8813, 28682, 222 },
+	{ 12141, 33863, 205 }, { 16726, 39706, 188 }, { 23042, 46176, 171 },
+	{ 31744, 53167, 154 }, { 43732, 60467, 137 }, { 60248, 67700, 119 },
+	{ 83000, 74256, 102 },
+};
+
+#define HIGHSPEED_UNIT_SHIFT 10
+
 struct highspeed {
 	u32 row;	/* of the table */
+	u32 has_reduced;	/* a loss has reduced the window, bool */
+	u64 credit;	/* growth not yet in the window, 1/1024 packet times cwnd */
 };
 
 CC_PRIV_CHECK(struct highspeed);
@@ -78,6 +115,47 @@ CC_PROG(void, highspeed_init, struct sock *sk)
 	struct highspeed *ca = inet_csk_ca(sk);
 
 	ca->row = 0;
+	ca->has_reduced = 0;
+	ca->credit = 0;
+}
+
+/* The point of section 5 at this window; the last one above it. */
+CC_INLINE struct highspeed_point highspeed_at(u32 cwnd)
+{
+	struct highspeed_point low = highspeed_points[0];
+	u32 n;
+
+	if (cwnd <= low.cwnd)
+		return low;
+	for (n = 1; n < CC_COUNT(highspeed_points); n++) {
+		struct highspeed_point high = highspeed_points[n];
+		u32 span = max(high.cwnd - low.cwnd, 1u);
+		u32 above = cwnd - low.cwnd;
+
+		if (cwnd <= high.cwnd) {
+			u64 more = (u64)(high.increase - low.increase) * above / span;
+			u64 less = (u64)(low.decrease - high.decrease) * above / span;
+
+			low.increase += (u32)more;
+			low.decrease -= (u32)less;
+			return low;
+		}
+		low = high;
+	}
+	return low;
+}
+
+/* One ACK in congestion avoidance: a(w) / w packets. */
+CC_INLINE void highspeed_grow(struct tcp_sock *tp, struct highspeed *ca, u32 cwnd)
+{
+	u64 packet = (u64)max(cwnd, 1u) << HIGHSPEED_UNIT_SHIFT;
+	u64 credit = ca->credit + highspeed_at(cwnd).increase;
+
+	if (credit >= packet) {
+		credit -= packet;
+		tcp_snd_cwnd_set(tp, cwnd + 1);
+	}
+	ca->credit = credit;
 }
 
 CC_PROG(void, highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -104,7 +182,11 @@ CC_PROG(void, highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	ca->row = row;
 	cc_phase(sk, row ? HIGHSPEED_HIGH_SPEED : HIGHSPEED_STANDARD);
 
-	if (cwnd < tp->snd_cwnd_clamp) {
+	if (cwnd >= tp->snd_cwnd_clamp)
+		return;
+	if (cc_params(sk)->computed) {
+		highspeed_grow(tp, ca, cwnd);
+	} else {
 		u32 count = tp->snd_cwnd_cnt + row + 1;
 
 		if (count >= cwnd) {
@@ -119,7 +201,14 @@ CC_PROG(u32, highspeed_ssthresh, struct sock *sk)
 {
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	u32 given_up = (u32)(((u64)cwnd * highspeed_rows[highspeed_row(sk)].decrease) >> 8);
+	struct highspeed *ca = inet_csk_ca(sk);
 
+	if (cc_params(sk)->computed)
+		given_up = (u32)(((u64)cwnd * highspeed_at(cwnd).decrease) >> HIGHSPEED_UNIT_SHIFT);
+	if (cc_params(sk)->halve_first && !ca->has_reduced)
+		given_up = cwnd >> 1;
+	ca->has_reduced = 1;
+	ca->credit = 0;
 	return max(cwnd - given_up, 2u);
 }
 
@@ -139,5 +228,6 @@ CC_OPS(highspeed) = {
 CC_DESCRIBE(highspeed,
 	.summary = "larger steps and smaller decreases as the window grows (RFC 3649)",
 	.aliases = "hstcp",
+	CC_HAS_PARAMETERS(highspeed),
 	CC_HAS_PHASES(highspeed)
 );
