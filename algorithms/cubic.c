@@ -45,6 +45,8 @@
 
 /* C * t^3 carries the scale of C once and that of t three times. */
 #define CUBIC_CUBE_SHIFT	(CUBIC_SHARE_SHIFT + 3 * CUBIC_TIME_SHIFT)
+#define CUBIC_HALF_SHIFT	(CUBIC_CUBE_SHIFT / 2)
+#define CUBIC_HALF_MASK		((1ull << CUBIC_HALF_SHIFT) - 1)
 
 /* t^3 fits 64 bits up to 2,048 s, when the curve is 3 thousand million packets up. */
 #define CUBIC_LONGEST_TIME	(1ull << 21)
@@ -250,10 +252,10 @@ CC_INLINE u32 cubic_target(struct sock *sk)
 	distance = is_concave ? epoch->k - t : t - epoch->k;
 	distance = min(distance, CUBIC_LONGEST_TIME);
 	cube = distance * distance * distance;
-	if (cube <= div64_u64(~0ull, slope))
-		delta = (cube * slope) >> CUBIC_CUBE_SHIFT;
-	else
-		delta = min((cube >> CUBIC_CUBE_SHIFT) * slope, CUBIC_WINDOW_MAX);
+	/* (cube * slope) >> CUBIC_CUBE_SHIFT by halves, as the product may have 77 bits */
+	delta = ((cube >> CUBIC_HALF_SHIFT) * slope +
+		 (((cube & CUBIC_HALF_MASK) * slope) >> CUBIC_HALF_SHIFT)) >> CUBIC_HALF_SHIFT;
+	delta = min(delta, CUBIC_WINDOW_MAX);
 	cc_phase(sk, is_concave ? CUBIC_CONCAVE : CUBIC_CONVEX);
 	if (!is_concave)
 		return epoch->origin + (u32)delta;
