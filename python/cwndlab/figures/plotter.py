@@ -28,11 +28,11 @@ class Plottable(Protocol):
     def flows(self) -> pl.DataFrame:
         """Return one row a flow of a run."""
 
-    def samples(self) -> pl.DataFrame:
-        """Return the time series."""
+    def samples(self, **where: object) -> pl.DataFrame:
+        """Return the time series of the runs with these values."""
 
-    def events(self) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts."""
+    def events(self, **where: object) -> pl.DataFrame:
+        """Return losses, recoveries and timeouts of the runs with these values."""
 
 
 class Plotter:
@@ -141,8 +141,7 @@ class Plotter:
             for name in comparison.contestants
             if (run := comparison.representative_run(name)) is not None
         ]
-        selected = pl.col("run").is_in(runs)
-        return self._results.samples().filter(selected), self._results.events().filter(selected)
+        return self._results.samples(run=runs), self._results.events(run=runs)
 
 
 class _Selected:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+
 from cwndlab import stats
 
 INTERVAL_S = 0.1
@@ -107,14 +108,14 @@ class SyntheticResults:
     def flows(self) -> pl.DataFrame:
         return self._flows
 
-    def samples(self) -> pl.DataFrame:
-        return self._samples
+    def samples(self, **where: object) -> pl.DataFrame:
+        return kept(self._samples, where)
 
-    def events(self) -> pl.DataFrame:
-        return self._events
+    def events(self, **where: object) -> pl.DataFrame:
+        return kept(self._events, where)
 
-    def links(self) -> pl.DataFrame:
-        return self._links
+    def links(self, **where: object) -> pl.DataFrame:
+        return kept(self._links, where)
 
     def _flow(
         self, algorithm: str, rate: float, flow: int, rng: np.random.Generator
@@ -143,7 +144,7 @@ class SyntheticResults:
             cwnd[step], ssthresh[step] = window, threshold
             queue[step] = max(0.0, min(window - bdp, limit))
         rtt = 1000 * (BASE_RTT_S + queue * 12000 / (rate * 1e6)) + rng.normal(0, 0.4, steps)
-        speed = np.minimum(window and cwnd * 12000 / (rtt / 1000) / 1e6, rate)
+        speed = np.minimum(cwnd * 12000 / (rtt / 1000) / 1e6, rate)
         goodput = rate * about.share * (1 + self.noise / 3 * rng.standard_normal())
         lost = len(losses) * 6
         summary: dict[str, object] = {
@@ -178,6 +179,12 @@ class SyntheticResults:
             "delivery_rate_mbit_s": speed,
         }
         return summary, series, losses
+
+
+def kept(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
+    for name, value in where.items():
+        frame = frame.filter(pl.col(name).is_in(value if isinstance(value, list) else [value]))
+    return frame
 
 
 @pytest.fixture(scope="session")

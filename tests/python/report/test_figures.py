@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
 from cwndlab import figures
 from cwndlab.comparison import compare
 from cwndlab.figures.labels import spread
 from cwndlab.figures.plotter import Plottable as SampledResults
 from cwndlab.figures.standings import plot_throughput_delay
 from cwndlab.figures.style import style_of
-from hypothesis import given
-from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 
 def representative(results: SampledResults) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from cwndlab import stats
 from cwndlab.stats import students_t
 from cwndlab.stats.bootstrap import Floats

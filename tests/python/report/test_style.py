@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from cwndlab.figures.style import known_names, style_of, styles_of
 
 # G. Machado, M. Oliveira, L. Fernandes, "A physiologically-based model for simulation of color

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
+
 from cwndlab.comparison import ResultsLike, compare
 from cwndlab.stats import Interval
 from cwndlab.tables import (
@@ -26,7 +28,6 @@ from cwndlab.tables import (
 )
 from cwndlab.tables.terminal import terminal_sentences, terminal_table
 from cwndlab.verdict import judge
-from rich.console import Console
 
 
 @pytest.mark.parametrize(

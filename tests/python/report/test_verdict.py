@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from cwndlab.comparison import Comparison, ResultsLike, compare
 from cwndlab.verdict import DELAY, THROUGHPUT, Standing, judge, rank, ratio_words
 

@@ -1,0 +1,25 @@
+"""The report: one page that needs no network, with figures and tables as files beside it."""
+
+from cwndlab.report.context import Context, Setting
+from cwndlab.report.origin import Origin, origin_of
+from cwndlab.report.page import render
+from cwndlab.report.section import Content, PageSection, Sections, SettingSection, insert_after
+from cwndlab.report.writer import FORMATS, SECTIONS, make_page, write_page, write_report
+
+__all__ = [
+    "FORMATS",
+    "SECTIONS",
+    "Content",
+    "Context",
+    "Origin",
+    "PageSection",
+    "Sections",
+    "Setting",
+    "SettingSection",
+    "insert_after",
+    "make_page",
+    "origin_of",
+    "render",
+    "write_page",
+    "write_report",
+]

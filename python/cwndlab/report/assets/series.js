@@ -1,0 +1,206 @@
+"use strict";
+// Time series: one uPlot a quantity, cursor and zoom linked, losses marked at the top.
+(() => {
+  const lab = cwndlab;
+
+  function build(element, spec) {
+    const tables = spec.lines.map((line) => line.t);
+    const times = Array.from(new Set(tables.flat())).sort((a, b) => a - b);
+    const at = new Map(times.map((time, index) => [time, index]));
+    const end = times.at(-1) ?? 1;
+    const plots = [];
+    const state = { low: 0, high: end, isMoving: false };
+
+    function column(line, name) {
+      const values = new Array(times.length).fill(null);
+      const own = line.values[name];
+      if (own) line.t.forEach((time, index) => { values[at.get(time)] = own[index]; });
+      return values;
+    }
+
+    function zoom(low, high) {
+      const span = Math.min(end, Math.max(high - low, end / 2000));
+      state.low = Math.max(0, Math.min(low, end - span));
+      state.high = state.low + span;
+      state.isMoving = true;
+      for (const { plot } of plots) plot.setScale("x", { min: state.low, max: state.high });
+      state.isMoving = false;
+    }
+
+    function linesOf(panel) {
+      const lines = spec.lines.map((line) => ({ line, column: panel.column, isThreshold: false }));
+      if (panel.column === "cwnd_pkts") {
+        for (const line of spec.lines) {
+          if (line.values.ssthresh_pkts) lines.push({ line, column: "ssthresh_pkts", isThreshold: true });
+        }
+      }
+      return lines;
+    }
+
+    function marks(plot) {
+      const { ctx } = plot;
+      const ratio = devicePixelRatio;
+      const top = plot.bbox.top;
+      ctx.save();
+      spec.losses.forEach((loss, row) => {
+        if (lab.off.has(loss.name)) return;
+        ctx.strokeStyle = lab.colourOf(loss.name);
+        ctx.lineWidth = 1.4 * ratio;
+        ctx.beginPath();
+        const inside = (time) => time >= plot.scales.x.min && time <= plot.scales.x.max;
+        for (const time of loss.t.filter(inside)) {
+          const x = plot.valToPos(time, "x", true);
+          ctx.moveTo(x, top - 9 * ratio);
+          ctx.lineTo(x, top - 2 * ratio);
+        }
+        for (const time of loss.timeouts.filter(inside)) {
+          const x = plot.valToPos(time, "x", true);
+          const r = 4 * ratio;
+          const y = top - 6 * ratio;
+          ctx.moveTo(x - r, y - r);
+          ctx.lineTo(x + r, y + r);
+          ctx.moveTo(x + r, y - r);
+          ctx.lineTo(x - r, y + r);
+        }
+        ctx.stroke();
+      });
+      ctx.restore();
+    }
+
+    function readout(panel, plot) {
+      const index = plot.cursor.idx;
+      panel.readout.replaceChildren();
+      if (index === null || index === undefined) return;
+      const time = document.createElement("span");
+      time.className = "time";
+      time.textContent = `at ${lab.text(times[index], 4)} s`;
+      panel.readout.append(time);
+      const told = new Set();
+      panel.lines.forEach(({ line, column: name, isThreshold }, row) => {
+        if (isThreshold || lab.off.has(line.name) || told.has(line.name)) return;
+        const values = plot.data[row + 1];
+        let near = index;
+        while (near > 0 && values[near] === null) near -= 1;
+        if (values[near] === null || values[near] === undefined) return;
+        told.add(line.name);
+        const item = document.createElement("span");
+        item.className = lab.classOf(line.name);
+        item.textContent = `${line.name} ${lab.text(values[near])}`;
+        panel.readout.append(item);
+      });
+    }
+
+    function drawAll(width) {
+      for (const { plot } of plots) plot.destroy();
+      plots.length = 0;
+      element.replaceChildren();
+      const soft = lab.cssValue("--soft");
+      const grid = { stroke: lab.cssValue("--line"), width: 1 };
+      const sync = uPlot.sync(element.dataset.chart);
+      spec.panels.forEach((about, row) => {
+        const isLast = row === spec.panels.length - 1;
+        const lines = linesOf(about);
+        const head = document.createElement("div");
+        head.className = "panel";
+        const title = document.createElement("div");
+        title.className = "panel-head";
+        const name = document.createElement("b");
+        name.append(about.title, " ");
+        const unit = document.createElement("span");
+        unit.className = "unit";
+        unit.textContent = about.unit;
+        name.append(unit);
+        const shown = document.createElement("span");
+        shown.className = "readout";
+        title.append(name, shown);
+        head.append(title);
+        element.append(head);
+        const panel = { ...about, lines, readout: shown };
+        const options = {
+          width,
+          height: (width < 480 ? 130 : 150) + (isLast ? 26 : 0),
+          padding: [12, 8, 0, 0],
+          legend: { show: false },
+          cursor: {
+            sync: { key: sync.key, setSeries: false },
+            drag: { x: true, y: false, setScale: false },
+            points: { size: 6 },
+            dataIdx: (self, _series, index) => index,
+          },
+          scales: {
+            x: { time: false, min: state.low, max: state.high },
+            y: { range: (_self, _low, high) => [0, high > 0 ? high * 1.05 : 1] },
+          },
+          axes: [
+            {
+              stroke: soft, grid, ticks: { show: false }, size: isLast ? 40 : 14, gap: 4,
+              values: isLast ? (_self, values) => values.map((value) => lab.text(value, 5)) : () => [],
+              label: isLast ? "Time (s)" : undefined, labelSize: isLast ? 18 : 0, labelFont: "12px system-ui", font: "12px system-ui",
+            },
+            { stroke: soft, grid, ticks: { show: false }, size: 46, font: "12px system-ui", values: (_self, values) => values.map((value) => lab.text(value)) },
+          ],
+          series: [
+            {},
+            ...lines.map(({ line, isThreshold }) => ({
+              label: line.name,
+              show: !lab.off.has(line.name),
+              stroke: () => lab.colourOf(line.name),
+              width: isThreshold ? 1 : 1.6,
+              dash: isThreshold ? [5, 4] : undefined,
+              alpha: line.flow > 0 ? 0.6 : 1,
+              spanGaps: true,
+              points: { show: false },
+            })),
+          ],
+          hooks: {
+            draw: [marks],
+            setCursor: [(self) => readout(panel, self)],
+            setSelect: [(self) => {
+              if (self.select.width > 4) {
+                zoom(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));
+              }
+              self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            }],
+          },
+        };
+        const plot = new uPlot(options, [times, ...lines.map(({ line, column: key }) => column(line, key))], head);
+        plot.over.addEventListener("dblclick", (event) => {
+          event.stopImmediatePropagation();
+          zoom(0, end);
+        }, true);
+        plot.over.setAttribute("role", "img");
+        plot.over.setAttribute("aria-label", `${about.title} over time`);
+        plots.push({ plot, lines });
+      });
+    }
+
+    function step(what) {
+      const span = state.high - state.low;
+      const middle = (state.low + state.high) / 2;
+      const moves = {
+        all: [0, end],
+        start: [0, Math.min(end, Math.max(2, end / 20))],
+        in: [middle - span / 4, middle + span / 4],
+        out: [middle - span, middle + span],
+        left: [state.low - span / 2, state.high - span / 2],
+        right: [state.low + span / 2, state.high + span / 2],
+      };
+      zoom(...moves[what]);
+    }
+
+    lab.onRedraw(element, drawAll);
+    lab.toggled.push(() => {
+      for (const { plot, lines } of plots) {
+        plot.batch(() => lines.forEach(({ line }, row) => plot.setSeries(row + 1, { show: !lab.off.has(line.name) })));
+      }
+    });
+    for (const button of element.closest("figure").querySelectorAll("[data-zoom]")) {
+      button.addEventListener("click", () => step(button.dataset.zoom));
+    }
+  }
+
+  for (const element of document.querySelectorAll(".chart[data-chart]")) {
+    const spec = lab.data.charts[element.dataset.chart];
+    if (spec.kind === "series") build(element, spec);
+  }
+})();

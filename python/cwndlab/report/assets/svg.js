@@ -1,0 +1,281 @@
+"use strict";
+// Charts drawn as SVG at the width they have: scatter with intervals, boxes, curves, dots, bars.
+(() => {
+  const lab = cwndlab;
+  const NAMESPACE = "http://www.w3.org/2000/svg";
+
+  function make(tag, attributes = {}, parent = null, content = null) {
+    const element = document.createElementNS(NAMESPACE, tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== undefined) element.setAttribute(name, value);
+    }
+    if (content !== null) element.textContent = content;
+    if (parent) parent.append(element);
+    return element;
+  }
+
+  function ticks(low, high, about) {
+    const rough = (high - low) / Math.max(1, about);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough);
+    const found = [];
+    for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) {
+      found.push(Math.abs(at) < step / 1e6 ? 0 : at);
+    }
+    return found;
+  }
+
+  function frame(element, width, height, x, y, options = {}) {
+    element.replaceChildren();
+    const narrow = width < 480;
+    const left = options.left ?? 46;
+    const box = { left, right: width - (options.right ?? 12), top: options.top ?? 14, bottom: height - (options.bottom ?? 40) };
+    const svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, element);
+    const toX = (value) => box.left + ((value - x.low) / (x.high - x.low || 1)) * (box.right - box.left);
+    const toY = (value) => box.bottom - ((value - y.low) / (y.high - y.low || 1)) * (box.bottom - box.top);
+    const background = make("g", {}, svg);
+    for (const at of ticks(y.low, y.high, height < 260 ? 4 : 6)) {
+      make("line", { class: "gridline", x1: box.left, x2: box.right, y1: toY(at), y2: toY(at) }, background);
+      make("text", { x: box.left - 7, y: toY(at) + 4, "text-anchor": "end" }, background, lab.text(at));
+    }
+    if (!x.labels) {
+      for (const at of ticks(x.low, x.high, narrow ? 4 : 8)) {
+        make("line", { class: "gridline", x1: toX(at), x2: toX(at), y1: box.top, y2: box.bottom }, background);
+        make("text", { x: toX(at), y: box.bottom + 17, "text-anchor": "middle" }, background, lab.text(at));
+      }
+    }
+    make("line", { class: "axisline", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }, background);
+    if (x.title) {
+      make("text", { class: "strong", x: box.right, y: box.bottom + 34, "text-anchor": "end" }, background, `${x.title} (${x.unit})`);
+    }
+    if (y.title) {
+      make("text", { class: "strong", x: 0, y: box.top - 8, "text-anchor": "start" }, background, `${y.title} (${y.unit})`);
+    }
+    return { svg, box, toX, toY, background, narrow };
+  }
+
+  function group(parent, name, extra = "") {
+    const element = make("g", { class: `alg fades ${lab.classOf(name)} ${extra}` }, parent);
+    element.dataset.name = name;
+    return element;
+  }
+
+  function marker(shape, x, y, r) {
+    const points = (list) => list.map(([dx, dy], at) => `${at ? "L" : "M"}${x + dx * r},${y + dy * r}`).join("") + "Z";
+    const polygon = (n, turn, inner = 1) => points(Array.from({ length: inner === 1 ? n : 2 * n }, (_, at) => {
+      const angle = turn + (at * 2 * Math.PI) / (inner === 1 ? n : 2 * n);
+      const radius = 1.15 * (inner !== 1 && at % 2 ? inner : 1);
+      return [radius * Math.sin(angle), -radius * Math.cos(angle)];
+    }));
+    const w = 0.4;
+    switch (shape) {
+      case "s": return points([[-.9, -.9], [.9, -.9], [.9, .9], [-.9, .9]]);
+      case "D": return points([[0, -1.25], [1.25, 0], [0, 1.25], [-1.25, 0]]);
+      case "d": return points([[0, -1.35], [.85, 0], [0, 1.35], [-.85, 0]]);
+      case "^": return polygon(3, 0);
+      case "v": return polygon(3, Math.PI);
+      case "<": return polygon(3, -Math.PI / 2);
+      case ">": return polygon(3, Math.PI / 2);
+      case "p": return polygon(5, 0);
+      case "h": return polygon(6, 0);
+      case "H": return polygon(6, Math.PI / 6);
+      case "8": return polygon(8, Math.PI / 8);
+      case "*": return polygon(5, 0, 0.45);
+      case "P": return points([[-w, -1.1], [w, -1.1], [w, -w], [1.1, -w], [1.1, w], [w, w], [w, 1.1], [-w, 1.1], [-w, w], [-1.1, w], [-1.1, -w], [-w, -w]]);
+      case "X": return points([[-1.1, -.55], [-.55, -1.1], [0, -.55], [.55, -1.1], [1.1, -.55], [.55, 0], [1.1, .55], [.55, 1.1], [0, .55], [-.55, 1.1], [-1.1, .55], [-.55, 0]]);
+      default: return `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`;
+    }
+  }
+
+  function extent(values, pad) {
+    const finite = values.filter((value) => value !== null && Number.isFinite(value));
+    const low = Math.min(...finite);
+    const high = Math.max(...finite);
+    const room = (high - low || Math.abs(high) || 1) * pad;
+    return { low: low - room, high: high + room };
+  }
+
+  function withTip(element, content) {
+    element.addEventListener("pointerenter", (event) => lab.showTip(content, event.clientX, event.clientY));
+    element.addEventListener("pointermove", (event) => lab.showTip(content, event.clientX, event.clientY));
+    element.addEventListener("pointerleave", lab.hideTip);
+  }
+
+  function pointsAt(element, chart, name) {
+    element.addEventListener("pointerenter", () => {
+      chart.classList.add("points-at");
+      for (const other of chart.querySelectorAll(".fades")) other.classList.toggle("pointed", other.dataset.name === name);
+    });
+    element.addEventListener("pointerleave", () => chart.classList.remove("points-at"));
+  }
+
+  function range(bounds, unit) {
+    const known = bounds[1] !== null && bounds[1] !== bounds[2];
+    return `${lab.text(bounds[0], 4)} ${unit}${known ? ` (${lab.text(bounds[1], 4)} to ${lab.text(bounds[2], 4)})` : ""}`;
+  }
+
+  function scatter(element, spec, width) {
+    const height = width < 480 ? 320 : 400;
+    const best = Math.max(...spec.points.map((point) => point.y[0]));
+    const ys = extent(spec.points.flatMap((point) => point.y), 0.12);
+    // A small difference must look small: the band of what is as good fills at most a quarter.
+    const span = Math.max(ys.high - ys.low, 4 * spec.effect * best);
+    const y = { low: Math.max(0, Math.min(ys.low, best - 0.85 * span)), high: Math.max(ys.high, best + 0.15 * span), ...spec.y };
+    const xs = extent(spec.points.flatMap((point) => point.x), 0.12);
+    const xSpan = Math.max(xs.high - xs.low, 0.2 * xs.high);
+    const x = { low: Math.max(0, xs.low - 0.06 * xSpan), high: xs.low + 1.12 * xSpan, ...spec.x };
+    const plot = frame(element, width, height, x, y, { top: 24 });
+    const { box, toX, toY } = plot;
+    const floor = Math.min(box.bottom, toY((1 - spec.effect) * best));
+    make("rect", { class: "band", x: box.left, width: box.right - box.left, y: toY(best), height: Math.max(0, floor - toY(best)) }, plot.background);
+    make("text", { x: box.right - 4, y: floor - 5, "text-anchor": "end", "font-size": 11 }, plot.background, `within ${lab.text(100 * spec.effect)} % of the best`);
+    const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
+    make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
+    make("path", { class: "axisline", fill: "none", d: `M${box.left + 34},${box.top + 30}L${box.left + 10},${box.top + 8}m0,7v-7h7` }, plot.svg);
+    make("text", { x: box.left + 38, y: box.top + 38 }, plot.svg, "better");
+    const labels = [];
+    for (const point of spec.points) {
+      const [px, py] = [toX(point.x[0]), toY(point.y[0])];
+      const own = group(plot.svg, point.name);
+      if (point.x[1] !== null) make("line", { class: "bounds", x1: toX(point.x[1]), x2: toX(point.x[2]), y1: py, y2: py }, own);
+      if (point.y[1] !== null) make("line", { class: "bounds", x1: px, x2: px, y1: toY(point.y[1]), y2: toY(point.y[2]) }, own);
+      make("path", { class: "point", d: marker(lab.styleOf(point.name).marker, px, py, 6.5) }, own);
+      const hit = make("circle", { cx: px, cy: py, r: 16, fill: "transparent" }, own);
+      withTip(hit, `${point.name}\n${spec.y.title} ${range(point.y, spec.y.unit)}\n${spec.x.title} ${range(point.x, spec.x.unit)}`);
+      pointsAt(hit, element, point.name);
+      labels.push({ own, px, py, name: point.name });
+    }
+    placeNames(labels, box);
+  }
+
+  // Names go to the right of their points, or left at the edge, and apart where they would touch.
+  function placeNames(labels, box) {
+    const taken = labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }));
+    for (const label of labels.sort((a, b) => a.py - b.py)) {
+      const width = 7.6 * label.name.length + 4;
+      const spots = [[11, -6], [11, 16], [-11 - width, -6], [-11 - width, 16], [-width / 2, -15], [-width / 2, 26], [11, -22], [11, 32]];
+      const fits = ([dx, dy]) => {
+        const spot = { x: label.px + dx, y: label.py + dy - 12, w: width, h: 14 };
+        if (spot.x < box.left || spot.x + spot.w > box.right + 8 || spot.y < box.top - 6 || spot.y + spot.h > box.bottom) return false;
+        return taken.every((t) => spot.x + spot.w < t.x || t.x + t.w < spot.x || spot.y + spot.h < t.y || t.y + t.h < spot.y);
+      };
+      const [dx, dy] = spots.find(fits) ?? spots[0];
+      taken.push({ x: label.px + dx, y: label.py + dy - 12, w: width, h: 14 });
+      make("text", { class: "name", x: label.px + dx, y: label.py + dy }, label.own, label.name);
+    }
+  }
+
+  function categories(spec, box) {
+    const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
+    const step = (box.right - box.left) / Math.max(1, shown.length);
+    return shown.map((entry, at) => ({ entry, x: box.left + step * (at + 0.5), step }));
+  }
+
+  function nameBelow(plot, name, x, step) {
+    const label = make("text", { class: "name", x, y: plot.box.bottom + 17, "text-anchor": "middle" }, plot.svg, name);
+    label.classList.add(lab.classOf(name));
+    if (step < 7.6 * name.length) {
+      label.setAttribute("text-anchor", "end");
+      label.setAttribute("transform", `rotate(-32 ${x} ${plot.box.bottom + 17})`);
+    }
+  }
+
+  function bottomFor(spec, width) {
+    const longest = Math.max(...spec.groups.map((entry) => entry.name.length));
+    return (width - 60) / spec.groups.length < 7.6 * longest ? 26 + 4.4 * longest : 30;
+  }
+
+  function boxes(element, spec, width) {
+    const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
+    const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high]), 0.06) };
+    if (y.low < 0 && Math.min(...spec.groups.flatMap((entry) => entry.values)) >= 0) y.low = 0;
+    const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, y, { bottom: bottomFor(spec, width) });
+    for (const { entry, x, step } of categories(spec, plot.box)) {
+      const own = group(plot.svg, entry.name);
+      const half = Math.min(28, step * 0.3);
+      const { toY } = plot;
+      if (entry.values.length >= 5) {
+        make("line", { class: "whisker", x1: x, x2: x, y1: toY(entry.low), y2: toY(entry.q1) }, own);
+        make("line", { class: "whisker", x1: x, x2: x, y1: toY(entry.q3), y2: toY(entry.high) }, own);
+        for (const end of [entry.low, entry.high]) make("line", { class: "whisker", x1: x - half / 2, x2: x + half / 2, y1: toY(end), y2: toY(end) }, own);
+        make("rect", { class: "box", x: x - half, width: 2 * half, y: toY(entry.q3), height: Math.max(1, toY(entry.q1) - toY(entry.q3)) }, own);
+        make("line", { class: "median", x1: x - half, x2: x + half, y1: toY(entry.median), y2: toY(entry.median) }, own);
+      }
+      entry.values.forEach((value, at) => make("circle", { class: "runs", cx: x + half * 0.7 * (((at * 0.618) % 1) * 2 - 1), cy: toY(value), r: 2.2 }, own));
+      make("path", { class: "mean", d: `M${x - 4},${toY(entry.mean) - 4}l8,8m0,-8l-8,8` }, own);
+      const hit = make("rect", { x: x - step / 2, width: step, y: plot.box.top, height: plot.box.bottom - plot.box.top, fill: "transparent" }, own);
+      withTip(hit, `${entry.name}, ${entry.values.length} runs\nmean ${lab.text(entry.mean, 4)} ${spec.y.unit}\nmedian ${lab.text(entry.median, 4)}\nmiddle half ${lab.text(entry.q1, 4)} to ${lab.text(entry.q3, 4)}`);
+      nameBelow(plot, entry.name, x, step);
+    }
+  }
+
+  function curves(element, spec, width) {
+    const x = { ...extent(spec.groups.flatMap((entry) => [entry.values[0], entry.values.at(-1)]), 0.03), ...spec.x };
+    x.low = Math.max(0, x.low);
+    const plot = frame(element, width, 300, x, { low: 0, high: 100 }, { top: 24, left: 40 });
+    make("text", { class: "strong", x: 0, y: 14 }, plot.background, "share of the time (%)");
+    for (const entry of spec.groups) {
+      const own = group(plot.svg, entry.name);
+      const share = (at) => (100 * (at + 1)) / entry.values.length;
+      const d = entry.values.map((value, at) => `${at ? `H${plot.toX(value)}` : `M${plot.toX(value)},${plot.toY(0)}`}V${plot.toY(share(at))}`).join("");
+      make("path", { class: "curve", d, "stroke-dasharray": lab.styleOf(entry.name).dashes.join(" ") || null }, own);
+      const hit = make("path", { d, fill: "none", stroke: "transparent", "stroke-width": 16 }, own);
+      pointsAt(hit, element, entry.name);
+      const quantile = (q) => lab.text(entry.values[Math.min(entry.values.length - 1, Math.floor(q * entry.values.length))]);
+      withTip(hit, `${entry.name}\nhalf of the time at most ${quantile(0.5)} ${spec.x.unit}\n95 % of the time at most ${quantile(0.95)} ${spec.x.unit}`);
+    }
+    const labels = spec.groups.map((entry, at) => {
+      const share = 0.5 + 0.09 * (at - (spec.groups.length - 1) / 2);
+      const value = entry.values[Math.floor(share * (entry.values.length - 1))];
+      return { own: plot.svg.querySelector(`.alg[data-name="${CSS.escape(entry.name)}"]`), px: plot.toX(value), py: plot.toY(100 * share), name: entry.name };
+    });
+    placeNames(labels, plot.box);
+  }
+
+  function dots(element, spec, width) {
+    const all = spec.groups.flatMap((entry) => entry.points);
+    const marks = spec.marks.map((mark) => mark.x);
+    const x = { low: 0, high: 1.06 * Math.max(...all.map((point) => point[0]), ...marks), ...spec.x };
+    const y = { low: 0, high: 1.08 * Math.max(...all.map((point) => point[1])) };
+    const plot = frame(element, width, 280, x, y, { top: 22 });
+    spec.marks.forEach((mark, at) => {
+      const px = plot.toX(mark.x);
+      const last = at === spec.marks.length - 1 && at > 0;
+      make("line", { class: "mark", x1: px, x2: px, y1: plot.box.top, y2: plot.box.bottom }, plot.background);
+      make("text", { x: px, y: plot.box.top - 6, "text-anchor": last ? "end" : "middle" }, plot.background, mark.text);
+    });
+    for (const entry of spec.groups) {
+      const own = group(plot.svg, entry.name, "dots");
+      const shape = lab.styleOf(entry.name).marker;
+      make("path", { d: entry.points.map(([a, b]) => marker(shape, plot.toX(a), plot.toY(b), 2)).join("") }, own);
+      pointsAt(own, element, entry.name);
+      withTip(own, entry.name);
+    }
+  }
+
+  function bars(element, spec, width) {
+    const high = 1.08 * Math.max(...spec.groups.flatMap((entry) => entry.bars.flatMap((bar) => [bar[0], bar[2] ?? bar[0]])));
+    const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, { low: 0, high }, { bottom: bottomFor(spec, width) });
+    for (const { entry, x, step } of categories(spec, plot.box)) {
+      const own = group(plot.svg, entry.name);
+      const each = Math.min(34, (step * 0.8) / entry.bars.length);
+      entry.bars.forEach((bar, at) => {
+        const left = x + (at - entry.bars.length / 2) * each;
+        const rect = make("rect", { class: "bar-rect", x: left + 1, width: each - 2, y: plot.toY(bar[0]), height: plot.box.bottom - plot.toY(bar[0]) }, own);
+        if (bar[1] !== null) make("line", { class: "mean", x1: left + each / 2, x2: left + each / 2, y1: plot.toY(bar[1]), y2: plot.toY(bar[2]) }, own);
+        withTip(rect, `${entry.name}, ${entry.labels[at]}\n${range(bar, spec.y.unit)}`);
+      });
+      nameBelow(plot, entry.name, x, step);
+    }
+  }
+
+  const KINDS = { scatter, box: boxes, cdf: curves, dots, bars };
+  for (const element of document.querySelectorAll(".chart[data-chart]")) {
+    const spec = lab.data.charts[element.dataset.chart];
+    const draw = KINDS[spec.kind];
+    if (draw) {
+      lab.onRedraw(element, (width) => draw(element, spec, width));
+      if (spec.kind === "box" || spec.kind === "bars") lab.toggled.push(() => element.clientWidth && draw(element, spec, element.clientWidth));
+    }
+  }
+})();

@@ -1,0 +1,128 @@
+"""What sections are made from: results, comparisons, verdicts, and where the study is from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from cwndlab import stats
+from cwndlab.comparison import (
+    Comparison,
+    ResultsLike,
+    compare,
+    contestant_factor,
+    contestants_of,
+)
+from cwndlab.figures.style import Style, styles_of
+from cwndlab.report.origin import Origin
+from cwndlab.verdict import Verdict, judge
+
+MOST_TIMELINES = 12
+"""Settings whose time series are put into the page; more would make it heavy."""
+
+
+class Reportable(ResultsLike, Protocol):
+    """What is read of results to report them; `cwndlab.Results` is one."""
+
+    def samples(self, **where: object) -> pl.DataFrame:
+        """Return the time series of the runs with these values."""
+
+    def events(self, **where: object) -> pl.DataFrame:
+        """Return losses, recoveries and timeouts of the runs with these values."""
+
+    def links(self, **where: object) -> pl.DataFrame:
+        """Return one row a link of a run's path."""
+
+
+class Context:
+    """A study's results, compared and judged once for all sections."""
+
+    def __init__(
+        self,
+        results: Reportable,
+        origin: Origin,
+        *,
+        smallest_effect: float = stats.SMALLEST_EFFECT,
+    ) -> None:
+        """Compare the results; differences below `smallest_effect` are too small to care about."""
+        self.results = results
+        self.origin = origin
+        self.smallest_effect = smallest_effect
+        self.comparisons: Sequence[Comparison] = compare(results, smallest_effect=smallest_effect)
+        self.settings = [
+            Setting(self, at, comparison) for at, comparison in enumerate(self.comparisons)
+        ]
+
+    @cached_property
+    def contestants(self) -> tuple[str, ...]:
+        """Everyone who is compared anywhere in the study."""
+        return contestants_of(self.comparisons)
+
+    @cached_property
+    def styles(self) -> Mapping[str, Style]:
+        """How each of them is drawn."""
+        return styles_of(self.contestants)
+
+    @property
+    def contestant_column(self) -> str:
+        """Column of samples and events that names the contestant."""
+        return contestant_factor(self.results)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One cell of the study: everything but the algorithm is fixed."""
+
+    context: Context
+    index: int
+    comparison: Comparison
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The answer for this setting."""
+        return judge(self.comparison)
+
+    @property
+    def name(self) -> str:
+        """The setting in words; empty if the study has only this one."""
+        return self.comparison.name
+
+    @property
+    def has_timeline(self) -> bool:
+        """Whether the page shows this setting's time series."""
+        return self.index < MOST_TIMELINES
+
+    @property
+    def scenario(self) -> Mapping[str, Any] | None:
+        """The scenario as resolved, of any of its runs; None if it is not known."""
+        return self.context.origin.scenario_of(self.comparison.cell)
+
+    @cached_property
+    def representatives(self) -> Mapping[str, str]:
+        """The most representative run of each contestant."""
+        found = {
+            name: self.comparison.representative_run(name) for name in self.comparison.contestants
+        }
+        return {name: run for name, run in found.items() if run is not None}
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """Time series of the representative runs, with a column `contestant`."""
+        return self._of_representatives(self.context.results.samples)
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Events of the representative runs, with a column `contestant`."""
+        return self._of_representatives(self.context.results.events)
+
+    def chart(self, name: str) -> str:
+        """Return the name of a chart of this setting, for `data-chart`."""
+        return f"{name}-{self.index}"
+
+    def _of_representatives(self, table: Any) -> pl.DataFrame:  # noqa: ANN401  a bound method
+        runs = self.representatives
+        rows: pl.DataFrame = table(run=list(runs.values()))
+        names = pl.DataFrame({"run": list(runs.values()), "contestant": list(runs)})
+        return rows.join(names, on="run", how="inner", maintain_order="left")

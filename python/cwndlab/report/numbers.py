@@ -1,0 +1,29 @@
+"""Numbers on their way into the page: few digits, None for what does not exist."""
+
+import math
+
+import numpy as np
+
+from cwndlab.stats.bootstrap import Floats
+
+
+def rounded(value: float | None, digits: int = 5) -> float | None:
+    """Return a value with that many significant digits; None if it is missing."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short  # noqa: PLR2004  exact
+
+
+def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
+    """Return values with that many significant digits; None where one is missing."""
+    return [rounded(float(value), digits) for value in values]
+
+
+def quantile_points(values: Floats, most: int) -> Floats:
+    """Return the sorted finite values, thinned to evenly spaced quantiles if there are many."""
+    finite = np.sort(values[np.isfinite(values)])
+    if len(finite) <= most:
+        return finite
+    thinned: Floats = np.quantile(finite, np.linspace(0, 1, most))
+    return thinned

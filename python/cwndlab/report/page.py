@@ -1,0 +1,103 @@
+"""The page: sections, styles, scripts and data in one file that needs nothing else."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from cwndlab.figures.style import Style
+from cwndlab.report.glossary import term
+from cwndlab.tables.formatting import format_bounds, format_number
+
+_STYLES = ("vendor/uplot/uPlot.min.css", "page.css", "charts.css")
+_SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "core.js", "svg.js", "series.js", "page.js")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section as it stands in the page: its heading, and its HTML by setting."""
+
+    anchor: str
+    title: str
+    html: tuple[tuple[int | None, Markup], ...]
+    """Setting (None: all of them) and HTML."""
+
+
+def render(template: str, **values: object) -> Markup:
+    """Return a template's HTML; what is put in is escaped."""
+    return Markup(_environment().get_template(template).render(**values))  # noqa: S704  escaped
+
+
+def assemble(
+    *,
+    title: str,
+    parts: Iterable[Part],
+    charts: Mapping[str, Mapping[str, object]],
+    styles: Mapping[str, Style],
+    **values: object,
+) -> str:
+    """Return the whole page."""
+    data = {
+        "charts": charts,
+        "algorithms": [
+            {
+                "name": name,
+                "colour": style.colour,
+                "dark": style.dark_colour,
+                "dashes": list(style.dashes),
+                "marker": style.marker,
+            }
+            for name, style in styles.items()
+        ],
+    }
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title,
+            parts=list(parts),
+            styles=styles,
+            css=[asset(name) for name in _STYLES],
+            scripts=[asset(name) for name in _SCRIPTS],
+            data=script_json(data),
+            **values,
+        )
+    )
+
+
+def script_json(value: object) -> Markup:
+    """Return JSON that may stand in a script element: no "<" in it ends the element."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return Markup(safe)  # noqa: S704  as said
+
+
+@lru_cache(maxsize=32)
+def asset(name: str) -> Markup:
+    """Return a style sheet or script of the package."""
+    content = files("cwndlab.report").joinpath("assets", *name.split("/")).read_text("utf-8")
+    return Markup(content)  # noqa: S704  our own file
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("cwndlab.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals["term"] = term
+    environment.filters["number"] = format_number
+    environment.filters["bounds"] = format_bounds
+    environment.filters["minus"] = _with_real_minus
+    return environment
+
+
+def _with_real_minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}") if text.startswith("-") else text

@@ -1,0 +1,35 @@
+"""All settings of the study at a glance: who wins where."""
+
+from cwndlab.report.context import Context
+from cwndlab.report.page import render
+from cwndlab.report.section import Content, PageSection
+from cwndlab.tables import format_estimate
+from cwndlab.verdict import DELAY, THROUGHPUT
+
+
+def _overview(context: Context) -> Content | None:
+    if len(context.settings) < 2:  # noqa: PLR2004  one setting is its own overview
+        return None
+    rows = []
+    for setting in context.settings:
+        comparison = setting.comparison
+        cells = []
+        for name in context.contestants:
+            if name not in comparison.contestants:
+                cells.append(("-", "", ""))
+                continue
+            up = comparison.interval(name, THROUGHPUT)
+            right = comparison.interval(name, DELAY)
+            mark = "chosen" if name in setting.verdict.recommended else ""
+            cells.append(
+                (
+                    "-" if up is None else format_estimate(up),
+                    "-" if right is None else format_estimate(right),
+                    mark,
+                )
+            )
+        rows.append((setting, cells))
+    return Content(render("overview.html", context=context, rows=rows))
+
+
+OVERVIEW = PageSection("overview", "All settings at a glance", _overview)

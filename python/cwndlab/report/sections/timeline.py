@@ -1,0 +1,138 @@
+"""The most representative run of each algorithm over time, and where it worked on the path."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab.columns import quantity
+from cwndlab.figures.decimate import kept_points
+from cwndlab.figures.over_time import is_loss
+from cwndlab.report.context import MOST_TIMELINES, Setting
+from cwndlab.report.numbers import rounded, rounded_all
+from cwndlab.report.page import render
+from cwndlab.report.scenario_text import bdp_pkts
+from cwndlab.report.section import Content, SettingSection
+
+if TYPE_CHECKING:
+    from cwndlab.stats.bootstrap import Floats
+
+_PANELS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")
+_MOST_POINTS = 2400  # on all settings' pages together this is what one screen shows twice over
+_MOST_FLOWS = 4
+_MOST_LOSSES = 400
+_MOST_DOTS = 260
+
+
+def _timeline(setting: Setting) -> Content | None:
+    if not setting.has_timeline or setting.samples.is_empty():
+        return None
+    samples = setting.samples
+    panels = [name for name in _PANELS if name in samples.columns and samples[name].count() > 0]
+    if not panels:
+        return None
+    columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
+    most = max(600, _MOST_POINTS // min(len(setting.context.settings), MOST_TIMELINES))
+    lines = []
+    for name in setting.representatives:
+        own = samples.filter(pl.col("contestant") == name)
+        for flow in own["flow"].unique(maintain_order=True).to_list()[:_MOST_FLOWS]:
+            line = _line(own.filter(pl.col("flow") == flow), columns, most)
+            lines.append({"name": name, "flow": flow, **line})
+    chart = {
+        "kind": "series",
+        "panels": [
+            {"column": name, "title": quantity(name).title, "unit": quantity(name).unit}
+            for name in panels
+        ],
+        "lines": lines,
+        "losses": _losses(setting),
+    }
+    name = setting.chart("timeline")
+    hidden_flows = max(0, setting.comparison.flows_per_run - _MOST_FLOWS)
+    html = render(
+        "timeline.html", setting=setting, chart=name, panels=panels, hidden_flows=hidden_flows
+    )
+    return Content(html, {name: chart})
+
+
+def _line(flow: pl.DataFrame, columns: list[str], most: int) -> dict[str, object]:
+    flow = flow.sort("t_s")
+    times = flow["t_s"].to_numpy()
+    values: list[Floats] = [
+        flow[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in columns
+    ]
+    kept = kept_points(times, values, most)
+    return {
+        "t": [rounded(float(at), 6) for at in times[kept]],
+        "values": {name: rounded_all(own[kept]) for name, own in zip(columns, values, strict=True)},
+    }
+
+
+def _losses(setting: Setting) -> list[dict[str, object]]:
+    found = []
+    for name in setting.representatives:
+        events = setting.events.filter(pl.col("contestant") == name)
+        losses = [
+            (float(at), "timeout" in str(event).lower())
+            for at, event in zip(events["t_s"], events["event"], strict=True)
+            if is_loss(str(event))
+        ]
+        step = max(1, len(losses) // _MOST_LOSSES)
+        found.append(
+            {
+                "name": name,
+                "count": len(losses),
+                "t": [rounded(at, 6) for at, _ in losses[::step]],
+                "timeouts": [rounded(at, 6) for at, is_timeout in losses if is_timeout],
+            }
+        )
+    return found
+
+
+def _operating_point(setting: Setting) -> Content | None:
+    if not setting.has_timeline or setting.samples.is_empty():
+        return None
+    samples = setting.samples
+    has_rate = "delivery_rate_mbit_s" in samples.columns
+    rate = "delivery_rate_mbit_s" if has_rate else "throughput_mbit_s"
+    if not {"inflight_pkts", rate, "rtt_ms"} <= set(samples.columns):
+        return None
+    capacity = bdp_pkts(setting.scenario) if setting.scenario is not None else None
+    marks: list[dict[str, object]] = []
+    if capacity is not None:
+        bdp, queue = capacity
+        marks.append({"x": rounded(bdp, 4), "text": "BDP"})
+        if queue is not None:
+            marks.append({"x": rounded(bdp + queue, 4), "text": "BDP + queue"})
+    charts = {}
+    names = []
+    for column in (rate, "rtt_ms"):
+        groups = [
+            {"name": name, "points": _dots(samples.filter(pl.col("contestant") == name), column)}
+            for name in setting.representatives
+        ]
+        about = quantity(column)
+        name = setting.chart(f"operating-{column}")
+        charts[name] = {
+            "kind": "dots",
+            "groups": groups,
+            "marks": marks,
+            "x": {"title": "In flight", "unit": "packets"},
+            "y": {"title": about.title, "unit": about.unit},
+        }
+        names.append((name, about))
+    html = render("operating.html", setting=setting, charts=names, marks=marks)
+    return Content(html, charts)
+
+
+def _dots(samples: pl.DataFrame, column: str) -> list[list[float | None]]:
+    rows = samples.drop_nulls(["inflight_pkts", column])
+    step = max(1, -(-len(rows) // _MOST_DOTS))
+    x = rows["inflight_pkts"].cast(pl.Float64).to_numpy()[::step]
+    y = rows[column].cast(pl.Float64).to_numpy()[::step]
+    return [[rounded(a, 4), rounded(b, 4)] for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+
+
+TIMELINE = SettingSection("timeline", "A typical run, moment by moment", _timeline)
+OPERATING_POINT = SettingSection("in-flight", "How full the path was kept", _operating_point)
