@@ -34,7 +34,7 @@ const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 /// A run in progress.
 pub(crate) struct Engine {
     pub(crate) links: [AnyLink<Frame>; 2],
-    /// Links that were given packets since they were polled, as bits.
+    /// Links that have something at once since they were given packets, as bits.
     unpolled: u8,
     pub(crate) flows: Vec<Flow>,
     components: Vec<Component>,
@@ -272,7 +272,8 @@ impl Engine {
                 flow.record.window_end = flow.record.window_end.min(now);
             }
         }
-        if flow.next_control() < flow.control_wake {
+        let has_ended = flow.completed == Some(now);
+        if has_ended || flow.application.wake < flow.control_wake {
             self.set_control(index);
         }
         if has_acted {
@@ -305,7 +306,7 @@ impl Engine {
             flow.application.handle_sender_established(now);
         }
         let has_acted = flow.application.act_at_sender(now, &mut flow.sender);
-        if flow.next_control() < flow.control_wake {
+        if flow.application.wake < flow.control_wake {
             self.set_control(index);
         }
         if has_acted {
@@ -313,10 +314,11 @@ impl Engine {
         }
     }
 
+    /// Polls the data sender until it has nothing more at this time.
     fn poll_sender(&mut self, index: usize, now: Time) {
         let flow = &mut self.flows[index];
-        let component = flow.first_component + SENDER;
-        loop {
+        let mut has_sent = false;
+        let wake = loop {
             match flow.sender.poll(now) {
                 Output::Packet { packet, .. } => {
                     let payload_bytes = packet.payload_bytes();
@@ -327,9 +329,8 @@ impl Engine {
                         recording.handle_departure_from_sender(now, &packet);
                     }
                     if flow.access.delay == Duration::ZERO {
-                        let link = flow.data_link();
-                        self.links[link].handle_packet(now, 0, Frame(packet));
-                        self.unpolled |= 1 << link;
+                        self.links[flow.data_link()].handle_packet(now, 0, Frame(packet));
+                        has_sent = true;
                     } else {
                         flow.access.from_sender.push_back((now + flow.access.delay, packet));
                         let due = flow.access.due();
@@ -341,26 +342,47 @@ impl Engine {
                         recording.handle_tcp_event(index, at, &event);
                     }
                 }
-                Output::Wait(wake) => break self.wakes.set(component, wake),
-                Output::Idle => break self.wakes.set(component, Time::NEVER),
+                Output::Wait(wake) => break wake,
+                Output::Idle => break Time::NEVER,
             }
+        };
+        self.wakes.set(flow.first_component + SENDER, wake);
+        if has_sent {
+            let link = flow.data_link();
+            self.set_link(link, now);
         }
     }
 
+    /// Polls the receiver until it has nothing more at this time.
     fn poll_receiver(&mut self, index: usize, now: Time) {
         let flow = &mut self.flows[index];
-        let component = flow.first_component + RECEIVER;
         let link = 1 - flow.data_link();
-        loop {
+        let mut has_sent = false;
+        let wake = loop {
             match flow.receiver.poll(now) {
                 Output::Packet { packet, .. } => {
                     self.links[link].handle_packet(now, 0, Frame(packet));
-                    self.unpolled |= 1 << link;
+                    has_sent = true;
                 }
                 Output::Event { .. } => {}
-                Output::Wait(wake) => break self.wakes.set(component, wake),
-                Output::Idle => break self.wakes.set(component, Time::NEVER),
+                Output::Wait(wake) => break wake,
+                Output::Idle => break Time::NEVER,
             }
+        };
+        self.wakes.set(flow.first_component + RECEIVER, wake);
+        if has_sent {
+            self.set_link(link, now);
+        }
+    }
+
+    /// A link was given packets: when it acts next, or that it must be polled before time goes on.
+    #[inline]
+    fn set_link(&mut self, link: usize, now: Time) {
+        let wake = self.links[link].wake_time();
+        if wake > now {
+            self.wakes.set(link, wake);
+        } else {
+            self.unpolled |= 1 << link;
         }
     }
 
@@ -417,7 +439,7 @@ impl Engine {
         while let Some(segment) = pop_due(&mut self.flows[index].access.from_sender, now) {
             let link = self.flows[index].data_link();
             self.links[link].handle_packet(now, 0, Frame(segment));
-            self.unpolled |= 1 << link;
+            self.set_link(link, now);
         }
         while let Some(segment) = pop_due(&mut self.flows[index].access.to_sender, now) {
             self.give_to_sender(index, now, &segment);
