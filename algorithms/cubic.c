@@ -399,6 +399,9 @@ CC_INLINE void hystart_update(struct sock *sk, u32 rtt_us)
 
 	if (after(tcp_sk(sk)->snd_una, round->end_seq))
 		hystart_start_round(sk);
+	/* the rounds are counted from the first ACK on, though */
+	if (tcp_snd_cwnd(tcp_sk(sk)) < cc_params(sk)->hystart_low_window)
+		return;
 
 	if (detect & HYSTART_ACK_TRAIN) {
 		u32 now_us = hystart_clock_us(sk);
@@ -443,8 +446,7 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	rtt_us = max((u32)sample->rtt_us, 1u);
 	if (!ca->epoch.delay_min_us || ca->epoch.delay_min_us > rtt_us)
 		ca->epoch.delay_min_us = rtt_us;
-	if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp) &&
-	    tcp_snd_cwnd(tp) >= cc_params(sk)->hystart_low_window)
+	if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp))
 		hystart_update(sk, rtt_us);
 }
 
