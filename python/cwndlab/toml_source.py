@@ -88,7 +88,7 @@ def dotted(key: KeyPath) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            written = part if _BARE_KEY.fullmatch(part) else f'"{part}"'
+            written = part if _BARE_KEY.fullmatch(part) else _quoted(part)
             text += f".{written}" if text else written
     return text
 
@@ -99,7 +99,7 @@ def inline(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            return _quoted(value)
         case list() | tuple():
             return f"[{', '.join(inline(item) for item in value)}]"
         case dict():
@@ -107,6 +107,11 @@ def inline(value: object) -> str:
             return f"{{ {', '.join(pairs)} }}" if value else "{}"
         case _:
             return str(value)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML, which escapes what JSON does, and DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _decode_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:

@@ -48,7 +48,7 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
     name = flow.algorithm or study.algorithm
     if name is None:
         message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
-        raise FieldError((*key, "algorithm"), message)
+        raise FieldError(("algorithm",), message)
     if flow.start + flow.start_jitter >= study.duration:
         raise FieldError((*key, "start"), "the flow starts after the end of the run")
     if flow.stop is not None and flow.stop <= flow.start + flow.start_jitter:
@@ -58,19 +58,19 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
     application = flow.application or study.application
     if flow.bytes is not None:
         application = plan.Sized(bytes=flow.bytes)
-    sender = _end(
-        study, flow, (*key, "algorithm"), name, (*key, "stack"), flow.stack or study.stack
-    )
-    receiver = sender
+    # What a flow does not say itself stands at the study's own key.
+    algorithm = _algorithm(name, (*(key if flow.algorithm else ()), "algorithm"))
+    stack = _stack(flow.stack or study.stack, (*(key if flow.stack else ()), "stack"))
+    _check_parameters(algorithm, flow.parameters, (*key, "parameters"))
+    sender = receiver = _end(study, flow, algorithm, stack, flow.parameters)
     if flow.receiver_algorithm or flow.receiver_stack:
-        receiver = _end(
-            study,
-            flow if flow.receiver_algorithm is None else None,
-            (*key, "receiver_algorithm"),
-            flow.receiver_algorithm or name,
-            (*key, "receiver_stack"),
-            flow.receiver_stack or flow.stack or study.stack,
-        )
+        parameters = flow.parameters
+        if flow.receiver_algorithm:
+            algorithm = _algorithm(flow.receiver_algorithm, (*key, "receiver_algorithm"))
+            parameters = {}
+        if flow.receiver_stack:
+            stack = _stack(flow.receiver_stack, (*key, "receiver_stack"))
+        receiver = _end(study, flow, algorithm, stack, parameters)
     return si.ScenarioFlow(
         id=flow_id,
         direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
@@ -83,45 +83,42 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
     )
 
 
+def _algorithm(name: str, key: KeyPath) -> core.Algorithm:
+    try:
+        return core.algorithm(name)
+    except CwndlabError as error:
+        raise FieldError(key, str(error)) from None
+
+
+def _stack(name: str, key: KeyPath) -> core.Stack:
+    try:
+        return core.stack(name)
+    except CwndlabError as error:
+        raise FieldError(key, str(error)) from None
+
+
 def _end(
     study: plan.StudyModel,
-    flow: plan.Flow | None,
-    algorithm_key: KeyPath,
-    algorithm_name: str,
-    stack_key: KeyPath,
-    stack_name: str,
+    flow: plan.Flow,
+    algorithm: core.Algorithm,
+    stack: core.Stack,
+    parameters: Mapping[str, int],
 ) -> si.End:
-    try:
-        algorithm = core.algorithm(algorithm_name)
-    except CwndlabError as error:
-        raise FieldError(algorithm_key, str(error)) from None
-    try:
-        stack = core.stack(stack_name)
-    except CwndlabError as error:
-        raise FieldError(stack_key, str(error)) from None
-    parameters: dict[str, int] = {}
+    everywhere: dict[str, int] = {}
     for name, table in study.parameters.items():
         if core.algorithm(name) is algorithm:
-            parameters |= table
-    if flow is not None:
-        _check_parameters(algorithm, flow.parameters, (*algorithm_key[:-1], "parameters"))
-        parameters |= flow.parameters
-    overrides = study.stack_overrides | (flow.stack_overrides if flow else {})
+            everywhere |= table
     return si.End(
         stack=stack.name,
         algorithm=algorithm.name,
-        parameters=parameters,
-        stack_overrides=overrides,
+        parameters={**everywhere, **parameters},
+        stack_overrides=study.stack_overrides | flow.stack_overrides,
     )
 
 
 def _check_parameter_tables(study: plan.StudyModel) -> None:
     for name, table in study.parameters.items():
-        try:
-            algorithm = core.algorithm(name)
-        except CwndlabError as error:
-            raise FieldError(("parameters", name), str(error)) from None
-        _check_parameters(algorithm, table, ("parameters", name))
+        _check_parameters(_algorithm(name, ("parameters", name)), table, ("parameters", name))
 
 
 def _check_parameters(

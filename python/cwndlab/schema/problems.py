@@ -33,12 +33,12 @@ def field_errors(
     return [_field_error(details, model, document) for details in error.errors()]
 
 
-def _field_error(details: ErrorDetails, model: type[BaseModel], document: object) -> FieldError:
+def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -> FieldError:  # noqa: ANN401  TOML
     message = _message(details, model)
     key: KeyPath = ()
     node = document
     for part in details["loc"]:
-        if (isinstance(node, dict) and part in node) or (isinstance(node, list | tuple) and isinstance(part, int)):
+        if _has(node, part):
             node = node[part]
         elif isinstance(node, str):
             # A text that stands for a table; in a link's there are several keys.
@@ -47,7 +47,15 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: object
         elif details["type"] != "missing" or part != details["loc"][-1]:
             continue  # the kind of a table, which is no key of the document
         key += (part,)
+    if details["type"] == "union_tag_invalid" and isinstance(node, dict):
+        key += ("kind",)
     return FieldError(key, message)
+
+
+def _has(node: object, part: int | str) -> bool:
+    if isinstance(node, list | tuple):
+        return isinstance(part, int) and part < len(node)
+    return isinstance(node, dict) and part in node
 
 
 def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR0911  one each
@@ -65,11 +73,9 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
         case "literal_error":
             return f"must be {context['expected']}"
         case "union_tag_invalid":
-            near = nearest(
-                str(context["tag"]), context["expected_tags"].replace("'", "").split(", ")
-            )
-            hint = f"; did you mean {near}?" if near else ""
-            return f"kind must be one of {context['expected_tags']}{hint}"
+            kinds = context["expected_tags"].replace("'", "")
+            near = nearest(str(context["tag"]), kinds.split(", "))
+            return f"must be one of {kinds}{f'; did you mean {near}?' if near else ''}"
         case "union_tag_not_found":
             return 'a "kind" is needed here and is missing'
         case _:

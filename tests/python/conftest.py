@@ -1,0 +1,28 @@
+"""What the tests share: a stand-in for the compiled core, and studies to run on it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import fake_core as stand_in
+import pytest
+
+from cwndlab import core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+_CACHES = (core.module, core.algorithms, core.stacks, core._read_trace)  # noqa: SLF001  to be emptied
+
+
+@pytest.fixture
+def fake_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """Put the stand-in in the place of the compiled core."""
+    for cache in _CACHES:
+        cache.cache_clear()
+    monkeypatch.setitem(sys.modules, "cwndlab._core", stand_in)
+    yield stand_in
+    for cache in _CACHES:
+        cache.cache_clear()

@@ -1,0 +1,330 @@
+"""What a user reads who has written a study that cannot be run: place, value, remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cwndlab.errors import StudyError
+from cwndlab.study import Study
+
+pytestmark = pytest.mark.usefixtures("fake_core")
+
+GOOD = """\
+[study]
+id = "mine"
+duration = "10 s"
+algorithm = "cubic"
+
+[link]
+rate = "20 Mbit/s"
+delay = "20 ms"
+loss = { kind = "gilbert_elliott", p = "1 %", r = "10 %" }
+
+[[flow]]
+start = "1 s"
+
+[record]
+events = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def complaint(text: str) -> str:
+    """What is said about a study file with this text, which is called mine.toml."""
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(StudyError) as caught:
+        Study.load("mine.toml")
+    assert caught.value.exit_status == 2
+    return str(caught.value)
+
+
+def test_the_good_study_is_good(folder: Path) -> None:
+    path = folder / "mine.toml"
+    path.write_text(GOOD)
+    assert Study.load(path).id == "mine"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"20 Mbit/s"',
+            '"20 Mbps/s"',
+            'mine.toml:7: link.rate = "20 Mbps/s"\n'
+            '  not a rate; write for example "20 Mbit/s", "2.5 MB/s"',
+        ),
+        (
+            'delay = "20 ms"',
+            "delay = 20",
+            "mine.toml:8: link.delay = 20\n"
+            '  a number without a unit; write for example "40 ms", "60 s"',
+        ),
+        (
+            "delay =",
+            "dlay =",
+            'mine.toml:8: link.dlay = "20 ms"\n  unknown key; did you mean delay?',
+        ),
+        (
+            "duration =",
+            "durration =",
+            'mine.toml:3: study.durration = "10 s"\n  unknown key; did you mean duration?',
+        ),
+        (
+            '"cubic"',
+            '"westwod"',
+            'mine.toml:4: study.algorithm = "westwod"\n'
+            '  unknown algorithm "westwod"; did you mean westwood? (cwndlab algorithm list)',
+        ),
+        (
+            ', r = "10 %"',
+            "",
+            "mine.toml:9: link.loss.r\n  this key is needed here and is missing",
+        ),
+        (
+            '"gilbert_elliott"',
+            '"gilbert"',
+            'mine.toml:9: link.loss.kind = "gilbert"\n'
+            "  must be one of iid, gilbert_elliott; did you mean gilbert_elliott?",
+        ),
+        (
+            'start = "1 s"',
+            'start = "10 s"',
+            'mine.toml:12: flow[0].start = "10 s"\n  the flow starts after the end of the run',
+        ),
+        (
+            'start = "1 s"',
+            'stack = "linux-6.2"',
+            'mine.toml:12: flow[0].stack = "linux-6.2"\n'
+            '  unknown stack "linux-6.2"; did you mean linux-6.1? (cwndlab stack list)',
+        ),
+        (
+            'start = "1 s"',
+            "parameters.beta = 5000",
+            "mine.toml:12: flow[0].parameters.beta = 5000\n  cubic takes 1 to 1,023 1/1024",
+        ),
+        (
+            'start = "1 s"',
+            "parameters.alpha = 5",
+            "mine.toml:12: flow[0].parameters.alpha = 5\n"
+            "  cubic has no such parameter; known: beta",
+        ),
+        (
+            'start = "1 s"',
+            'application = { kind = "sized", byts = "1 MB" }',
+            "mine.toml:12: flow[0].application.bytes\n  this key is needed here and is missing\n"
+            'mine.toml:12: flow[0].application.byts = "1 MB"\n'
+            "  unknown key; did you mean bytes?",
+        ),
+        (
+            'start = "1 s"',
+            'direction = "reverse"',
+            "mine.toml: direction\n"
+            "  data that go up need a [reverse_link]; here it has neither rate nor queue",
+        ),
+        (
+            "events = false",
+            "events = 3",
+            "mine.toml:15: record.events = 3\n"
+            "  must be a valid boolean, unable to interpret input",
+        ),
+        (
+            'id = "mine"',
+            'id = "mine"\nwarm_up = "10 s"',
+            'mine.toml:3: study.warm_up = "10 s"\n  the warm-up leaves nothing of the duration',
+        ),
+        (
+            'id = "mine"',
+            'id = "../mine"',
+            "mine.toml:2: study.id",
+        ),
+        (
+            'rate = "20 Mbit/s"',
+            'trace = "none.down"',
+            'mine.toml:7: link.trace = "none.down"\n  none.down: no such file or directory',
+        ),
+        (
+            'rate = "20 Mbit/s"',
+            'queue = "1 BDP"',
+            'mine.toml:7: link.queue = "1 BDP"\n'
+            "  only a fixed rate has a BDP; write packets or bytes",
+        ),
+        (
+            'rate = "20 Mbit/s"',
+            'rate = "20 Mbit/s"\ntrace = "a"',
+            'mine.toml:6: link\n  "rate" and "trace" both give the rate; keep one of them',
+        ),
+        (
+            'rate = "20 Mbit/s"',
+            'preset = "lossi"',
+            'mine.toml:7: link.preset = "lossi"\n'
+            '  unknown link "lossi"; did you mean lossy? (cwndlab link list)',
+        ),
+        (
+            'rate = "20 Mbit/s"',
+            'rate = "20 Mbit/s"\noutages = [{ start = "2 s", stop = "1 s" }]',
+            "mine.toml:8: link.outages[0]\n  the outage stops before it starts",
+        ),
+        (
+            "[record]",
+            'algorithm = "reno"\n[record]',
+            None,
+        ),
+    ],
+)
+def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str | None) -> None:
+    assert old in GOOD
+    text = GOOD.replace(old, new, 1)
+    if message is None:
+        Path("mine.toml").write_text(text, encoding="utf-8")
+        Study.load("mine.toml")  # a flow may have an algorithm of its own
+    else:
+        assert complaint(text).startswith(message)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (
+            'algorithm = ["reno", "cubc"]',
+            'mine.toml:17: factors.algorithm[1] = "cubc"\n'
+            '  unknown algorithm "cubc"; did you mean cubic? (cwndlab algorithm list)',
+        ),
+        (
+            'link.rate = ["1 Mbit/s",\n "2 Mbit"]',
+            'mine.toml:18: factors.link.rate[1] = "2 Mbit"\n  not a rate; write for example',
+        ),
+        (
+            '"link.rate" = ["1 Mbit/s",\n "2 Mbit"]',
+            'mine.toml:18: factors."link.rate"[1] = "2 Mbit"\n  not a rate; write for example',
+        ),
+        (
+            'algorithm = ["hstcp", "highspeed"]',
+            'mine.toml:17: factors.algorithm[1] = "highspeed"\n  highspeed stands here already',
+        ),
+        (
+            'algorithm = ["highspeed", "hstcp"]',
+            'mine.toml:17: factors.algorithm[1] = "hstcp"\n'
+            '  "hstcp" is highspeed, which stands here already',
+        ),
+        (
+            'algorithm = "reno"',
+            'mine.toml:17: factors.algorithm = "reno"\n  a factor is a list of values',
+        ),
+        (
+            'algoritm = ["reno"]',
+            'mine.toml:17: factors.algoritm[0] = "reno"\n'
+            '  "algoritm" is no path of a study; did you mean algorithm?',
+        ),
+        (
+            'link.rat = ["1 Mbit/s"]',
+            'mine.toml:17: factors.link.rat[0] = "1 Mbit/s"\n  unknown key; did you mean rate?',
+        ),
+        (
+            'flow.1.start = ["1 s"]',
+            'mine.toml:17: factors.flow.1.start[0] = "1 s"\n  flow has 1 entry, numbered from 0',
+        ),
+        (
+            'duration.x = ["1 s"]',
+            'mine.toml:17: factors.duration.x[0] = "1 s"\n'
+            "  duration is one value and has nothing inside",
+        ),
+        (
+            'algorithm = ["reno", "cubic"]\nzip = [["algorithm", "link.rate"]]',
+            "mine.toml:18: factors.zip[0]\n"
+            '  there is no factor "link.rate"',
+        ),
+        (
+            'algorithm = ["reno", "cubic"]\nlink.delay = ["1 ms"]\n'
+            'zip = [["algorithm", "link.delay"]]',
+            "mine.toml:19: factors.zip[0]\n  these advance together and need equally many values: "
+            "algorithm has 2, link.delay has 1",
+        ),
+        (
+            'algorithm = ["reno"]\nexclude = [{ algorithm = "reno" }]',
+            "mine.toml:18: factors.exclude\n  this excludes every combination",
+        ),
+        (
+            'algorithm = ["reno"]\nexclude = [{ algoritm = "reno" }]',
+            'mine.toml:18: factors.exclude[0].algoritm = "reno"\n'
+            '  there is no factor "algoritm"; did you mean algorithm?',
+        ),
+        (
+            'link.queue = ["67 packets", "1 BDP"]',
+            "mine.toml:17: factors.link.queue\n"
+            "  67 packets and 1 BDP are the same here; keep one of them",
+        ),
+    ],
+)
+def test_a_mistake_in_a_factor_is_placed_at_its_value(factors: str, message: str) -> None:
+    assert complaint(f"{GOOD}[factors]\n{factors}\n").startswith(message)
+
+
+@pytest.mark.usefixtures("folder")
+def test_keys_in_the_wrong_part_of_a_file_are_told_where_they_belong() -> None:
+    assert complaint('duration = "10 s"\n' + GOOD.replace('duration = "10 s"\n', "")) == (
+        'mine.toml:1: duration = "10 s"\n  this belongs below [study]'
+    )
+    doubled = GOOD.replace("[study]", '[study]\nlink = "lossy"')
+    assert complaint(doubled) == (
+        'mine.toml:2: study.link = "lossy"\n  [link] says it too; keep one of them'
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_all_mistakes_of_a_file_are_told_at_once() -> None:
+    text = GOOD.replace('"20 Mbit/s"', "20").replace("events", "evnts").replace("start", "strt")
+    assert [line for line in complaint(text).split("\n") if not line.startswith(" ")] == [
+        "mine.toml:7: link.rate = 20",
+        'mine.toml:12: flow[0].strt = "1 s"',
+        "mine.toml:15: record.evnts = false",
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "line 1: the trace is empty"),
+        (b"1\n-2\n", "line 2: not a time in ms"),
+        (b"\x7fELF\x01", "line 1: not a time in ms"),
+    ],
+)
+def test_a_trace_that_is_none_is_named_with_its_path(content: bytes, message: str) -> None:
+    Path("bad.down").write_bytes(content)
+    text = GOOD.replace('rate = "20 Mbit/s"', 'trace = "bad.down"')
+    assert complaint(text) == f'mine.toml:7: link.trace = "bad.down"\n  bad.down: {message}'
+
+
+def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
+    with pytest.raises(StudyError) as caught:
+        Study(link="rate=10 Mbit/s,dlay=3 ms", algorithm="reno")
+    assert str(caught.value) == (
+        'link = "rate=10 Mbit/s,dlay=3 ms"\n  dlay: unknown key; did you mean delay?'
+    )
+    with pytest.raises(StudyError) as caught:
+        Study(link={"rate": "10 Mbit/s"}, algorithm="reno", duration=["1 s", "2 sec"])
+    assert str(caught.value) == (
+        'duration[1] = "2 sec"\n  not a time; write for example "40 ms", "60 s"'
+    )
+    with pytest.raises(StudyError, match="no algorithm; write for example"):
+        Study(link="rate=10 Mbit/s")
+    with pytest.raises(StudyError) as caught:
+        Study(link="rate=10 Mbit/s", algorithm=["reno", "westwod"])
+    assert str(caught.value) == (
+        'unknown algorithm "westwod"; did you mean westwood? (cwndlab algorithm list)'
+    )
+
+
+@pytest.mark.parametrize("link", ["", " ", "rate=", "rate=1 Mbit/s,rate=2 Mbit/s", "a=b=c"])
+def test_a_line_that_is_no_link_is_refused(link: str) -> None:
+    with pytest.raises(StudyError, match=r"^link = "):
+        Study(link=link, algorithm="reno")
