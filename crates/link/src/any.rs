@@ -52,9 +52,10 @@ impl<P: Packet> AnyLink<P> {
     }
 }
 
-impl<P: Packet> Link<P> for AnyLink<P> {
-    #[inline]
-    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+/// What is made of links calls these again, so they stand apart from the fast case.
+impl<P: Packet> AnyLink<P> {
+    #[inline(never)]
+    fn handle_composed(&mut self, now: Time, port: u16, packet: P) -> Admission {
         match self {
             Self::Wire(link) => link.handle_packet(now, port, packet),
             Self::Chain(link) => link.handle_packet(now, port, packet),
@@ -62,12 +63,30 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         }
     }
 
-    #[inline]
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    #[inline(never)]
+    fn poll_composed(&mut self, now: Time) -> Output<P, LinkEvent> {
         match self {
             Self::Wire(link) => link.poll(now),
             Self::Chain(link) => link.poll(now),
             Self::Duplex(link) => link.poll(now),
+        }
+    }
+}
+
+impl<P: Packet> Link<P> for AnyLink<P> {
+    #[inline]
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        match self {
+            Self::Wire(link) => link.handle_packet(now, port, packet),
+            composed => composed.handle_composed(now, port, packet),
+        }
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+        match self {
+            Self::Wire(link) => link.poll(now),
+            composed => composed.poll_composed(now),
         }
     }
 

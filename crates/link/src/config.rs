@@ -4,6 +4,8 @@
 //! `null` has its default, an unknown key is an error. Times are nanoseconds and rates bits per
 //! second there; here they have their types.
 
+use core::num::NonZeroU32;
+
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -209,6 +211,11 @@ pub enum LossConfig {
         #[serde(rename = "loss_bad_ppb", default = "always")]
         loss_bad: Probability,
     },
+    /// Every so many packets one, without chance: for tests and benchmarks.
+    Periodic {
+        /// The last packet of this many is lost.
+        every: NonZeroU32,
+    },
 }
 
 /// What is added to the delay, packet by packet.
@@ -290,7 +297,8 @@ pub enum Transition {
     #[default]
     Retime,
     /// As Linux's netem does: when a packet leaves is decided when it arrives, and stays. On a
-    /// wire without a rate, a packet with a shorter delay overtakes.
+    /// wire without a rate, a packet with a shorter delay overtakes. Token buckets, traces and CoDel
+    /// know nothing of this and work as with `retime`.
     Keep,
 }
 

@@ -77,6 +77,7 @@ impl Delay {
 
 impl Jitter {
     /// The delay of one packet.
+    #[inline(never)]
     fn sample(&mut self, delay: Duration) -> Duration {
         match self.config {
             JitterConfig::Uniform { max } => {

@@ -21,6 +21,7 @@ mod packet;
 mod probability;
 mod queue;
 mod rate;
+mod ring;
 mod schedule;
 mod trace;
 mod wire;

@@ -11,6 +11,7 @@ pub(crate) enum Loss {
     None,
     Iid { threshold: u64 },
     GilbertElliott { chain: Chain, is_bad: bool },
+    Periodic { every: u32, left: u32 },
 }
 
 /// Gilbert 1960, Elliott 1963, as thresholds for 64 random bits.
@@ -42,6 +43,9 @@ impl Loss {
                 };
                 Self::GilbertElliott { chain, is_bad: false }
             }
+            Some(LossConfig::Periodic { every }) => {
+                Self::Periodic { every: every.get(), left: every.get() }
+            }
         }
     }
 
@@ -62,6 +66,14 @@ impl Loss {
                 };
                 let is_lost = random.next_u64() < loss;
                 *is_bad ^= random.next_u64() < leave;
+                is_lost
+            }
+            Self::Periodic { every, left } => {
+                *left -= 1;
+                let is_lost = *left == 0;
+                if is_lost {
+                    *left = *every;
+                }
                 is_lost
             }
         }
@@ -127,6 +139,15 @@ mod tests {
         let (losses, _) = count(&config, packets);
         let expected = 0.8 * 0.01 + 0.2 * 0.5;
         assert!((losses / f64::from(packets) / expected - 1.0).abs() < 0.05, "{losses}");
+    }
+
+    #[test]
+    fn periodic_losses_are_the_last_of_each_period() {
+        let config = LossConfig::Periodic { every: 3.try_into().expect("not 0") };
+        let mut random = Stream::new(5, "forward.0.loss");
+        let mut loss = Loss::new(Some(&config));
+        let lost: Vec<bool> = (0..7).map(|_| loss.takes(&mut random)).collect();
+        assert_eq!(lost, [false, false, true, false, false, true, false]);
     }
 
     #[test]

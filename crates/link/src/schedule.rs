@@ -29,6 +29,11 @@ impl<T: Clone> Steps<T> {
     /// Goes on to `time`; whether the value is a new one.
     #[inline]
     pub(crate) fn advance(&mut self, time: Time) -> bool {
+        time >= self.until && self.step(time)
+    }
+
+    #[cold]
+    fn step(&mut self, time: Time) -> bool {
         let mut is_new = false;
         while time >= self.until && self.next < self.steps.len() {
             self.now = self.steps[self.next].1.clone();

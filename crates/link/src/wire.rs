@@ -24,28 +24,29 @@ use crate::outage::Blackouts;
 use crate::packet::{Admission, Packet};
 use crate::queue::{Arrival, Codel, Queue, Verdict, Waiting};
 use crate::rate::Server;
+use crate::ring::Ring;
 use crate::schedule::Steps;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct Wire<P> {
-    /// Every packet that is served or has its place in the line, in order of `arrival`.
-    ring: VecDeque<Entry<P>>,
-    /// The last packets of `ring`, those that had not left the server when last looked at.
-    unserved: Backlog,
+    /// When there is something to poll: a packet or something else.
+    wake: Time,
+    /// When something else than a packet's arrival is due: news, or the next turn of CoDel.
+    other_at: Time,
+    /// Every packet whose place in the line is decided.
+    ring: Ring<P>,
     server: Server,
     queue: Queue,
     delay: Delay,
     framing_bytes: u32,
-    longest_bytes: u32,
+    /// Whether there is more than a queue that decides on arrival: loss, outages, packets that are
+    /// too long, CoDel.
+    has_door: bool,
     timing: Timing,
     /// What is asked of an arrival before the queue, if anything.
     entrance: Option<Box<Entrance>>,
     codel: Option<Box<Late<P>>>,
-    /// When the server is or was done with all it was given.
-    served_at: Time,
-    /// When the first piece of `news` happened.
-    news_at: Time,
     news: VecDeque<(Time, LinkEventKind)>,
     /// What is known beforehand to happen, the next last.
     timeline: Vec<(Time, LinkEventKind)>,
@@ -53,14 +54,6 @@ pub struct Wire<P> {
     /// The counts when the window began, and when that was.
     window: (Counts, Time),
     stage: u16,
-}
-
-#[derive(Clone, Debug)]
-struct Entry<P> {
-    arrival: Time,
-    served: Time,
-    bytes: u32,
-    packet: P,
 }
 
 /// How a packet's arrival follows from its service.
@@ -107,66 +100,26 @@ struct Counts {
 
 impl<P: Packet> Link<P> for Wire<P> {
     #[inline]
-    fn handle_packet(&mut self, now: Time, port: u16, mut packet: P) -> Admission {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
         self.counts.arrived.add(bytes);
-        if let Some(entrance) = &mut self.entrance
-            && let Some(reason) = entrance.refuses(now)
-        {
-            return self.refuse(now, packet.flow(), bytes, reason);
+        if self.has_door {
+            self.pass_door(now, bytes, packet)
+        } else {
+            self.admit(now, bytes, packet)
         }
-        if bytes > self.longest_bytes {
-            return self.refuse(now, packet.flow(), bytes, DropReason::TooLong);
-        }
-        if self.codel.is_some() {
-            return self.handle_late(now, bytes, packet);
-        }
-        self.pass_served(now);
-        let idle_since = (self.unserved.packets == 0).then_some(self.served_at);
-        let is_ecn_capable = packet.ecn().is_capable();
-        let arrival = Arrival { bytes, is_ecn_capable, idle_since };
-        let admission = match self.queue.admit(now, self.unserved, arrival) {
-            Verdict::Accept => Admission::Queued,
-            Verdict::Mark => {
-                packet.mark_ce();
-                self.counts.marked.add(bytes);
-                self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
-                Admission::Marked
-            }
-            Verdict::Drop(reason) => return self.refuse(now, packet.flow(), bytes, reason),
-        };
-        let served = self.server.serve(now, bytes);
-        self.send(now, now, served, bytes, packet);
-        self.counts.queue_max = self.counts.queue_max.max(self.unserved.packets);
-        admission
     }
 
     #[inline]
     fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
-        if self.codel.is_some() {
-            self.serve_late(now);
-        }
-        let due = self.ring.front().map_or(Time::NEVER, |entry| entry.arrival);
-        if self.news_at <= now.min(due) && !self.news_at.is_never() {
-            return self.next_news();
-        }
-        if due <= now && !due.is_never() {
-            return self.deliver();
-        }
-        match self.wake_time() {
-            Time::NEVER => Output::Idle,
-            time => Output::Wait(time),
-        }
+        debug_assert!(!now.is_never(), "never is no time");
+        if now < self.wake { self.wait() } else { self.poll_due(now) }
     }
 
     #[inline]
     fn wake_time(&self) -> Time {
-        let due = match self.ring.front() {
-            Some(entry) => entry.arrival,
-            None => self.codel.as_ref().map_or(Time::NEVER, |late| late.next_turn),
-        };
-        due.min(self.news_at)
+        self.wake
     }
 
     fn stages(&self) -> usize {
@@ -200,7 +153,7 @@ impl<P: Packet> Link<P> for Wire<P> {
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
         debug_assert_eq!(stage, 0, "a wire has one stage");
         self.serve_late(now);
-        self.pass_served(now);
+        self.ring.pass(now);
         self.total_backlog()
     }
 
@@ -217,23 +170,86 @@ impl<P: Packet> Wire<P> {
             + self.codel.as_ref().map_or(0, |late| late.queue.backlog().packets as usize)
     }
 
-    /// Puts a packet on its way that came at `came` and leaves the server at `served`.
+    #[inline(never)]
+    fn poll_due(&mut self, now: Time) -> Output<P, LinkEvent> {
+        if self.other_at <= now { self.poll_other(now) } else { self.deliver() }
+    }
+
+    #[inline(never)]
+    fn poll_other(&mut self, now: Time) -> Output<P, LinkEvent> {
+        self.serve_late(now);
+        let due = self.ring.first_arrival();
+        if self.news_at() <= now.min(due) {
+            self.next_news()
+        } else if due <= now {
+            self.deliver()
+        } else {
+            self.wait()
+        }
+    }
+
+    /// What may happen to a packet before it comes to a queue that decides at once.
+    #[inline(never)]
+    fn pass_door(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
+        if let Some(reason) = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now)) {
+            self.refuse(now, packet.flow(), bytes, reason)
+        } else if bytes > self.server.longest_bytes() {
+            self.refuse(now, packet.flow(), bytes, DropReason::TooLong)
+        } else if self.codel.is_some() {
+            self.handle_late(now, bytes, packet)
+        } else {
+            self.admit(now, bytes, packet)
+        }
+    }
+
+    /// Asks the queue, and if it agrees works out when the packet leaves and arrives.
     #[inline]
+    fn admit(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
+        let mut admission = Admission::Queued;
+        // What left the server meanwhile is only counted out where that makes a difference.
+        let mut backlog = self.ring.backlog();
+        match &self.queue {
+            Queue::DropTail(limits) => {
+                if backlog.packets >= self.counts.queue_max || !limits.have_room(backlog, bytes) {
+                    self.ring.pass(now);
+                    backlog = self.ring.backlog();
+                    if !limits.have_room(backlog, bytes) {
+                        return self.refuse(now, packet.flow(), bytes, DropReason::Overflow);
+                    }
+                }
+            }
+            Queue::Managed(_) => {
+                self.ring.pass(now);
+                backlog = self.ring.backlog();
+                admission = self.manage(now, backlog, bytes, &mut packet);
+                if admission == Admission::Dropped {
+                    return admission;
+                }
+            }
+        }
+        let served = self.server.serve(now, bytes);
+        self.send(now, now, served, bytes, packet);
+        if backlog.packets >= self.counts.queue_max && served > now {
+            self.counts.queue_max = backlog.packets + 1;
+        }
+        admission
+    }
+
+    /// Puts a packet on its way that came at `came` and leaves the server at `served`.
+    #[inline(always)]
     fn send(&mut self, now: Time, came: Time, served: Time, bytes: u32, packet: P) {
-        self.served_at = served;
-        self.counts.queue_time =
-            self.counts.queue_time.wrapping_add(served.as_nanos().wrapping_sub(came.as_nanos()));
+        let queue_time = served.as_nanos().wrapping_sub(came.as_nanos());
+        self.counts.queue_time = self.counts.queue_time.wrapping_add(queue_time);
         let arrival = match self.timing {
             Timing::Retime => self.delay.arrival(served),
             Timing::KeepDelay => return self.send_kept(now, served, bytes, packet),
             Timing::KeepRate => self.kept_rate_arrival(now, served),
         };
-        if served > now {
-            self.unserved.add(bytes);
-        }
-        self.ring.push_back(Entry { arrival, served, bytes, packet });
+        self.ring.push(arrival, served, bytes, packet);
+        self.wake = self.wake.min(arrival);
     }
 
+    #[cold]
     fn kept_rate_arrival(&mut self, now: Time, served: Time) -> Time {
         match &self.server {
             Server::Kept(server) => {
@@ -243,39 +259,46 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Sorts a packet into the ring, before those that arrive later; what has not yet left a server
-    /// that pauses is not overtaken.
+    /// Lets a packet overtake those that arrive later.
+    #[cold]
     fn send_kept(&mut self, now: Time, served: Time, bytes: u32, packet: P) {
-        let mut arrival = self.delay.kept_arrival(now, served);
-        if served > now {
-            let last = self.ring.back().map_or(Time::ZERO, |entry| entry.arrival);
-            arrival = arrival.max(last);
-            self.unserved.add(bytes);
-        }
-        let place = self.ring.partition_point(|entry| entry.arrival <= arrival);
-        self.ring.insert(place, Entry { arrival, served, bytes, packet });
-    }
-
-    /// Counts what left the server until `now` out of the backlog.
-    #[inline]
-    fn pass_served(&mut self, now: Time) {
-        while self.unserved.packets > 0 {
-            let entry = &self.ring[self.ring.len() - self.unserved.packets as usize];
-            if entry.served > now {
-                break;
-            }
-            self.unserved.remove(entry.bytes);
-        }
+        let arrival = self.delay.kept_arrival(now, served);
+        self.ring.push(arrival, served, bytes, packet);
+        // What is sorted must not be counted by its place.
+        self.ring.pass(now);
+        self.ring.sort_last(now);
+        self.wake = self.wake.min(self.ring.first_arrival());
     }
 
     #[inline]
     fn deliver(&mut self) -> Output<P, LinkEvent> {
-        if self.unserved.packets as usize == self.ring.len() {
-            self.unserved.remove(self.ring[0].bytes);
+        let (at, bytes, packet) = self.ring.pop().expect("a packet is due");
+        self.counts.delivered.add(bytes);
+        self.wake = self.ring.first_arrival().min(self.other_at);
+        Output::Packet { at, port: 1, packet }
+    }
+
+    #[inline]
+    fn wait(&self) -> Output<P, LinkEvent> {
+        if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) }
+    }
+
+    /// Asks a queue that is more than drop-tail.
+    #[inline(never)]
+    fn manage(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: &mut P) -> Admission {
+        let Queue::Managed(queue) = &mut self.queue else { return Admission::Queued };
+        let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
+        let is_ecn_capable = packet.ecn().is_capable();
+        match queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since }) {
+            Verdict::Accept => Admission::Queued,
+            Verdict::Mark => {
+                packet.mark_ce();
+                self.counts.marked.add(bytes);
+                self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
+                Admission::Marked
+            }
+            Verdict::Drop(reason) => self.refuse(now, packet.flow(), bytes, reason),
         }
-        let entry = self.ring.pop_front().expect("a packet is due");
-        self.counts.delivered.add(entry.bytes);
-        Output::Packet { at: entry.arrival, port: 1, packet: entry.packet }
     }
 
     #[cold]
@@ -288,27 +311,43 @@ impl<P: Packet> Wire<P> {
 
     fn tell(&mut self, at: Time, kind: LinkEventKind) {
         self.news.push_back((at, kind));
-        self.news_at = self.news_at.min(at);
+        self.set_wake();
+    }
+
+    /// When the first piece of news happened or will.
+    fn news_at(&self) -> Time {
+        self.foreseen_at().min(self.happened_at())
+    }
+
+    fn foreseen_at(&self) -> Time {
+        self.timeline.last().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    fn happened_at(&self) -> Time {
+        self.news.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    fn set_wake(&mut self) {
+        let turn = self.codel.as_ref().map_or(Time::NEVER, |late| late.next_turn);
+        self.other_at = self.news_at().min(turn);
+        self.wake = self.ring.first_arrival().min(self.other_at);
     }
 
     #[cold]
     fn next_news(&mut self) -> Output<P, LinkEvent> {
-        let foreseen = self.timeline.last().map_or(Time::NEVER, |&(at, _)| at);
-        let happened = self.news.front().map_or(Time::NEVER, |&(at, _)| at);
-        let (at, kind) = if foreseen <= happened {
+        let (at, kind) = if self.foreseen_at() <= self.happened_at() {
             self.timeline.pop().expect("news are due")
         } else {
             self.news.pop_front().expect("news are due")
         };
-        let foreseen = self.timeline.last().map_or(Time::NEVER, |&(at, _)| at);
-        let happened = self.news.front().map_or(Time::NEVER, |&(at, _)| at);
-        self.news_at = foreseen.min(happened);
+        self.set_wake();
         Output::Event { at, event: LinkEvent { stage: self.stage, kind } }
     }
 
+    #[inline(never)]
     fn handle_late(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
         self.serve_late(now);
-        self.pass_served(now);
+        self.ring.pass(now);
         let backlog = self.total_backlog();
         let flow = packet.flow();
         let late = self.codel.as_mut().expect("the wire has CoDel");
@@ -322,6 +361,7 @@ impl<P: Packet> Wire<P> {
     }
 
     /// Serves what has its turn until `now`.
+    #[inline(never)]
     fn serve_late(&mut self, now: Time) {
         let Some(mut late) = self.codel.take() else { return };
         loop {
@@ -347,29 +387,28 @@ impl<P: Packet> Wire<P> {
                     self.tell(turn, LinkEventKind::Marked { flow, bytes: head.bytes });
                 }
                 let served = self.server.serve_in_turn(turn, head.bytes);
-                self.pass_served(turn);
+                self.ring.pass(turn);
                 self.send(turn, head.arrived, served, head.bytes, head.packet);
             }
         }
         self.codel = Some(late);
+        self.set_wake();
     }
 
     fn total_backlog(&self) -> Backlog {
         let waiting =
             self.codel.as_ref().map_or_else(Backlog::default, |late| late.queue.backlog());
-        Backlog {
-            packets: self.unserved.packets + waiting.packets,
-            bytes: self.unserved.bytes + waiting.bytes,
-        }
+        let served = self.ring.backlog();
+        Backlog { packets: served.packets + waiting.packets, bytes: served.bytes + waiting.bytes }
     }
 
     /// The counts with the time in the queue as of `now`, not as it will be.
     fn settled_counts(&mut self, now: Time) -> Counts {
         self.serve_late(now);
-        self.pass_served(now);
+        self.ring.pass(now);
         let mut counts = self.counts;
-        for entry in self.ring.iter().rev().take(self.unserved.packets as usize) {
-            let to_come = entry.served.as_nanos().wrapping_sub(now.as_nanos());
+        for slot in self.ring.waiting() {
+            let to_come = slot.served.as_nanos().wrapping_sub(now.as_nanos());
             counts.queue_time = counts.queue_time.wrapping_sub(to_come);
         }
         for waiting in self.codel.iter().flat_map(|late| late.queue.iter()) {

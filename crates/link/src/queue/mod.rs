@@ -18,7 +18,13 @@ use crate::{Backlog, DropReason};
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
     DropTail(Limits),
-    Red(Box<Red>),
+    Managed(Box<Managed>),
+}
+
+/// A queue with active management.
+#[derive(Clone, Debug)]
+pub(crate) enum Managed {
+    Red(Red),
     Step(Step),
 }
 
@@ -39,17 +45,9 @@ pub(crate) enum Verdict {
     Drop(DropReason),
 }
 
-impl Queue {
-    #[inline]
+impl Managed {
     pub(crate) fn admit(&mut self, now: Time, backlog: Backlog, arrival: Arrival) -> Verdict {
         match self {
-            Self::DropTail(limits) => {
-                if limits.have_room(backlog, arrival.bytes) {
-                    Verdict::Accept
-                } else {
-                    Verdict::Drop(DropReason::Overflow)
-                }
-            }
             Self::Red(red) => red.admit(now, backlog, arrival),
             Self::Step(step) => step.admit(backlog, arrival),
         }

@@ -89,13 +89,14 @@ impl Capacity {
         }
         if bytes != self.bytes {
             self.bytes = bytes;
-            self.time = Bytes(u64::from(bytes)) / self.rate;
+            self.set_time();
         }
         let finish = start + self.time;
         if finish <= self.until { finish } else { self.sent_after(start, nanobits_of(bytes)) }
     }
 
     /// When this many billionths of bits are sent that are begun at `start`, rounded down.
+    #[cold]
     fn sent_after(&self, start: Time, mut left: u128) -> Time {
         let mut now = start;
         loop {
@@ -183,9 +184,14 @@ impl Capacity {
         }
     }
 
+    #[cold]
     fn enter(&mut self, time: Time) {
         self.since = time;
         (self.rate, self.until) = self.piece(time);
+        self.set_time();
+    }
+
+    fn set_time(&mut self) {
         self.time = Bytes(u64::from(self.bytes)) / self.rate;
     }
 }

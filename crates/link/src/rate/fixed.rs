@@ -27,6 +27,10 @@ impl Fixed {
         self.capacity.open_from(arrived.max(self.free_at))
     }
 
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         self.capacity.offered(time)
     }

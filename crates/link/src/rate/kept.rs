@@ -43,6 +43,10 @@ impl Kept {
         self.last_time
     }
 
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         Capacity::new(self.source.clone(), self.pauses.clone()).offered(time)
     }

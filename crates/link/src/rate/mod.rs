@@ -33,6 +33,14 @@ impl Server {
     pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
         match self {
             Self::Fixed(server) => server.serve(now, bytes),
+            _ => self.serve_otherwise(now, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn serve_otherwise(&mut self, now: Time, bytes: u32) -> Time {
+        match self {
+            Self::Fixed(server) => server.serve(now, bytes),
             Self::Kept(server) => server.serve(now, bytes),
             Self::TokenBucket(server) => server.serve(now, bytes),
             Self::Trace(server) => server.serve(now, bytes),
@@ -57,6 +65,16 @@ impl Server {
             Self::Kept(server) => server.serve(now, bytes),
             Self::TokenBucket(server) => server.serve(now, bytes),
             Self::Trace(server) => server.serve_in_turn(bytes),
+        }
+    }
+
+    /// When it is or was done with all that it was given.
+    pub(crate) fn free_at(&self) -> Time {
+        match self {
+            Self::Fixed(server) => server.free_at(),
+            Self::Kept(server) => server.free_at(),
+            Self::TokenBucket(server) => server.free_at(),
+            Self::Trace(server) => server.free_at(),
         }
     }
 

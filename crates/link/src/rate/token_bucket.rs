@@ -46,6 +46,10 @@ impl TokenBucket {
         self.burst_bytes
     }
 
+    pub(crate) fn free_at(&self) -> Time {
+        self.counted
+    }
+
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         self.capacity.offered(time)
     }

@@ -21,12 +21,21 @@ pub(crate) struct Opportunities {
     index: usize,
     time: Time,
     left: u32,
+    /// When the packet before has left.
+    served: Time,
 }
 
 impl Opportunities {
     pub(crate) fn new(trace: OpportunityTrace, pauses: Spans) -> Self {
-        let mut opportunities =
-            Self { trace, pauses, lap_ms: 0, index: 0, time: Time::ZERO, left: 0 };
+        let mut opportunities = Self {
+            trace,
+            pauses,
+            lap_ms: 0,
+            index: 0,
+            time: Time::ZERO,
+            left: 0,
+            served: Time::ZERO,
+        };
         opportunities.enter();
         opportunities
     }
@@ -50,11 +59,16 @@ impl Opportunities {
             self.advance();
         }
         self.left -= bytes;
+        self.served = self.time;
         self.time
     }
 
     pub(crate) fn longest_bytes(&self) -> u32 {
         OPPORTUNITY_BYTES
+    }
+
+    pub(crate) fn free_at(&self) -> Time {
+        self.served
     }
 
     /// The opportunities up to and including `time` that lie in no pause.
@@ -94,13 +108,32 @@ impl Opportunities {
     }
 
     fn jump_after(&mut self, time: Time) {
-        let (lap, index) = self.trace.position_after(time);
-        self.lap_ms = lap * self.trace.period_ms();
-        self.index = index;
+        self.seek(time);
         self.enter();
     }
 
+    fn seek(&mut self, time: Time) {
+        let (lap, index) = self.trace.position_after(time);
+        self.lap_ms = lap.saturating_mul(self.trace.period_ms());
+        self.index = index;
+    }
+
     fn enter(&mut self) {
+        self.set_time();
+        if self.pauses.is_empty() {
+            return;
+        }
+        loop {
+            let open = self.pauses.open_from(self.time);
+            if open == self.time {
+                return;
+            }
+            self.seek(open - Duration::from_nanos(1));
+            self.set_time();
+        }
+    }
+
+    fn set_time(&mut self) {
         let stamps = self.trace.stamps_ms();
         if self.index == stamps.len() {
             self.lap_ms += self.trace.period_ms();
@@ -109,12 +142,6 @@ impl Opportunities {
         let stamp_ms = self.lap_ms + u64::from(stamps[self.index]);
         self.time = Time::from_nanos(stamp_ms.saturating_mul(NANOS_PER_MILLI));
         self.left = OPPORTUNITY_BYTES;
-        if !self.pauses.is_empty() {
-            let open = self.pauses.open_from(self.time);
-            if open > self.time {
-                self.jump_after(open - Duration::from_nanos(1));
-            }
-        }
     }
 }
 

@@ -6,14 +6,14 @@ use cwndlab_units::{Rate, Stream, Time};
 
 use super::{Counts, Entrance, Late, Timing, Wire};
 use crate::config::{OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
-use crate::counters::Backlog;
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
 use crate::loss::Loss;
 use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
-use crate::queue::{Codel, Limits, Queue, Red, Step};
+use crate::queue::{Codel, Limits, Managed, Queue, Red, Step};
 use crate::rate::{Capacity, Fixed, Kept, Opportunities, Server, Source, TokenBucket, UNLIMITED};
+use crate::ring::Ring;
 use crate::schedule::{Steps, rate_steps, timeline};
 use crate::trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 
@@ -54,6 +54,7 @@ impl Builder<'_> {
         let pauses = Spans::new(&config.outages, OutageKind::Hold)?;
         let mut timeline = timeline(&config.schedule, &blackouts, &pauses);
         timeline.reverse();
+        let news_at = timeline.last().map_or(Time::NEVER, |&(at, _)| at);
         let (queue, codel) = self.queue()?;
         let server = self.server(pauses, codel.is_some())?;
         let delays = config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
@@ -65,11 +66,11 @@ impl Builder<'_> {
             (Transition::Keep, Server::Kept(_)) => Timing::KeepRate,
             _ => Timing::Retime,
         };
+        let entrance = self.entrance(Blackouts::new(blackouts));
         Ok(Wire {
-            ring: VecDeque::new(),
-            unserved: Backlog::default(),
-            longest_bytes: server.longest_bytes(),
-            server,
+            wake: news_at,
+            other_at: news_at,
+            ring: Ring::new(),
             queue,
             delay: Delay::new(delays, config.jitter, self.stream("jitter")),
             framing_bytes: config.framing_bytes.unwrap_or(match config.rate {
@@ -77,10 +78,10 @@ impl Builder<'_> {
                 _ => 0,
             }),
             timing,
-            entrance: self.entrance(Blackouts::new(blackouts)),
+            has_door: entrance.is_some() || codel.is_some() || server.longest_bytes() < u32::MAX,
+            entrance,
+            server,
             codel,
-            served_at: Time::ZERO,
-            news_at: timeline.last().map_or(Time::NEVER, |&(at, _)| at),
             news: VecDeque::new(),
             timeline,
             counts: Counts::default(),
@@ -108,12 +109,15 @@ impl Builder<'_> {
             QueueConfig::DropTail { packets, bytes } => {
                 Queue::DropTail(Limits::new(packets, bytes))
             }
-            QueueConfig::Red(ref red) => Queue::Red(Box::new(Red::new(red, self.stream("red"))?)),
+            QueueConfig::Red(ref red) => {
+                Queue::Managed(Box::new(Managed::Red(Red::new(red, self.stream("red"))?)))
+            }
             QueueConfig::Step { mark_bytes: None, mark_packets: None, .. } => {
                 return Err(StageError::NoStep);
             }
             QueueConfig::Step { mark_bytes, mark_packets, packets, bytes } => {
-                Queue::Step(Step::new(mark_packets, mark_bytes, Limits::new(packets, bytes)))
+                let step = Step::new(mark_packets, mark_bytes, Limits::new(packets, bytes));
+                Queue::Managed(Box::new(Managed::Step(step)))
             }
             QueueConfig::Codel { target, interval, ecn, packets, bytes } => {
                 if interval.as_nanos() == 0 {

@@ -1,0 +1,216 @@
+//! The line of packets on a wire, from the server to the far end, in one ring.
+//!
+//! ```text
+//!    head                cursor                       tail
+//!     | under way, served  |  in service or waiting    |
+//! ```
+
+use cwndlab_units::Time;
+
+use crate::Backlog;
+
+/// Packets in order of their arrival at the far end.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<P> {
+    /// As many as a power of two.
+    slots: Vec<Slot<P>>,
+    /// Running numbers, which wrap; a slot's place is its number modulo the number of slots.
+    head: u32,
+    cursor: u32,
+    tail: u32,
+    /// Bytes from the cursor to the tail.
+    backlog_bytes: u64,
+}
+
+/// A packet with its times.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot<P> {
+    /// When it arrives at the far end.
+    pub(crate) arrival: Time,
+    /// When it leaves the server.
+    pub(crate) served: Time,
+    pub(crate) bytes: u32,
+    /// Nothing in a slot that is free.
+    pub(crate) packet: Option<P>,
+}
+
+impl<P> Ring<P> {
+    pub(crate) fn new() -> Self {
+        let slots = core::iter::repeat_with(Slot::free).take(16).collect();
+        Self { slots, head: 0, cursor: 0, tail: 0, backlog_bytes: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
+    }
+
+    /// What had not left the server when [`Ring::pass`] was called last.
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.tail.wrapping_sub(self.cursor), bytes: self.backlog_bytes }
+    }
+
+    /// Counts what left the server until `now` out of the backlog.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time) {
+        while self.cursor != self.tail {
+            let slot = &self.slots[self.place(self.cursor)];
+            if slot.served > now {
+                break;
+            }
+            self.backlog_bytes -= u64::from(slot.bytes);
+            self.cursor = self.cursor.wrapping_add(1);
+        }
+    }
+
+    /// Puts a packet at the end.
+    #[inline]
+    pub(crate) fn push(&mut self, arrival: Time, served: Time, bytes: u32, packet: P) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        let slot = &mut self.slots[place];
+        slot.arrival = arrival;
+        slot.served = served;
+        slot.bytes = bytes;
+        slot.packet = Some(packet);
+        self.tail = self.tail.wrapping_add(1);
+        self.backlog_bytes += u64::from(bytes);
+    }
+
+    /// Moves the packet at the end before all that arrive later, but not before any that has not
+    /// left the server by `now`.
+    pub(crate) fn sort_last(&mut self, now: Time) {
+        let mut number = self.tail.wrapping_sub(1);
+        while number != self.head {
+            let (place, before) = (self.place(number), self.place(number.wrapping_sub(1)));
+            if self.slots[before].served > now {
+                self.slots[place].arrival =
+                    self.slots[place].arrival.max(self.slots[before].arrival);
+            }
+            if self.slots[before].arrival <= self.slots[place].arrival {
+                break;
+            }
+            self.slots.swap(place, before);
+            number = number.wrapping_sub(1);
+        }
+    }
+
+    /// When the first packet arrives.
+    #[inline]
+    pub(crate) fn first_arrival(&self) -> Time {
+        if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].arrival }
+    }
+
+    /// Takes out the first packet, with its arrival and length.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Time, u32, P)> {
+        let place = self.place(self.head);
+        let slot = &mut self.slots[place];
+        let packet = slot.packet.take()?;
+        if self.cursor == self.head {
+            self.cursor = self.cursor.wrapping_add(1);
+            self.backlog_bytes -= u64::from(slot.bytes);
+        }
+        self.head = self.head.wrapping_add(1);
+        Some((slot.arrival, slot.bytes, packet))
+    }
+
+    /// The packets of the backlog.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Slot<P>> {
+        let packets = self.tail.wrapping_sub(self.cursor);
+        (0..packets).map(|index| &self.slots[self.place(self.cursor.wrapping_add(index))])
+    }
+
+    #[inline]
+    fn place(&self, number: u32) -> usize {
+        number as usize & (self.slots.len() - 1)
+    }
+
+    /// Makes twice as much room.
+    #[cold]
+    fn grow(&mut self) {
+        let room = self.slots.len();
+        let head = self.place(self.head);
+        self.slots.rotate_left(head);
+        self.slots.extend(core::iter::repeat_with(Slot::free).take(room));
+        self.cursor = self.cursor.wrapping_sub(self.head);
+        self.tail = self.tail.wrapping_sub(self.head);
+        self.head = 0;
+    }
+}
+
+impl<P> Slot<P> {
+    fn free() -> Self {
+        Self { arrival: Time::NEVER, served: Time::NEVER, bytes: 0, packet: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Time {
+        Time::from_nanos(nanos)
+    }
+
+    #[test]
+    fn packets_leave_in_order_through_growth_and_wrap() {
+        let mut ring = Ring::new();
+        // Numbers that wrap soon: the running numbers are only ever compared as differences.
+        (ring.head, ring.cursor, ring.tail) = (u32::MAX - 5, u32::MAX - 5, u32::MAX - 5);
+        let (mut pushed, mut popped) = (0_u64, 0_u64);
+        for round in 0..200 {
+            for _ in 0..(round % 7 + 2) {
+                ring.push(at(pushed), at(pushed), 10, pushed);
+                pushed += 1;
+            }
+            for _ in 0..(round % 5) {
+                assert_eq!(ring.pop(), Some((at(popped), 10, popped)));
+                popped += 1;
+            }
+            assert_eq!(ring.len() as u64, pushed - popped);
+            assert_eq!(ring.first_arrival(), at(popped));
+        }
+        assert!(ring.slots.len() >= 256);
+        while let Some((_, _, packet)) = ring.pop() {
+            assert_eq!(packet, popped);
+            popped += 1;
+        }
+        assert_eq!(popped, pushed);
+        assert_eq!(ring.backlog(), Backlog::default());
+        assert_eq!(ring.first_arrival(), Time::NEVER);
+    }
+
+    #[test]
+    fn the_backlog_is_what_is_not_served() {
+        let mut ring = Ring::new();
+        for packet in 1..=30_u64 {
+            ring.push(at(packet + 100), at(packet), packet as u32, packet);
+        }
+        ring.pass(at(10));
+        assert_eq!(ring.backlog(), Backlog { packets: 20, bytes: (11..=30).sum() });
+        assert_eq!(ring.waiting().map(|slot| slot.bytes).sum::<u32>(), (11..=30).sum());
+        // What leaves without having been passed leaves the backlog too.
+        for _ in 0..12 {
+            ring.pop();
+        }
+        assert_eq!(ring.backlog(), Backlog { packets: 18, bytes: (13..=30).sum() });
+    }
+
+    #[test]
+    fn the_last_is_sorted_by_arrival_but_not_before_what_is_not_served() {
+        let mut ring = Ring::new();
+        for arrival in [10, 20, 30, 40] {
+            ring.push(at(arrival), at(0), 1, arrival);
+        }
+        ring.push(at(20), at(5), 1, 25);
+        ring.sort_last(at(5));
+        ring.push(at(50), at(100), 1, 50);
+        ring.push(at(15), at(100), 1, 51);
+        ring.sort_last(at(5));
+        let order: Vec<u64> = core::iter::from_fn(|| ring.pop()).map(|(_, _, p)| p).collect();
+        assert_eq!(order, [10, 20, 25, 30, 40, 50, 51]);
+    }
+}
