@@ -1,0 +1,160 @@
+//! What SACK blocks told a classic sender about the bytes in flight.
+//!
+//! Three edges rise through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
+//! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for it, holes above
+//! `lost` may still arrive. Each edge passes a hole once, so that the counts cost O(1) an ACK,
+//! amortised.
+
+use super::intervals::Intervals;
+
+/// Sequence numbers count payload bytes from 0.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    sacked: Intervals,
+    repaired: u64,
+    lost: u64,
+    /// Bytes of holes between `repaired` and `lost`.
+    waiting: u64,
+}
+
+impl Scoreboard {
+    /// Takes one block. Returns whether it told something new.
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
+        let (from, to) = (start.max(self.repaired), end.min(self.lost));
+        // A hole given up for lost was filled after all.
+        self.waiting -= self.sacked.uncovered(from, to);
+        self.sacked.insert(start, end).1 > 0
+    }
+
+    /// Everything below `una` is acknowledged.
+    pub(crate) fn advance(&mut self, una: u64) {
+        if una > self.repaired {
+            self.waiting -= self.sacked.uncovered(self.repaired, una.min(self.lost));
+            self.repaired = una;
+            self.lost = self.lost.max(una);
+        }
+        self.sacked.remove_below(una);
+    }
+
+    /// Forgets all blocks: after a timeout the receiver may have dropped what it held
+    /// (RFC 2018 section 8).
+    pub(crate) fn clear(&mut self, una: u64) {
+        *self = Self { repaired: una, lost: una, ..Self::default() };
+    }
+
+    /// Holes below `edge` are lost from now on.
+    pub(crate) fn raise_lost(&mut self, edge: u64) {
+        if edge > self.lost {
+            self.waiting += self.sacked.uncovered(self.lost, edge);
+            self.lost = edge;
+        }
+    }
+
+    /// Where `bytes` of SACKed data lie above, 0 if there are not so many: holes below are lost by
+    /// RFC 6675 section 4, `IsLost`.
+    pub(crate) fn edge_below_sacked(&self, bytes: u64) -> u64 {
+        let mut left = bytes;
+        for (start, end) in self.sacked.iter().rev() {
+            match left.checked_sub(end - start) {
+                None | Some(0) => return start,
+                Some(rest) => left = rest,
+            }
+        }
+        0
+    }
+
+    /// The lowest segment that waits for retransmission, at most `segment` bytes.
+    pub(crate) fn next_lost(&self, segment: u64) -> Option<(u64, u64)> {
+        let (start, end) = self.sacked.first_hole(self.repaired, self.lost)?;
+        Some((start, end.min(start + segment)))
+    }
+
+    /// A segment was retransmitted: the one of [`Scoreboard::next_lost`], or the first of all.
+    pub(crate) fn repair(&mut self, end: u64) {
+        if end > self.repaired {
+            self.waiting -= self.sacked.uncovered(self.repaired, end.min(self.lost));
+            self.repaired = end;
+            self.lost = self.lost.max(end);
+        }
+    }
+
+    /// Bytes that the receiver holds out of order.
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        self.sacked.covered()
+    }
+
+    /// Bytes given up for lost and not yet sent again.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.waiting
+    }
+
+    /// End of the highest block: the forward ACK.
+    pub(crate) fn highest(&self) -> Option<u64> {
+        self.sacked.highest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every second of ten segments of 100 bytes lost: 0, 200, 400, ...
+    fn every_second_lost() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for n in 0..5 {
+            assert!(board.insert(n * 200 + 100, n * 200 + 200));
+        }
+        board
+    }
+
+    #[test]
+    fn holes_wait_once_the_edge_has_passed_them() {
+        let mut board = every_second_lost();
+        assert_eq!(board.waiting_bytes(), 0);
+        board.raise_lost(board.highest().expect("blocks") - 300);
+        assert_eq!(board.waiting_bytes(), 400, "0, 200, 400 and 600 lie below 700");
+        assert_eq!(board.next_lost(100), Some((0, 100)));
+    }
+
+    #[test]
+    fn three_segments_above_make_a_loss() {
+        let board = every_second_lost();
+        assert_eq!(board.edge_below_sacked(300), 500);
+        assert_eq!(board.edge_below_sacked(600), 0);
+    }
+
+    #[test]
+    fn each_hole_is_repaired_once_in_order() {
+        let mut board = every_second_lost();
+        board.raise_lost(900);
+        let mut repaired = Vec::new();
+        while let Some((start, end)) = board.next_lost(100) {
+            repaired.push(start);
+            board.repair(end);
+        }
+        assert_eq!(repaired, [0, 200, 400, 600, 800]);
+        assert_eq!(board.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn late_arrival_of_a_lost_segment_is_not_repaired() {
+        let mut board = every_second_lost();
+        board.raise_lost(900);
+        assert_eq!(board.waiting_bytes(), 500);
+        assert!(board.insert(200, 300));
+        assert_eq!(board.waiting_bytes(), 400);
+        board.repair(100);
+        assert_eq!(board.next_lost(100), Some((400, 500)));
+    }
+
+    #[test]
+    fn cumulative_ack_ends_waiting_below_it() {
+        let mut board = every_second_lost();
+        board.raise_lost(900);
+        board.advance(450);
+        assert_eq!(board.waiting_bytes(), 250, "50 bytes of 400, and 600 and 800");
+        assert_eq!(board.sacked_bytes(), 300, "500, 700 and 900");
+        board.advance(1_000);
+        assert_eq!((board.waiting_bytes(), board.sacked_bytes()), (0, 0));
+    }
+}

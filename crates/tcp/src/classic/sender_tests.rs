@@ -1,0 +1,234 @@
+//! The four textbook recoveries, ACK by ACK.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_units::{Duration, Time};
+
+use super::sender::{Ack, Sender, Transmit};
+use super::settings::{ClassicSettings, Recovery};
+use super::testing::ns_2_packet;
+
+/// Bytes of a segment in these tests.
+const SEGMENT: u64 = 1500;
+
+/// A sender with a window of `cwnd` whose first flight of so many segments is under way.
+struct Script {
+    sender: Sender,
+    now: Time,
+}
+
+impl Script {
+    fn new(recovery: Recovery, cwnd: u32) -> Self {
+        let settings = ClassicSettings {
+            recovery,
+            window_limit_pkts: 1000,
+            limited_transmit: false,
+            handshake_opens_window: false,
+            initial_window_pkts: cwnd,
+            ..ns_2_packet()
+        };
+        Self::with(settings)
+    }
+
+    fn with(settings: ClassicSettings) -> Self {
+        let reno = Algorithm::by_name("reno").expect("reno");
+        let congestion = Congestion::new(reno, &BTreeMap::new()).expect("no parameters");
+        let mut sender = Sender::new(Arc::new(settings), congestion);
+        sender.open(Time::ZERO);
+        sender.handle_opened(Time::from_millis(100));
+        sender.write(1_000_000_000);
+        let mut script = Self { sender, now: Time::from_millis(100) };
+        script.sent();
+        script
+    }
+
+    /// First segments of what leaves now.
+    fn sent(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.sender.poll_transmit(self.now))
+            .map(|Transmit { start, .. }| start / SEGMENT)
+            .collect()
+    }
+
+    /// An ACK up to segment `next` with blocks of segments; what leaves then.
+    fn ack(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
+        self.now = self.now + Duration::from_millis(1);
+        let blocks: Vec<_> =
+            blocks.iter().map(|block| (block.0 * SEGMENT, block.1 * SEGMENT)).collect();
+        let ack = Ack {
+            next: next * SEGMENT,
+            blocks: &blocks,
+            echo: None,
+            is_bare: true,
+            window_bytes: u64::MAX,
+        };
+        self.sender.handle_ack(self.now, ack);
+        self.sent()
+    }
+
+    fn duplicates(&mut self, next: u64, count: usize) -> Vec<u64> {
+        (0..count).flat_map(|_| self.ack(next, &[])).collect()
+    }
+
+    fn timeout(&mut self) -> Vec<u64> {
+        self.now = self.sender.timer();
+        self.sender.handle_timeout(self.now);
+        self.sent()
+    }
+
+    fn window(&self) -> (u32, u32) {
+        (self.sender.sk.snd_cwnd, self.sender.sk.snd_ssthresh)
+    }
+}
+
+#[test]
+fn two_duplicates_are_reordering_three_are_a_loss() {
+    let mut script = Script::new(Recovery::Reno, 10);
+    assert_eq!(script.duplicates(0, 2), []);
+    assert_eq!(script.window().0, 10);
+    assert_eq!(script.duplicates(0, 1), [0]);
+}
+
+#[test]
+fn tahoe_starts_over_at_the_hole() {
+    let mut script = Script::new(Recovery::Tahoe, 10);
+    assert_eq!(script.duplicates(0, 3), [0]);
+    assert_eq!(script.window(), (1, 5));
+    assert_eq!(script.duplicates(0, 6), [], "no inflation");
+    // Only segment 0 was lost: its ACK covers the flight, and slow start goes on from there.
+    assert_eq!(script.ack(10, &[]), [10, 11]);
+}
+
+#[test]
+fn reno_inflates_and_leaves_at_the_first_new_ack() {
+    let mut script = Script::new(Recovery::Reno, 10);
+    assert_eq!(script.duplicates(0, 3), [0]);
+    assert_eq!(script.window(), (8, 5), "half the window and the three that left");
+    assert_eq!(script.duplicates(0, 6), [10, 11, 12, 13], "from the tenth on there is room");
+    assert_eq!(script.window().0, 14);
+    assert_eq!(script.ack(4, &[]), [], "a partial ACK ends it, the next hole waits");
+    assert_eq!(script.window(), (5, 5));
+    assert_eq!(script.duplicates(4, 5), [], "and its duplicates do not count");
+    assert_eq!(script.timeout(), [4]);
+}
+
+#[test]
+fn newreno_repairs_one_hole_a_round_trip() {
+    let mut script = Script::new(Recovery::NewReno, 10);
+    assert_eq!(script.duplicates(0, 3), [0]);
+    assert_eq!(script.duplicates(0, 5), [10, 11, 12]);
+    assert_eq!(script.window().0, 13);
+    let timer = script.sender.timer();
+    // The second hole, and the window smaller by the four acknowledged but for one.
+    assert_eq!(script.ack(4, &[]), [4, 13]);
+    assert_eq!(script.window().0, 10);
+    assert!(script.sender.timer() > timer, "the first partial ACK restarts the timer");
+    let timer = script.sender.timer();
+    assert_eq!(script.ack(6, &[])[0], 6);
+    assert_eq!(script.sender.timer(), timer, "later ones do not");
+    script.ack(13, &[]);
+    assert_eq!(script.window(), (5, 5));
+}
+
+#[test]
+fn sack_fills_the_pipe_holes_first() {
+    let mut script = Script::new(Recovery::Sack, 10);
+    // Segments 0 and 4 are lost.
+    assert_eq!(script.ack(0, &[(1, 2)]), []);
+    assert_eq!(script.ack(0, &[(1, 3)]), []);
+    assert_eq!(script.ack(0, &[(1, 4)]), [0]);
+    assert_eq!(script.window(), (5, 5));
+    // Pipe: 10 - 3 = 7 and one less with each duplicate; room from 4 on.
+    assert_eq!(script.ack(0, &[(5, 6), (1, 4)]), []);
+    assert_eq!(script.ack(0, &[(5, 7), (1, 4)]), []);
+    assert_eq!(script.ack(0, &[(5, 8), (1, 4)]), [4], "three SACKed segments above: lost");
+    assert_eq!(script.ack(0, &[(5, 9), (1, 4)]), [10]);
+    assert_eq!(script.ack(4, &[(5, 10)]), [11, 12], "a partial ACK takes two from the pipe");
+    script.ack(10, &[]);
+    assert_eq!(script.window(), (5, 5));
+}
+
+#[test]
+fn sack_counts_no_duplicate_without_news() {
+    let mut script = Script::new(Recovery::Sack, 10);
+    assert_eq!(script.duplicates(0, 5), []);
+    assert_eq!(script.sender.counters.fast_retransmits, 0);
+}
+
+#[test]
+fn limited_transmit_keeps_the_ack_clock() {
+    let settings = ClassicSettings {
+        recovery: Recovery::NewReno,
+        limited_transmit: true,
+        initial_window_pkts: 4,
+        window_limit_pkts: 1000,
+        handshake_opens_window: false,
+        ..ns_2_packet()
+    };
+    let mut script = Script::with(settings);
+    assert_eq!(script.duplicates(0, 1), [4]);
+    assert_eq!(script.duplicates(0, 1), [5]);
+    assert_eq!(script.duplicates(0, 1), [0]);
+    assert_eq!(script.window(), (5, 2));
+}
+
+#[test]
+fn timeout_goes_back_to_the_hole_and_doubles() {
+    let mut script = Script::new(Recovery::NewReno, 8);
+    let began = script.now;
+    assert_eq!(script.timeout(), [0]);
+    assert_eq!(script.window(), (1, 4));
+    let first = script.now.saturating_since(began);
+    let began = script.now;
+    assert_eq!(script.timeout(), [0]);
+    assert_eq!(script.now.saturating_since(began), first * 2);
+    assert_eq!(script.window(), (1, 4), "the same loss reduces the threshold once");
+    // Segment 0 arrives, 1 to 4 were held: slow start sends what may be lost still.
+    assert_eq!(script.ack(5, &[]), [5, 6]);
+    assert_eq!(script.ack(6, &[]), [7, 8]);
+}
+
+#[test]
+fn duplicates_of_a_resent_flight_start_nothing() {
+    let mut script = Script::new(Recovery::NewReno, 8);
+    script.timeout();
+    script.ack(1, &[]);
+    assert_eq!(script.duplicates(1, 3), []);
+    assert_eq!(script.sender.counters.fast_retransmits, 0);
+}
+
+#[test]
+fn slow_start_opens_by_one_an_ack_however_much_it_covers() {
+    let mut script = Script::new(Recovery::Reno, 4);
+    assert_eq!(script.ack(2, &[]).len(), 3);
+    assert_eq!(script.window().0, 5);
+}
+
+#[test]
+fn fack_takes_one_of_two_acks_out_of_flight() {
+    let mut script = Script::new(Recovery::Fack, 20);
+    assert_eq!(script.ack(0, &[(1, 2)]), [20], "SACKed packets are not in flight");
+    assert_eq!(script.ack(0, &[(1, 3)]), [21]);
+    assert_eq!(script.ack(0, &[(1, 4)]), [22]);
+    assert_eq!(script.ack(0, &[(1, 5)]), [0], "more than three above the hole");
+    assert_eq!(script.window(), (10, 10));
+    let mut sent = Vec::new();
+    for top in 6..16 {
+        sent.push(script.ack(0, &[(1, top)]).len());
+    }
+    assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn fack_sends_a_lost_retransmission_again() {
+    let mut script = Script::new(Recovery::Fack, 20);
+    for top in 2..=5 {
+        script.ack(0, &[(1, top)]);
+    }
+    let mut repairs = 1;
+    for top in 6..32 {
+        repairs += script.ack(0, &[(1, top)]).iter().filter(|start| **start == 0).count();
+    }
+    assert_eq!(repairs, 2);
+}

@@ -1,0 +1,109 @@
+//! What distinguishes one classic sender from another: the `[classic]` table of a stack profile.
+
+use cwndlab_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// How a sender repairs losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// The third duplicate ACK starts slow start at the hole (Jacobson, 1988).
+    Tahoe,
+    /// Fast recovery until the first ACK of new data (RFC 5681 section 3.2).
+    Reno,
+    /// Fast recovery until all that was in flight is acknowledged (RFC 6582).
+    NewReno,
+    /// As many packets in the pipe as the window has, holes first (Fall and Floyd, 1996, section 3).
+    Sack,
+    /// Losses are what lies more than three packets below the highest SACK, and every second ACK
+    /// takes one packet out of flight (Mathis and Mahdavi, 1996; TCP-Linux of ns-2).
+    Fack,
+}
+
+/// How a connection begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handshake {
+    /// SYN, SYN-ACK and ACK; data follow the ACK.
+    ThreeWay,
+    /// The first packet is bare and counts as one of the window; data follow it as the window
+    /// allows, and what acknowledges it is no packet more than an ACK.
+    FirstPacket,
+}
+
+/// Which ACKs give a sample of the round trip time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttSampling {
+    /// One segment at a time is timed, never a retransmitted one (Karn and Partridge, 1987).
+    OneSegment,
+    /// Every ACK echoes a timestamp, and each, a duplicate too, gives a sample and restarts the
+    /// retransmission timer.
+    EveryAck,
+}
+
+/// The settings of a classic sender and receiver.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassicSettings {
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// How the connection begins.
+    pub handshake: Handshake,
+    /// Payload of a full segment.
+    pub segment_bytes: u32,
+    /// Network and transport header of every packet without options.
+    pub header_bytes: u32,
+    /// What timestamps add to a data segment; 0 is without timestamps.
+    pub timestamp_bytes: u32,
+    /// What each SACK block adds to an ACK.
+    pub sack_block_bytes: u32,
+    /// SACK blocks that the receiver sends; 0 is a receiver without SACK.
+    pub sack_blocks: u8,
+    /// Window before the first ACK.
+    pub initial_window_pkts: u32,
+    /// Whether the ACK of the first packet or SYN opens the window by one.
+    pub handshake_opens_window: bool,
+    /// Upper bound of the window, and the slow start threshold in the beginning.
+    pub window_limit_pkts: u32,
+    /// Duplicate ACKs that make a loss.
+    pub duplicate_ack_threshold: u32,
+    /// Whether the first duplicate ACKs let a new segment go each (RFC 3042).
+    pub limited_transmit: bool,
+    /// The retransmission timer before the first sample.
+    pub rto_initial_ms: u32,
+    /// Lower bound of the retransmission timer, before its back-off.
+    pub rto_min_ms: u32,
+    /// Upper bound of the retransmission timer.
+    pub rto_max_ms: u32,
+    /// Tick of the clock that times segments.
+    pub rtt_tick_us: u32,
+    /// Which ACKs give a sample.
+    pub rtt_sampling: RttSampling,
+    /// Segments in order that make an ACK without waiting.
+    pub ack_segments: u32,
+    /// How long an ACK waits for further segments.
+    pub delayed_ack_ms: u32,
+}
+
+impl ClassicSettings {
+    pub(crate) fn rto_initial(&self) -> Duration {
+        Duration::from_millis(self.rto_initial_ms.into())
+    }
+
+    pub(crate) fn rto_min(&self) -> Duration {
+        Duration::from_millis(self.rto_min_ms.into())
+    }
+
+    pub(crate) fn rto_max(&self) -> Duration {
+        Duration::from_millis(self.rto_max_ms.into())
+    }
+
+    pub(crate) fn rtt_tick(&self) -> Duration {
+        Duration::from_micros(self.rtt_tick_us.into())
+    }
+
+    pub(crate) fn delayed_ack(&self) -> Duration {
+        Duration::from_millis(self.delayed_ack_ms.into())
+    }
+}
