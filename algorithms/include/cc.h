@@ -327,6 +327,7 @@ struct cc_description {
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE, #type " exceeds icsk_ca_priv")
 
 #include "cc_math.h"
+#include "cc_minmax.h"
 #include "cc_tcp.h"
 
 #endif

@@ -121,6 +121,8 @@ const u64 cc_layout_count = CC_COUNT(cc_layout);
 
 extern u32 cc_native_cbrt64(u64 x);
 extern u32 cc_native_sqrt64(u64 x);
+extern u32 cc_native_running_max(struct minmax *m, u32 window, u32 t, u32 v);
+extern u32 cc_native_running_min(struct minmax *m, u32 window, u32 t, u32 v);
 
 u32 cc_native_cbrt64(u64 x)
 {
@@ -130,4 +132,14 @@ u32 cc_native_cbrt64(u64 x)
 u32 cc_native_sqrt64(u64 x)
 {
 	return cc_sqrt64(x);
+}
+
+u32 cc_native_running_max(struct minmax *m, u32 window, u32 t, u32 v)
+{
+	return minmax_running_max(m, window, t, v);
+}
+
+u32 cc_native_running_min(struct minmax *m, u32 window, u32 t, u32 v)
+{
+	return minmax_running_min(m, window, t, v);
 }

@@ -1,4 +1,4 @@
-//! The C side as its compiler sees it: layout of the structs, integer roots.
+//! The C side as its compiler sees it: layout of the structs, integer roots, windowed extremes.
 
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
@@ -16,7 +16,14 @@ struct Layout {
     offset_or_size: u64,
 }
 
+/// `struct minmax`: three samples of time and value, the best one first.
+#[repr(C)]
+#[derive(Default)]
+struct MinMax([[u32; 2]; 3]);
+
 unsafe extern "C" {
+    safe fn cc_native_running_max(m: &mut MinMax, window: u32, t: u32, v: u32) -> u32;
+    safe fn cc_native_running_min(m: &mut MinMax, window: u32, t: u32, v: u32) -> u32;
     static cc_layout: Layout;
     static cc_layout_count: u64;
     safe fn cc_native_cbrt64(x: u64) -> u32;
@@ -215,5 +222,48 @@ proptest! {
     fn the_square_root_is_exact(x in prop_oneof![any::<u64>(), 0..1_000_000u64]) {
         let root = u128::from(cc_native_sqrt64(x));
         prop_assert!(root.pow(2) <= u128::from(x) && u128::from(x) < (root + 1).pow(2));
+    }
+
+    #[test]
+    fn a_windowed_extreme_is_a_value_of_the_window(
+        steps in prop::collection::vec((0..50u32, 0..1_000u32), 1..200),
+        window in 1..400u32,
+        start in prop_oneof![Just(u32::MAX - 100), any::<u32>()],
+    ) {
+        let (mut high, mut low) = (MinMax::default(), MinMax::default());
+        let mut past: Vec<(u32, u32)> = Vec::new();
+        let mut age = 0;
+        for (elapsed, value) in steps {
+            age += elapsed;
+            let t = start.wrapping_add(age);
+            if past.is_empty() {
+                (high, low) = (MinMax([[t, value]; 3]), MinMax([[t, value]; 3]));
+            }
+            past.push((age, value));
+            let largest = cc_native_running_max(&mut high, window, t, value);
+            let smallest = cc_native_running_min(&mut low, window, t, value);
+            let recent = || past.iter().filter(|(then, _)| age - then <= window).map(|p| p.1);
+            prop_assert!(recent().any(|v| v == largest) && recent().any(|v| v == smallest));
+            prop_assert!(largest >= value && smallest <= value);
+        }
+    }
+}
+
+#[test]
+fn a_peak_is_kept_for_its_window_and_followed_by_the_best_since() {
+    let mut m = MinMax::default();
+    for t in 0..=200 {
+        let value = match t {
+            20 => 100,
+            90 => 50,
+            _ => 10,
+        };
+        let expected = match t {
+            0..20 => 10,
+            20..=120 => 100,
+            121..=190 => 50,
+            _ => 10,
+        };
+        assert_eq!(cc_native_running_max(&mut m, 100, t, value), expected, "at {t}");
     }
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Largest or smallest value of a sliding window of time, in constant space, under
+ * the kernel's names. Included by cc.h.
+ *
+ * Three samples are kept: the best of the window, the best since then, the best
+ * since that one. When the first leaves the window the next moves up. So that the
+ * three are spread over the window, a quarter and a half of it may not pass
+ * without a second and a third one. The answer is always a value of the window; it
+ * may miss a better one that the spreading displaced.
+ *
+ * K. Nichols's windowed filter, as described with BBR: N. Cardwell et al., "BBR:
+ * Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
+ */
+#ifndef CC_MINMAX_H
+#define CC_MINMAX_H
+
+CC_INLINE u32 minmax_get(const struct minmax *m)
+{
+	return m->s[0].v;
+}
+
+CC_INLINE u32 minmax_reset(struct minmax *m, u32 t, u32 v)
+{
+	struct minmax_sample sample = { .t = t, .v = v };
+
+	m->s[0] = sample;
+	m->s[1] = sample;
+	m->s[2] = sample;
+	return v;
+}
+
+CC_INLINE bool cc_minmax_beats(u32 v, u32 other, bool is_max)
+{
+	return is_max ? v >= other : v <= other;
+}
+
+CC_INLINE u32 cc_minmax_update(struct minmax *m, u32 window, u32 t, u32 v, bool is_max)
+{
+	struct minmax_sample sample = { .t = t, .v = v };
+	u32 age;
+
+	/* a new best, or nothing in the window is left */
+	if (cc_minmax_beats(v, m->s[0].v, is_max) || t - m->s[2].t > window)
+		return minmax_reset(m, t, v);
+	if (cc_minmax_beats(v, m->s[1].v, is_max)) {
+		m->s[1] = sample;
+		m->s[2] = sample;
+	} else if (cc_minmax_beats(v, m->s[2].v, is_max)) {
+		m->s[2] = sample;
+	}
+
+	age = t - m->s[0].t;
+	if (age > window) {
+		m->s[0] = m->s[1];
+		m->s[1] = m->s[2];
+		m->s[2] = sample;
+		/* the second may be too old as well; the third is not, see above */
+		if (t - m->s[0].t > window) {
+			m->s[0] = m->s[1];
+			m->s[1] = m->s[2];
+		}
+	} else if (m->s[1].t == m->s[0].t && age > window / 4) {
+		m->s[1] = sample;
+		m->s[2] = sample;
+	} else if (m->s[2].t == m->s[1].t && age > window / 2) {
+		m->s[2] = sample;
+	}
+	return m->s[0].v;
+}
+
+CC_INLINE u32 minmax_running_max(struct minmax *m, u32 window, u32 t, u32 v)
+{
+	return cc_minmax_update(m, window, t, v, true);
+}
+
+CC_INLINE u32 minmax_running_min(struct minmax *m, u32 window, u32 t, u32 v)
+{
+	return cc_minmax_update(m, window, t, v, false);
+}
+
+#endif
