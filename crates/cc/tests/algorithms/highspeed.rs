@@ -21,16 +21,61 @@ fn rows() -> Vec<(u32, u32)> {
     rows
 }
 
-#[test]
-fn the_table_is_that_of_the_rfc() {
+/// The numbers of a table in the source.
+fn table(name: &str) -> Vec<u32> {
     let source = include_str!("../../../../algorithms/highspeed.c");
-    let table = source.split("highspeed_rows[] = {").nth(1).expect("the table");
+    let table = source.split(&format!("{name}[] = {{")).nth(1).expect("the table");
     let table = table.split("};").next().expect("its end");
-    let numbers: Vec<u32> = table
+    table
         .split(|c: char| !c.is_ascii_digit())
         .filter(|word| !word.is_empty())
         .map(|word| word.parse().expect("digits"))
-        .collect();
+        .collect()
+}
+
+/// a(w) in packets and b(w) of RFC 3649 section 5, with p(w) through (38, 1.5/38^2).
+fn section_5(w: f64) -> (f64, f64) {
+    let along = libm::log(w / 38.0) / libm::log(83_000.0 / 38.0);
+    let b = 0.5 - 0.4 * along;
+    let low = libm::log(1.5 / (38.0 * 38.0));
+    let p = libm::exp(low + (libm::log(1e-7) - low) * along);
+    (w * w * p * 2.0 * b / (2.0 - b), b)
+}
+
+#[test]
+fn the_points_are_those_of_section_5() {
+    let numbers = table("highspeed_points");
+    let points: Vec<&[u32]> = numbers.chunks(3).collect();
+    for point in &points {
+        let (a, b) = section_5(f64::from(point[0]));
+        assert!((f64::from(point[1]) / 1024.0 / a - 1.0).abs() < 0.002, "{point:?}: a = {a}");
+        assert!((f64::from(point[2]) / 1024.0 - b).abs() < 0.002, "{point:?}: b = {b}");
+    }
+    // between two points a line is close enough
+    for pair in points.windows(2) {
+        let middle = u32::midpoint(pair[0][0], pair[1][0]);
+        let share = f64::from(middle - pair[0][0]) / f64::from(pair[1][0] - pair[0][0]);
+        let line = f64::from(pair[0][1]) + share * f64::from(pair[1][1] - pair[0][1]);
+        let (a, _) = section_5(f64::from(middle));
+        assert!((line / 1024.0 / a - 1.0).abs() < 0.01, "at {middle}: {line}, a = {a}");
+    }
+}
+
+#[test]
+fn the_first_loss_halves_if_asked_to() {
+    let mut flow = Flow::new("highspeed", &[("halve_first", 1), ("computed", 1)]);
+    flow.sk.snd_cwnd = 1_000;
+    flow.reduce(RECOVERY);
+    assert_eq!(flow.sk.snd_cwnd, 500);
+    flow.sk.snd_cwnd = 1_000;
+    flow.reduce(RECOVERY);
+    let kept = 1.0 - section_5(1_000.0).1;
+    assert!((f64::from(flow.sk.snd_cwnd) - 1_000.0 * kept).abs() <= 3.0, "{}", flow.sk.snd_cwnd);
+}
+
+#[test]
+fn the_table_is_that_of_the_rfc() {
+    let numbers = table("highspeed_rows");
     let expected: Vec<u32> = rows().into_iter().flat_map(|(window, b)| [window, b]).collect();
     assert_eq!(numbers, expected);
     assert_eq!(rows().len(), 73);

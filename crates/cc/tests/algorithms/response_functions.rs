@@ -94,6 +94,15 @@ fn highspeed_follows_its_response_function() {
 }
 
 #[test]
+fn computed_highspeed_is_closer_to_its_response_function() {
+    for (interval, tolerance) in [(10_000, 0.06), (100_000, 0.04), (1_000_000, 0.04)] {
+        let expected = 0.12 * libm::pow(interval as f64, 0.835);
+        let measured = mean_window("highspeed", &[("computed", 1)], 100 * MS, interval, 10);
+        assert_close("computed highspeed", measured, expected, tolerance);
+    }
+}
+
+#[test]
 fn highspeed_is_reno_up_to_38_packets() {
     let reno = mean_window("reno", &[], 100 * MS, 400, 50);
     assert!(reno < 30.0);
