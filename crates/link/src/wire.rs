@@ -13,7 +13,7 @@ mod build;
 
 use std::collections::VecDeque;
 
-use cwndlab_units::{Output, Stream, Time};
+use cwndlab_units::{Bytes, Output, Stream, Time};
 
 use crate::Link;
 use crate::counters::{Backlog, Counters, Drops, Tally};
@@ -133,8 +133,10 @@ impl<P: Packet> Link<P> for Wire<P> {
         let window = now.saturating_since(since);
         let queue_time = counts.queue_time.wrapping_sub(before.queue_time);
         let is_time = window.as_nanos() > 0;
-        let offered = match (self.server.offered(now), self.server.offered(since)) {
-            (Some(until_now), Some(before)) => Some(until_now - before),
+        // What is offered at time 0 belongs to the run.
+        let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
+        let offered = match (self.server.offered(now), earlier) {
+            (Some(until_now), Some(earlier)) => Some(until_now - earlier),
             _ => None,
         };
         Counters {

@@ -1,0 +1,327 @@
+//! What every link must keep, whatever it is made of.
+
+mod common;
+
+use common::{Frame, Left, Outcome, drain, ms, run, us};
+use cwndlab_link::{
+    AnyLink, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig, OutageKind, Probability,
+    QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig, StepConfig, Traces, Transition,
+    Wire,
+};
+use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
+use proptest::prelude::*;
+
+/// Everything happens in this time.
+const END_MS: u64 = 400;
+
+fn rates() -> impl Strategy<Value = RateConfig> {
+    let rate = (1_u64..40).prop_map(|mbit_s| Rate::from_bits_per_sec(mbit_s * 999_983));
+    prop_oneof![
+        Just(RateConfig::Unlimited {}),
+        rate.clone().prop_map(|rate| RateConfig::Fixed { rate }),
+        (rate, 1_000_u64..10_000)
+            .prop_map(|(rate, burst)| RateConfig::TokenBucket { rate, burst: Bytes(burst) }),
+        Just(RateConfig::Mahimahi { path: "mahimahi".to_owned() }),
+        any::<bool>().prop_map(|hold| RateConfig::Log { path: "log".to_owned(), hold }),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = (Option<u32>, Option<Bytes>)> {
+    (prop::option::of(1_u32..30), prop::option::of((1_000_u64..40_000).prop_map(Bytes)))
+}
+
+fn queues() -> impl Strategy<Value = QueueConfig> {
+    let red = (2_000_u64..10_000, 1_u64..20_000, 0_u32..6, any::<[bool; 3]>(), 0_u64..3).prop_map(
+        |(min, more, weight_shift, [ecn, gentle, hard_drop], idle)| {
+            QueueConfig::Red(RedConfig {
+                min: Bytes(min),
+                max: Bytes(min + more),
+                limit: None,
+                max_probability: ppb(300_000_000),
+                weight_shift,
+                idle_packet: (idle > 0).then(|| Duration::from_millis(idle)),
+                ecn,
+                gentle,
+                hard_drop,
+            })
+        },
+    );
+    prop_oneof![
+        2 => limits().prop_map(|(packets, bytes)| QueueConfig::DropTail { packets, bytes }),
+        2 => (limits(), any::<bool>(), 1_u64..8).prop_map(|((packets, bytes), ecn, target)| {
+            QueueConfig::Codel {
+                target: Duration::from_millis(target),
+                interval: Duration::from_millis(20),
+                ecn,
+                packets,
+                bytes,
+            }
+        }),
+        1 => red,
+        1 => (limits(), 1_u32..10).prop_map(|((packets, bytes), mark)| QueueConfig::Step {
+            mark_bytes: None,
+            mark_packets: Some(mark),
+            packets,
+            bytes,
+        }),
+    ]
+}
+
+fn losses() -> impl Strategy<Value = LossConfig> {
+    prop_oneof![
+        (0_u32..500_000_000).prop_map(|p| LossConfig::Iid { probability: ppb(p) }),
+        Just(LossConfig::GilbertElliott {
+            p: ppb(100_000_000),
+            r: ppb(400_000_000),
+            loss_good: Probability::ZERO,
+            loss_bad: Probability::ONE,
+        }),
+    ]
+}
+
+fn jitters() -> impl Strategy<Value = JitterConfig> {
+    prop_oneof![
+        (0_u64..5_000).prop_map(|us| JitterConfig::Uniform { max: Duration::from_micros(us) }),
+        (0_u64..5_000).prop_map(|us| JitterConfig::Normal { sigma: Duration::from_micros(us) }),
+        (0_u64..5_000).prop_map(|us| JitterConfig::Exponential { mean: Duration::from_micros(us) }),
+    ]
+}
+
+fn outages() -> impl Strategy<Value = Vec<OutageConfig>> {
+    let outage = (0..END_MS, 1_u64..60, any::<bool>()).prop_map(|(start, length, holds)| {
+        let kind = if holds { OutageKind::Hold } else { OutageKind::Drop };
+        OutageConfig { start: ms(start), stop: ms(start + length), kind }
+    });
+    prop::collection::vec(outage, 0..4)
+}
+
+fn schedules() -> impl Strategy<Value = Vec<StepConfig>> {
+    let step = (
+        0..END_MS,
+        prop::option::of(1_u64..40),
+        prop::option::of(0_u64..30),
+        prop::option::of(losses()),
+    )
+        .prop_map(|(at, rate, delay, loss)| StepConfig {
+            at: ms(at),
+            rate: rate.map(Rate::from_mbit_per_sec),
+            delay: delay.map(Duration::from_millis),
+            loss,
+        });
+    prop::collection::vec(step, 0..4)
+}
+
+fn stages() -> impl Strategy<Value = StageConfig> {
+    (
+        (rates(), queues(), 0_u64..30, prop::option::of(jitters()), prop::option::of(losses())),
+        (prop::option::of(0_u32..20), outages(), schedules(), any::<bool>()),
+    )
+        .prop_map(
+            |((rate, queue, delay, jitter, loss), (framing, outages, schedule, keeps))| {
+                let is_trace = matches!(rate, RateConfig::Mahimahi { .. } | RateConfig::Log { .. });
+                let without_rate = |step: StepConfig| StepConfig { rate: None, ..step };
+                let schedule = if is_trace {
+                    schedule.into_iter().map(without_rate).collect()
+                } else {
+                    schedule
+                };
+                StageConfig {
+                    rate,
+                    queue,
+                    delay: Duration::from_millis(delay),
+                    jitter,
+                    loss,
+                    framing_bytes: framing,
+                    outages,
+                    schedule,
+                    transition: if keeps { Transition::Keep } else { Transition::Retime },
+                }
+            },
+        )
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(Time, Frame)>> {
+    let arrival = (
+        prop_oneof![3 => Just(0_u64), 3 => 0_u64..2_000, 1 => 0_u64..30_000],
+        prop_oneof![4 => Just(1480_u32), 1 => 40_u32..1480],
+        any::<bool>(),
+    );
+    prop::collection::vec(arrival, 1..150).prop_map(|arrivals| {
+        let mut now_us = 0;
+        let mut frames = Vec::new();
+        for (number, (gap_us, bytes, is_capable)) in arrivals.into_iter().enumerate() {
+            // Ties with opportunities, steps and outages must be met.
+            now_us += if gap_us > 20_000 { gap_us / 1000 * 1000 } else { gap_us };
+            let frame = if is_capable { Frame::capable } else { Frame::new };
+            frames.push((us(now_us), frame(number as u32, bytes)));
+        }
+        frames
+    })
+}
+
+fn ppb(ppb: u32) -> Probability {
+    Probability::from_ppb(ppb).expect("a probability")
+}
+
+fn traces() -> Traces {
+    let mut traces = Traces::new();
+    let mahimahi = b"0\n1\n1\n3\n3\n3\n10\n11\n25\n";
+    let log = b"0,12\n0.02,0\n0.04,3.7\n0.06,30\n";
+    traces.insert("mahimahi", RateTrace::parse_mahimahi(mahimahi).expect("a trace"));
+    traces.insert("log", RateTrace::parse_log(log).expect("a log"));
+    traces
+}
+
+fn link(stages: &[StageConfig]) -> AnyLink<Frame> {
+    AnyLink::one_way(stages, &traces(), 42, "forward").expect("valid settings")
+}
+
+fn drops(outcome: &Outcome) -> usize {
+    let is_drop = |kind| matches!(kind, LinkEventKind::Dropped { .. });
+    outcome.events.iter().filter(|(_, event)| is_drop(event.kind)).count()
+}
+
+/// Long enough for everything to leave.
+const LONG: Time = Time::from_secs(100);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn no_packet_is_made_or_forgotten(stage in stages(), arrivals in arrivals()) {
+        let mut wire: Wire<Frame> =
+            Wire::new(&stage, &traces(), 42, "forward.0", 0).expect("valid settings");
+        let mut outcome = Outcome::default();
+        for (index, (at, frame)) in arrivals.iter().enumerate() {
+            common::run_until(&mut wire, *at, &mut outcome);
+            wire.handle_packet(*at, 0, frame.clone());
+            drain(&mut wire, *at, &mut outcome);
+            let inside = wire.packets_inside();
+            prop_assert_eq!(index + 1, outcome.left.len() + drops(&outcome) + inside);
+            let counters = wire.counters(0, *at);
+            prop_assert_eq!(counters.arrived.packets, index as u64 + 1);
+            prop_assert_eq!(counters.delivered.packets, outcome.left.len() as u64);
+            prop_assert_eq!(counters.dropped.packets, drops(&outcome) as u64);
+            let by_reason = counters.drops;
+            let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm
+                + by_reason.too_long;
+            prop_assert_eq!(counters.dropped.packets, sum);
+            let backlog = wire.backlog(0, *at);
+            prop_assert!(backlog.packets as usize <= inside);
+            prop_assert!(backlog.packets <= counters.queue_max_packets);
+            prop_assert_eq!(backlog.packets == 0, backlog.bytes == 0);
+        }
+        common::run_until(&mut wire, LONG, &mut outcome);
+        let counters = wire.counters(0, LONG);
+        prop_assert_eq!(wire.packets_inside(), 0);
+        prop_assert_eq!(wire.backlog(0, LONG).bytes, 0);
+        prop_assert_eq!(outcome.left.len() + drops(&outcome), arrivals.len());
+        let lost_bytes = counters.arrived.bytes - counters.delivered.bytes;
+        prop_assert_eq!(counters.dropped.bytes, lost_bytes);
+        let marked = outcome.left.iter().filter(|left| left.is_marked).count();
+        prop_assert_eq!(counters.marked.packets, marked as u64);
+        let mut numbers = outcome.numbers();
+        numbers.sort_unstable();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), outcome.left.len());
+    }
+
+    #[test]
+    fn late_polling_changes_no_time(
+        stages in prop::collection::vec(stages(), 1..3),
+        arrivals in arrivals(),
+        polls in prop::collection::vec(0_u64..END_MS * 1000, 0..40),
+    ) {
+        let punctual = run(&mut link(&stages), &arrivals, LONG);
+        let mut polls: Vec<Time> = polls.into_iter().map(us).collect();
+        polls.sort_unstable();
+        let mut polls = polls.into_iter().peekable();
+        let mut link = link(&stages);
+        let mut late = Outcome::default();
+        for (at, frame) in &arrivals {
+            while let Some(time) = polls.next_if(|time| time < at) {
+                drain(&mut link, time, &mut late);
+            }
+            link.handle_packet(*at, 0, frame.clone());
+        }
+        drain(&mut link, LONG, &mut late);
+        prop_assert_eq!(&late.left, &punctual.left);
+        let sorted = |outcome: &Outcome| {
+            let mut events = outcome.events.clone();
+            // Stages of a chain tell their news independently of each other.
+            events.sort_by_key(|&(at, event)| (at, event.stage));
+            events
+        };
+        prop_assert_eq!(sorted(&late), sorted(&punctual));
+    }
+
+    #[test]
+    fn packets_leave_in_order_and_no_earlier_than_the_delay(
+        stage in stages(),
+        arrivals in arrivals(),
+    ) {
+        let keeps = stage.transition == Transition::Keep;
+        let changes_delay = stage.schedule.iter().any(|step| step.delay.is_some());
+        let outcome = run(&mut link(std::slice::from_ref(&stage)), &arrivals, LONG);
+        prop_assert!(outcome.left.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        if !(keeps && changes_delay) {
+            prop_assert!(outcome.left.windows(2).all(|pair| pair[0].number < pair[1].number));
+        }
+        let least = stage
+            .schedule
+            .iter()
+            .filter_map(|step| step.delay)
+            .fold(stage.delay, Duration::min);
+        if !matches!(stage.jitter, Some(JitterConfig::Normal { .. })) {
+            for &Left { at, number, .. } in &outcome.left {
+                prop_assert!(at >= arrivals[number as usize].0 + least);
+            }
+        }
+    }
+
+    #[test]
+    fn only_capable_packets_are_marked(stage in stages(), arrivals in arrivals()) {
+        let outcome = run(&mut link(&[stage]), &arrivals, LONG);
+        for left in outcome.left.iter().filter(|left| left.is_marked) {
+            prop_assert_eq!(arrivals[left.number as usize].1.ecn, Ecn::Ect0);
+        }
+    }
+
+    #[test]
+    fn no_link_sends_more_than_it_offers(stage in stages(), arrivals in arrivals()) {
+        let mut counted = link(std::slice::from_ref(&stage));
+        let mut outcome = Outcome::default();
+        for (at, frame) in &arrivals {
+            common::run_until(&mut counted, *at, &mut outcome);
+            counted.handle_packet(*at, 0, frame.clone());
+        }
+        let now = arrivals[arrivals.len() - 1].0 + Duration::from_millis(50);
+        common::run_until(&mut counted, now, &mut outcome);
+        let counters = counted.counters(0, now);
+        // A kept departure may be at a rate that no longer holds, and a bucket begins full; times
+        // are rounded down by less than a nanosecond a packet.
+        let burst = match stage.rate {
+            RateConfig::TokenBucket { burst, .. } => burst.0,
+            _ => 0,
+        };
+        if let Some(offered) = counters.offered
+            && stage.transition == Transition::Retime
+        {
+            prop_assert!(counters.delivered.bytes <= offered.0 + burst + 2, "{counters:?}");
+        }
+    }
+
+    #[test]
+    fn a_copy_of_a_link_goes_on_as_the_link_does(
+        stages in prop::collection::vec(stages(), 1..3),
+        arrivals in arrivals(),
+        part in 0.0_f64..1.0,
+    ) {
+        let (before, after) = arrivals.split_at((arrivals.len() as f64 * part) as usize);
+        let mut link = link(&stages);
+        let until = before.last().map_or(Time::ZERO, |&(at, _)| at);
+        run(&mut link, before, until);
+        let mut copy = link.clone();
+        prop_assert_eq!(run(&mut link, after, LONG), run(&mut copy, after, LONG));
+    }
+}
