@@ -4,7 +4,7 @@ The rule.  Throughput first: an algorithm is *as good as* the best if two one-si
 difference within the smallest effect of interest (5 %).  Among those, the one with the shortest
 median round trip is the best of both.  A difference is *sure* if its 95 % interval over paired runs
 excludes zero and a paired permutation test agrees after Holm's correction for the number of
-comparisons; with fewer than six pairs no such test can, and then all pairs must agree.
+comparisons; where there are too few pairs for such a test to agree, all pairs must.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,6 @@ from cwndlab.tables.formatting import format_number, join_words
 THROUGHPUT = "goodput_mbit_s"
 DELAY = "rtt_p50_ms"
 _LEVEL = 0.05
-_FEWEST_FOR_TEST = 6  # 2 / 2^5 = 0.0625 is the smallest p-value that five pairs can give
 
 
 class Standing(Enum):
@@ -95,26 +94,31 @@ def rank(comparison: Comparison, column: str) -> Ranking | None:
     standings = {best: Standing.BEST}
     for name in others:
         diff = known.get(name)
-        standings[name] = _standing(diff, float(adjusted.get(name, 1.0)))
+        standings[name] = _standing(diff, float(adjusted.get(name, 1.0)), len(known))
     ordered = sorted(measured, key=lambda name: _order(comparison, name, column))
     return Ranking(column, best, {name: standings[name] for name in ordered}, differences)
 
 
-def _standing(difference: Difference | None, p_value: float) -> Standing:
+def _standing(difference: Difference | None, p_value: float, comparisons: int) -> Standing:
     if difference is None:
         return Standing.UNDECIDED
     if difference.is_negligible:
         return Standing.AS_GOOD
     if difference.pairs == 1:
         return Standing.WORSE
-    return Standing.WORSE if is_sure(difference, p_value) else Standing.UNDECIDED
+    is_there = is_sure(difference, p_value, comparisons)
+    return Standing.WORSE if is_there else Standing.UNDECIDED
 
 
-def is_sure(difference: Difference, p_value: float) -> bool:
-    """Whether a difference is there beyond reasonable doubt; see the module's rule."""
+def is_sure(difference: Difference, p_value: float, comparisons: int) -> bool:
+    """Whether a difference is there beyond reasonable doubt; see the module's rule.
+
+    `p_value` is adjusted for the number of comparisons.
+    """
     if difference.pairs == 1 or difference.direction == 0:
         return False
-    if difference.pairs < _FEWEST_FOR_TEST:
+    smallest_possible = comparisons * 2.0 ** (1 - difference.pairs)
+    if smallest_possible >= _LEVEL:
         return difference.pairs in {difference.pairs_above, difference.pairs_below}
     return p_value < _LEVEL
 
@@ -215,10 +219,11 @@ def _trade_off(comparison: Comparison, throughput: Ranking, delay: Ranking) -> s
     less = comparison.difference(quick, fast, DELAY)
     if more is None or less is None:
         return f"None is best in both: {fast} for throughput, {quick} for latency."
+    faster = f"{_percent(more.relative.estimate)} more than {quick}"
+    quicker = f"{ratio_words(1 + less.relative.estimate)} {fast}'s delay"
     return (
-        f"None is best in both: {fast} for throughput ({_percent(more.relative.estimate)} more "
-        f"than {quick}; {_certainty(more)}), {quick} for latency "
-        f"({ratio_words(1 + less.relative.estimate)} {fast}'s delay; {_certainty(less)})."
+        f"None is best in both: {fast} for throughput ({faster}; {_certainty(comparison, more)}), "
+        f"{quick} for latency ({quicker}; {_certainty(comparison, less)})."
     )
 
 
@@ -229,7 +234,13 @@ def _is_level(comparison: Comparison, name: str, chosen: str) -> bool:
         return True
     if difference.pairs == 1:
         return False
-    return not is_sure(difference, difference.p_value)
+    return not _is_sure_among(comparison, difference)
+
+
+def _is_sure_among(comparison: Comparison, difference: Difference) -> bool:
+    """Whether a difference is sure though it was picked from several (Bonferroni's correction)."""
+    comparisons = max(1, len(comparison.contestants) - 1)
+    return is_sure(difference, min(1.0, comparisons * difference.p_value), comparisons)
 
 
 def _reference(
@@ -257,15 +268,15 @@ def _trade(comparison: Comparison, chosen: str, reference: str) -> str:
     if delay is None:
         return f"({join_words(parts)})."
     parts.append(f"{ratio_words(1 + delay.relative.estimate)} its delay")
-    return f"({' at '.join(parts)}; {_certainty(delay)})."
+    return f"({' at '.join(parts)}; {_certainty(comparison, delay)})."
 
 
-def _certainty(difference: Difference) -> str:
+def _certainty(comparison: Comparison, difference: Difference) -> str:
     if difference.pairs == 1:
         return "one run, so how sure is not known"
     agreeing = max(difference.pairs_above, difference.pairs_below)
     pairs = f"{agreeing} of {difference.pairs} pairs"
-    if is_sure(difference, difference.p_value):
+    if _is_sure_among(comparison, difference):
         return f"sure: {pairs}"
     return f"not sure: {pairs}"
 

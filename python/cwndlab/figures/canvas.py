@@ -81,14 +81,14 @@ def title(axes: Axes, text: str) -> None:
             axes.set_title(text)
 
 
-def legend_above(axes: Axes) -> None:
+def legend_above(axes: Axes, columns: int) -> None:
     """Put the legend above the axes, where it hides no line."""
     with house_style():
         axes.legend(
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
-            ncols=4,
-            handlelength=3,
+            ncols=columns,
+            handlelength=2.6,
             borderaxespad=0.2,
             columnspacing=1.4,
         )

@@ -35,7 +35,7 @@ def plot_cdf(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> No
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(quantity(column).header)
         axes.set_ylabel("share of runs at or below")
-        legend_above(axes)
+        legend_above(axes, columns=2)
 
 
 def plot_box(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> None:

@@ -43,7 +43,7 @@ def overlay_figure(
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)
     plot_windows(axes[0], lines)
-    legend_above(axes[0])
+    legend_above(axes[0], columns=4)
     if heading:
         with house_style():
             figure.suptitle(heading, x=0.01, ha="left", fontsize=9, fontweight="bold")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import xlsxwriter
+
 from cwndlab.tables.model import Cell, ComparisonTable
 
 _CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  a fixed date, so that equal tables are equal files

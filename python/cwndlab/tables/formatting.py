@@ -38,7 +38,8 @@ def format_bounds(interval: Interval) -> str:
         return "one run"
     if interval.is_constant:
         return f"same in all {interval.runs} runs"
-    decimals = max(_decimals((interval.high - interval.low) / 2, 2), 0)
+    half = (interval.high - interval.low) / 2
+    decimals = min(_decimals(half, 2), _decimals(interval.estimate, _MOST_DIGITS))
     return f"{_fixed(interval.low, decimals)} to {_fixed(interval.high, decimals)}"
 
 

@@ -1,12 +1,13 @@
 """The table and the sentences that `cwndlab compare` prints."""
 
+from rich.table import Table
+from rich.text import Text
+
 from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
 from cwndlab.tables.formatting import format_number
 from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
 from cwndlab.verdict import Verdict
-from rich.table import Table
-from rich.text import Text
 
 _HEADS = {
     "goodput_mbit_s": "goodput Mbit/s",

@@ -98,6 +98,15 @@ def test_fewer_than_six_pairs_must_all_agree() -> None:
     assert ranking.standings["a"] is Standing.WORSE
 
 
+def test_difference_is_seen_where_pairs_are_too_few_for_the_corrected_test() -> None:
+    # Six pairs give p = 2/64 at best; times three comparisons no test could call anything sure.
+    names = {name: around(level, 0.01, 6, at) for at, (name, level) in enumerate(
+        {"a": 30, "b": 25, "c": 20, "d": 15}.items())}  # fmt: skip
+    ranking = rank(comparison_of(names, names), THROUGHPUT)
+    assert ranking is not None
+    assert ranking.those(Standing.WORSE) == ["b", "c", "d"]
+
+
 def test_alone_there_is_nothing_to_compare() -> None:
     verdict = judge(comparison_of({"cubic": [30.0, 31.0]}, {"cubic": [100.0, 101.0]}))
     assert verdict.recommended == ("cubic",)

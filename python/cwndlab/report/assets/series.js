@@ -67,10 +67,27 @@
       ctx.restore();
     }
 
+    // Without a cursor the names stand there: the picture's legend.
+    function names(panel) {
+      const told = new Set();
+      panel.readout.replaceChildren();
+      for (const { line } of panel.lines) {
+        if (told.has(line.name) || lab.off.has(line.name)) continue;
+        told.add(line.name);
+        const item = document.createElement("span");
+        item.className = lab.classOf(line.name);
+        item.textContent = line.name;
+        panel.readout.append(item);
+      }
+    }
+
     function readout(panel, plot) {
       const index = plot.cursor.idx;
       panel.readout.replaceChildren();
-      if (index === null || index === undefined) return;
+      if (index === null || index === undefined || plot.cursor.left < 0) {
+        names(panel);
+        return;
+      }
       const time = document.createElement("span");
       time.className = "time";
       time.textContent = `at ${lab.text(times[index], 4)} s`;
@@ -133,9 +150,9 @@
           },
           axes: [
             {
-              stroke: soft, grid, ticks: { show: false }, size: isLast ? 40 : 14, gap: 4,
+              stroke: soft, grid, ticks: { show: false }, size: isLast ? 22 : 14, gap: 4,
               values: isLast ? (_self, values) => values.map((value) => lab.text(value, 5)) : () => [],
-              label: isLast ? "Time (s)" : undefined, labelSize: isLast ? 18 : 0, labelFont: "12px system-ui", font: "12px system-ui",
+              label: isLast ? "Time (s)" : undefined, labelSize: isLast ? 20 : 0, labelGap: 2, labelFont: "12px system-ui", font: "12px system-ui",
             },
             { stroke: soft, grid, ticks: { show: false }, size: 46, font: "12px system-ui", values: (_self, values) => values.map((value) => lab.text(value)) },
           ],
@@ -170,7 +187,8 @@
         }, true);
         plot.over.setAttribute("role", "img");
         plot.over.setAttribute("aria-label", `${about.title} over time`);
-        plots.push({ plot, lines });
+        names(panel);
+        plots.push({ plot, lines, panel });
       });
     }
 
@@ -190,7 +208,8 @@
 
     lab.onRedraw(element, drawAll);
     lab.toggled.push(() => {
-      for (const { plot, lines } of plots) {
+      for (const { plot, lines, panel } of plots) {
+        names(panel);
         plot.batch(() => lines.forEach(({ line }, row) => plot.setSeries(row + 1, { show: !lab.off.has(line.name) })));
       }
     });

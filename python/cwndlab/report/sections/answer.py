@@ -2,8 +2,8 @@
 
 from cwndlab.columns import quantity
 from cwndlab.report.context import Setting
-from cwndlab.report.numbers import rounded
 from cwndlab.report.page import render
+from cwndlab.report.rounding import rounded
 from cwndlab.report.section import Content, SettingSection
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables import comparison_table, to_csv, to_latex, to_markdown
@@ -53,6 +53,7 @@ def _table(setting: Setting) -> Content:
         render(
             "table.html",
             table=table,
+            note=table.note.replace("in parentheses the", "beneath, the"),
             standings=standings,
             setting=setting,
             texts={

@@ -6,8 +6,8 @@ import polars as pl
 from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
 from cwndlab.report.context import Setting
-from cwndlab.report.numbers import quantile_points, rounded, rounded_all
 from cwndlab.report.page import render
+from cwndlab.report.rounding import quantile_points, rounded, rounded_all
 from cwndlab.report.section import Content, SettingSection
 from cwndlab.stats import box_summary
 

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from cwndlab.report.context import Setting
-from cwndlab.report.numbers import rounded
 from cwndlab.report.page import render
+from cwndlab.report.rounding import rounded
 from cwndlab.report.section import Content, SettingSection
 from cwndlab.stats import mean_interval
 from cwndlab.tables import format_bounds, format_estimate

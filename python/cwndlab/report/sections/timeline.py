@@ -9,8 +9,8 @@ from cwndlab.columns import quantity
 from cwndlab.figures.decimate import kept_points
 from cwndlab.figures.over_time import is_loss
 from cwndlab.report.context import MOST_TIMELINES, Setting
-from cwndlab.report.numbers import rounded, rounded_all
 from cwndlab.report.page import render
+from cwndlab.report.rounding import rounded, rounded_all
 from cwndlab.report.scenario_text import bdp_pkts
 from cwndlab.report.section import Content, SettingSection
 

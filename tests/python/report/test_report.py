@@ -1,0 +1,339 @@
+"""The report: one file that says what the results say, safe and quiet in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cwndlab import report
+from cwndlab.report.context import Reportable
+from cwndlab.report.glossary import GLOSSARY
+from cwndlab.report.page import script_json
+from cwndlab.report.rounding import quantile_points, rounded
+from cwndlab.report.scenario_text import bdp_pkts, details, facts, stage_text
+
+ORIGIN = report.Origin(
+    title="Which one <b>here</b>?",
+    description="A test.",
+    command="cwndlab run results/compare/study.toml",
+    study_toml='[study]\nid = "compare" # </script><script>alert(1)</script>\n',
+    seed=1,
+    versions={"backend": "sim"},
+)
+VOID = {"meta", "br", "line", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of the page: open elements, attributes, scripts, text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        assert self.stack == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.stack and self.stack[-1] == "script":
+            self.scripts.append(data)
+        elif not self.stack or self.stack[-1] != "style":
+            self.text.append(data)
+
+    @property
+    def ids(self) -> list[str]:
+        return [str(attrs["id"]) for _, attrs in self.attributes if "id" in attrs]
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401  JSON
+        return json.loads(self.scripts[0])
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+def page_of(results: Reportable, **changes: Any) -> Page:  # noqa: ANN401  of the sections
+    return Page(report.make_page(report.Context(results, ORIGIN), **changes))
+
+
+def test_page_begins_with_the_answer_and_ends_with_how_it_was_made(results: Reportable) -> None:
+    page = page_of(results)
+    sections = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
+    assert sections == [
+        "verdict", "trade-off", "numbers", "timeline", "distributions", "in-flight", "made", "words"
+    ]  # fmt: skip
+    assert "Best of both: bbr (98 % of cubic's throughput at 47 % of its delay" in page.words
+    assert "31.77 ±0.14" in page.words
+    assert "cwndlab run results/compare/study.toml" in page.words
+
+
+def test_page_needs_nothing_from_anywhere_else(results: Reportable) -> None:
+    text = report.make_page(report.Context(results, ORIGIN))
+    for tag, attributes in Page(text).attributes:
+        assert "src" not in attributes, tag
+        if "href" in attributes:
+            assert str(attributes["href"]).startswith("#")
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert not re.search(r"url\((?!data:)", text)
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts)\b", text)
+
+
+def test_page_stays_small(results: Reportable) -> None:
+    assert len(report.make_page(report.Context(results, ORIGIN)).encode()) < 400_000
+
+
+def test_names_from_a_study_cannot_become_markup(results: Reportable) -> None:
+    text = report.make_page(report.Context(results, ORIGIN))
+    page = Page(text)
+    assert "Which one <b>here</b>?" in page.words
+    assert "alert(1)" in page.words
+    assert not any("alert(1)" in script for script in page.scripts)
+    assert script_json({"a": "</script><!--"}) == '{"a":"\\u003c/script>\\u003c!--"}'
+    assert json.loads(script_json({"a": "</script>"})) == {"a": "</script>"}
+
+
+def test_ids_are_unique_and_every_chart_has_its_data(two_flows_two_rates: Reportable) -> None:
+    page = page_of(two_flows_two_rates)
+    assert len(page.ids) == len(set(page.ids))
+    wanted = [str(a["data-chart"]) for _, a in page.attributes if "data-chart" in a]
+    assert len(wanted) == len(set(wanted))
+    assert sorted(wanted) == sorted(page.data["charts"])
+    assert {chart["kind"] for chart in page.data["charts"].values()} == {
+        "scatter", "series", "box", "cdf", "dots", "bars"
+    }  # fmt: skip
+
+
+def test_pictures_are_described_and_buttons_have_names(results: Reportable) -> None:
+    page = page_of(results)
+    charts = [a for _, a in page.attributes if "data-chart" in a and a.get("role") == "img"]
+    assert len(charts) >= 6
+    assert all(len(str(a["aria-label"])) > 10 for a in charts)
+    pressed = [a for tag, a in page.attributes if tag == "button" and "data-algorithm" in a]
+    assert [a["data-algorithm"] for a in pressed] == ["cubic", "bbr", "westwood", "vegas"]
+    assert all(a["aria-pressed"] == "true" for a in pressed)
+    assert ("html", {"lang": "en"}) in page.attributes
+
+
+def test_each_setting_has_its_own_part_and_the_first_is_shown(
+    two_flows_two_rates: Reportable,
+) -> None:
+    page = page_of(two_flows_two_rates)
+    parts = [a for _, a in page.attributes if a.get("class") == "setting-part"]
+    assert {a["data-setting"] for a in parts} == {"0", "1"}
+    assert all(("hidden" in a) == (a["data-setting"] != "0") for a in parts)
+    assert "All settings at a glance" in page.words
+    assert "How flows shared the link" in page.words
+
+
+def test_one_run_is_called_one_run_and_has_no_interval(one_run: Reportable) -> None:
+    page = page_of(one_run)
+    assert "one run each" in page.words
+    assert "One run each: nothing is known" in page.words
+    assert "±" not in page.words.replace("± half", "")
+    points = page.data["charts"]["tradeoff-0"]["points"]
+    assert all(point["x"][1:] == [None, None] for point in points)
+    assert not [name for name in page.data["charts"] if name.startswith("box-")]
+
+
+def test_timeline_draws_the_representative_runs_and_their_losses(results: Reportable) -> None:
+    context = report.Context(results, ORIGIN)
+    setting = context.settings[0]
+    chart = Page(report.make_page(context)).data["charts"]["timeline-0"]
+    lines = {line["name"]: line for line in chart["lines"]}
+    samples = results.samples(run=setting.representatives["cubic"])
+    assert len(lines["cubic"]["t"]) == len(samples)
+    assert max(lines["cubic"]["values"]["cwnd_pkts"]) == pytest.approx(
+        float(samples["cwnd_pkts"].to_numpy().max()), rel=1e-3
+    )
+    assert lines["cubic"]["values"]["ssthresh_pkts"][0] is None
+    losses = {loss["name"]: loss for loss in chart["losses"]}
+    events = results.events(run=setting.representatives["cubic"])
+    assert losses["cubic"]["t"] == pytest.approx(events["t_s"].to_list())
+    assert losses["vegas"]["t"] == []
+
+
+def test_a_section_of_ones_own_goes_where_one_wants_it(results: Reportable) -> None:
+    def build(setting: report.Setting) -> report.Content:
+        return report.Content(report.render("verdict.html", setting=setting,
+                                            verdict=setting.verdict, effect_pct="5"))  # fmt: skip
+
+    own = report.SettingSection("claims", "The paper's claims", build)
+    silent = report.PageSection("silent", "Never seen", lambda _context: None)
+    sections = report.insert_after(report.SECTIONS, "numbers", [own, silent])
+    page = page_of(results, sections=sections)
+    anchors = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
+    assert anchors.index("claims") == anchors.index("numbers") + 1
+    assert "silent" not in anchors
+    with pytest.raises(ValueError, match='no section "nowhere"; it has overview, verdict'):
+        report.insert_after(report.SECTIONS, "nowhere", [own])
+
+
+def test_smallest_effect_of_interest_is_said_and_used(results: Reportable) -> None:
+    context = report.Context(results, ORIGIN, smallest_effect=0.01)
+    page = Page(report.make_page(context))
+    assert "Differences below 1 %" in page.words
+    assert page.data["charts"]["tradeoff-0"]["effect"] == 0.01
+
+
+def test_page_figures_and_tables_are_written(results: Reportable, tmp_path: Path) -> None:
+    context = report.Context(results, ORIGIN)
+    path = report.write_page(context, tmp_path / "report", formats=("svg",))
+    assert path == tmp_path / "report" / "report.html"
+    written = {str(p.relative_to(tmp_path / "report")) for p in tmp_path.rglob("*") if p.is_file()}
+    assert {f"tables/comparison.{e}" for e in ("csv", "xlsx", "md", "tex")} <= written
+    assert {f"figures/{n}.svg" for n in ("throughput-delay", "timeline", "windows")} <= written
+
+
+def test_page_is_the_same_every_time(results: Reportable) -> None:
+    first = report.make_page(report.Context(results, ORIGIN))
+    assert report.make_page(report.Context(results, ORIGIN)) == first
+
+
+def test_glossary_explains_in_whole_sentences() -> None:
+    for word, meaning in GLOSSARY.items():
+        assert meaning.endswith("."), word
+        assert meaning[0].isupper(), word
+
+
+SCENARIO: dict[str, Any] = {
+    "duration_ns": 60_000_000_000,
+    "warm_up_ns": 1_000_000_000,
+    "path": {
+        "kind": "wire",
+        "forward": [
+            {
+                "rate": {"kind": "fixed", "bits_per_sec": 10_000_000},
+                "queue": {"kind": "codel", "packets": 100, "ecn": True},
+                "delay_ns": 20_000_000,
+                "loss": {"kind": "iid", "ppb": 10_000_000},
+                "framing_bytes": 14,
+            }
+        ],
+        "reverse": [{"queue": {"kind": "drop_tail"}, "delay_ns": 20_000_000}],
+    },
+    "flows": [
+        {"sender": {"stack": "linux-6.1"}, "receiver": {"stack": "linux-6.1"}},
+        {
+            "direction": "reverse",
+            "application": {"kind": "sized", "bytes": 9},
+            "sender": {"stack": "ns-2-full", "stack_overrides": {"mss": 536}},
+            "receiver": {"stack": "linux-6.1"},
+        },
+    ],
+}
+
+
+def test_scenario_is_told_in_words() -> None:
+    assert facts(SCENARIO) == (
+        "10 Mbit/s, 20 ms one way, CoDel queue of 100 packets that marks (ECN), 1 % random loss, "
+        "14 bytes of framing a packet · 1 bulk flow and 1 sized flow the other way · 60 s simulated"
+    )
+    rows = dict(details(SCENARIO))
+    assert rows["stack profile, sender"] == "linux-6.1 and ns-2-full with changes"
+    assert rows["left out at the start"] == "1 s"
+    trace = {"rate": {"kind": "mahimahi", "path": "traces/a-TMobile.down"}}
+    assert stage_text(trace) == "rate of the recorded trace a-TMobile.down, queue without limit"
+
+
+def test_bandwidth_delay_product_counts_both_directions_and_framing() -> None:
+    found = bdp_pkts(SCENARIO)
+    assert found is not None
+    assert found[0] == pytest.approx(10e6 * 0.04 / 8 / 1514)
+    assert found[1] == 100
+    trace = {**SCENARIO, "path": {"forward": [{"rate": {"kind": "mahimahi", "path": "x"}}]}}
+    assert bdp_pkts(trace) is None
+
+
+def test_origin_finds_the_scenario_of_a_setting() -> None:
+    origin = report.Origin(
+        title="t", scenarios=[({"rate": 1, "algorithm": "a"}, {"n": 1}), ({"rate": 2}, {"n": 2})]
+    )
+    assert origin.scenario_of({"rate": 2}) == {"n": 2}
+    assert origin.scenario_of({}) == {"n": 1}
+    assert origin.scenario_of({"rate": 3}) is None
+
+
+def test_numbers_in_the_page_have_few_digits_and_no_nan() -> None:
+    assert rounded(31.234567) == 31.235
+    assert rounded(float("nan")) is None
+    assert rounded(3.0) == 3
+    assert json.dumps(rounded(3.0)) == "3"
+    thinned = quantile_points(np.arange(1000.0), 11)
+    assert thinned.tolist() == pytest.approx(np.linspace(0, 999, 11))
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+WATCH = """
+<script>
+const seen = [];
+addEventListener("error", (event) => seen.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => seen.push("blocked " + event.blockedURI));
+</script>
+"""
+CHECK = """
+<script>
+document.querySelectorAll(".chip")[1].click();
+document.querySelector('[data-zoom="start"]').click();
+document.querySelector(".sort").click();
+document.getElementById("theme").click();
+const found = {
+  errors: seen,
+  charts: document.querySelectorAll(".chart > svg").length,
+  plots: document.querySelectorAll(".uplot canvas").length,
+  hidden: document.querySelectorAll(".alg.off").length,
+  wide: document.documentElement.scrollWidth > innerWidth,
+  loaded: performance.getEntriesByType("resource").length,
+};
+document.body.innerHTML = "<pre id=found></pre>";
+document.getElementById("found").textContent = JSON.stringify(found);
+</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here to open the page with")
+@pytest.mark.parametrize("width", [1366, 600])
+def test_page_works_in_a_browser_without_errors_or_requests(
+    width: int, results: Reportable, tmp_path: Path
+) -> None:
+    text = report.make_page(report.Context(results, ORIGIN))
+    text = text.replace("<head>", f"<head>{WATCH}", 1).replace("</body>", f"{CHECK}</body>", 1)
+    path = tmp_path / "page.html"
+    path.write_text(text, encoding="utf-8")
+    shown = subprocess.run(
+        [
+            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+            "--no-first-run", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+            f"--window-size={width},900", "--dump-dom", path.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    match = re.search(r'<pre id="found">(.*?)</pre>', shown.stdout)
+    assert match is not None, shown.stderr[-2000:]
+    found = json.loads(match[1])
+    assert found["errors"] == []
+    assert found["loaded"] == 0
+    assert found["charts"] == 8
+    assert found["plots"] == 4
+    assert found["hidden"] == 5  # in scatter, curves, two clouds of dots, and the table
+    assert not found["wide"]
