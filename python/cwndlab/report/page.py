@@ -63,6 +63,8 @@ def assemble(
             styles=styles,
             css=[asset(name) for name in _STYLES],
             scripts=[asset(name) for name in _SCRIPTS],
+            library=asset("vendor/uplot/SOURCE").partition(", npm")[0],
+            library_licence=asset("vendor/uplot/LICENSE"),
             data=script_json(data),
             **values,
         )

@@ -102,6 +102,19 @@ def test_page_stays_small(results: Reportable) -> None:
     assert len(report.make_page(report.Context(results, ORIGIN)).encode()) < 400_000
 
 
+def test_chart_library_is_the_published_one_and_its_licence_is_in_the_page(
+    results: Reportable,
+) -> None:
+    folder = Path(report.__file__).parent / "assets" / "vendor" / "uplot"
+    version = (folder / "SOURCE").read_text().split(",")[0].removeprefix("uPlot ")
+    script = (folder / "uPlot.iife.min.js").read_text()
+    assert f"(v{version})" in script[:200]
+    text = report.make_page(report.Context(results, ORIGIN))
+    assert script in text
+    assert (folder / "LICENSE").read_text() in text
+    assert f"uPlot {version}, MIT licence" in text
+
+
 def test_names_from_a_study_cannot_become_markup(results: Reportable) -> None:
     text = report.make_page(report.Context(results, ORIGIN))
     page = Page(text)
