@@ -10,6 +10,9 @@
 //! 1996; Mathis and Mahdavi, "Forward acknowledgement", 1996; and runs of ns-2.35 for what its
 //! agents do beyond these (`profiles/ns-2-*.toml`).
 
+mod endpoint;
+#[cfg(test)]
+mod endpoint_tests;
 mod intervals;
 #[cfg(test)]
 mod ns2;
@@ -23,4 +26,5 @@ mod settings;
 mod testing;
 mod timer;
 
+pub use endpoint::ClassicEndpoint;
 pub use settings::{ClassicSettings, Handshake, Recovery, RttSampling};

@@ -54,6 +54,8 @@ pub(crate) struct Receiver {
     held: Intervals,
     recent: SackBlocks,
     unacknowledged_segments: u32,
+    /// The ACK waits for further segments or its timer.
+    is_waiting: bool,
     ack_due: Time,
 }
 
@@ -64,6 +66,7 @@ impl Receiver {
             held: Intervals::default(),
             recent: SackBlocks::default(),
             unacknowledged_segments: 0,
+            is_waiting: false,
             ack_due: Time::NEVER,
         }
     }
@@ -82,7 +85,10 @@ impl Receiver {
             self.next = end;
             self.unacknowledged_segments += 1;
             if self.unacknowledged_segments < settings.ack_segments {
-                self.ack_due = self.ack_due.min(now + settings.delayed_ack());
+                if !self.is_waiting {
+                    self.is_waiting = true;
+                    self.ack_due = self.ack_due.min(now + settings.delayed_ack());
+                }
                 return;
             }
         } else if end > self.next {
@@ -95,12 +101,13 @@ impl Receiver {
                 self.recent.push_front(block);
             }
         }
-        self.ack_due = now;
+        self.demand_ack(now);
     }
 
     /// An ACK is wanted now, whatever arrived.
     pub(crate) fn demand_ack(&mut self, now: Time) {
         self.ack_due = now;
+        self.is_waiting = false;
     }
 
     /// When an ACK must leave.
@@ -108,10 +115,16 @@ impl Receiver {
         self.ack_due
     }
 
+    /// Whether the ACK that is due waited for its timer.
+    pub(crate) fn is_ack_delayed(&self) -> bool {
+        self.is_waiting
+    }
+
     /// An ACK leaves now, or data that carry it.
     pub(crate) fn note_ack_sent(&mut self) {
         self.ack_due = Time::NEVER;
         self.unacknowledged_segments = 0;
+        self.is_waiting = false;
     }
 
     /// The next byte expected.

@@ -27,10 +27,15 @@ use super::scoreboard::Scoreboard;
 use super::settings::{ClassicSettings, Handshake, Recovery, RttSampling};
 use super::timer::RtoEstimator;
 
+mod recovery;
+
 /// States of the ACK state machine as algorithms know them: `TCP_CA_Open` and so on.
 const CA_OPEN: u8 = 0;
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
+
+/// A tick of the clock that algorithms read: HZ = 250.
+const JIFFY_MS: u64 = 4;
 
 /// What an ACK says to the sender.
 #[derive(Clone, Copy, Debug)]
@@ -55,14 +60,6 @@ pub(crate) struct Transmit {
     pub(crate) is_retransmission: bool,
 }
 
-/// What a recorder may want to know.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SenderEvent {
-    RecoveryEntered,
-    RecoveryLeft,
-    Timeout,
-}
-
 /// How the window moves between a loss and its repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -76,8 +73,11 @@ enum Phase {
 pub(crate) struct Sender {
     settings: Arc<ClassicSettings>,
     recovery: Recovery,
+    segment_bytes: u32,
     pub(crate) sk: TcpSock,
     congestion: Congestion,
+    /// Where in a tick of the algorithms' clock the run begins.
+    jiffies_phase: Duration,
     phase: Phase,
     /// First byte not acknowledged, next to send, highest sent, and end of what was written.
     una: u64,
@@ -93,6 +93,8 @@ pub(crate) struct Sender {
     recover: Option<u64>,
     /// The first unacknowledged segment is to be sent again whatever the window says.
     resend_first: bool,
+    /// The receive window is closed and the timer ran out: one segment may go all the same.
+    is_probing: bool,
     /// Fall and Floyd's estimate of packets in flight in recovery.
     pipe: i64,
     /// Packets that FACK's recovery lets be in flight, and whether this ACK takes one away.
@@ -107,7 +109,6 @@ pub(crate) struct Sender {
     /// End and departure of the segment being timed.
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    last_event: Option<SenderEvent>,
     pub(crate) counters: SenderCounters,
 }
 
@@ -120,7 +121,11 @@ pub(crate) struct SenderCounters {
 }
 
 impl Sender {
-    pub(crate) fn new(settings: Arc<ClassicSettings>, congestion: Congestion) -> Self {
+    pub(crate) fn new(
+        settings: Arc<ClassicSettings>,
+        congestion: Congestion,
+        jiffies_phase: Duration,
+    ) -> Self {
         let mut sk = TcpSock {
             snd_cwnd: settings.initial_window_pkts,
             snd_cwnd_clamp: settings.window_limit_pkts,
@@ -138,9 +143,11 @@ impl Sender {
                 settings.rto_max(),
             ),
             recovery: settings.recovery,
+            segment_bytes: settings.segment_bytes,
             settings,
             sk,
             congestion,
+            jiffies_phase,
             phase: Phase::Open,
             una: 0,
             nxt: 0,
@@ -151,6 +158,7 @@ impl Sender {
             duplicate_acks: 0,
             recover: None,
             resend_first: false,
+            is_probing: false,
             pipe: 0,
             allowance: 0,
             takes_one: false,
@@ -160,13 +168,12 @@ impl Sender {
             timer: Time::NEVER,
             timed: None,
             last_rtt: None,
-            last_event: None,
             counters: SenderCounters::default(),
         }
     }
 
     fn segment(&self) -> u64 {
-        self.settings.segment_bytes.into()
+        self.segment_bytes.into()
     }
 
     fn packets(&self, bytes: u64) -> u32 {
@@ -177,7 +184,7 @@ impl Sender {
     fn set_clock(&mut self, now: Time) {
         self.sk.tcp_mstamp = now.as_micros();
         self.sk.tcp_clock_cache = now.as_nanos();
-        self.sk.cc_jiffies32 = (now.as_millis() / 4) as u32;
+        self.sk.cc_jiffies32 = ((now + self.jiffies_phase).as_millis() / JIFFY_MS) as u32;
     }
 
     /// Shows the algorithm where the connection stands.
@@ -199,6 +206,19 @@ impl Sender {
         self.opening = true;
         self.timed = Some((0, now));
         self.timer = now + self.estimator.rto();
+    }
+
+    /// The peer opened the connection, and its opening needs no answer that could be lost.
+    pub(crate) fn open_passively(&mut self, now: Time) {
+        self.set_clock(now);
+        self.congestion.init(&mut self.sk);
+    }
+
+    /// The peer takes segments of at most `mss` bytes.
+    pub(crate) fn limit_segment(&mut self, mss: u32) {
+        self.segment_bytes = self.settings.segment_bytes.min(mss);
+        self.sk.mss_cache = self.segment_bytes;
+        self.sk.advmss = self.segment_bytes;
     }
 
     /// The opening packet is acknowledged.
@@ -224,6 +244,12 @@ impl Sender {
         self.written += bytes;
     }
 
+    /// Whether the receive window holds back data, and nothing in flight will open it.
+    pub(crate) fn is_blocked_by_peer(&self) -> bool {
+        let next = self.written.min(self.nxt + self.segment());
+        next > self.nxt && next - self.una > self.peer_window
+    }
+
     /// Bytes written and not yet acknowledged.
     pub(crate) fn buffered(&self) -> u64 {
         self.written - self.una
@@ -235,6 +261,19 @@ impl Sender {
 
     pub(crate) fn nxt(&self) -> u64 {
         self.nxt
+    }
+
+    pub(crate) fn peer_window(&self) -> u64 {
+        self.peer_window
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes written and never sent.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.written - self.max
     }
 
     /// When the retransmission timer runs out.
@@ -249,15 +288,6 @@ impl Sender {
     /// The RTT that the last ACK gave.
     pub(crate) fn last_rtt(&self) -> Option<Duration> {
         self.last_rtt
-    }
-
-    /// What happened since the last call.
-    pub(crate) fn take_event(&mut self) -> Option<SenderEvent> {
-        self.last_event.take()
-    }
-
-    pub(crate) fn congestion(&self) -> &Congestion {
-        &self.congestion
     }
 
     /// Packets in flight, as this sender's recovery counts them.
@@ -297,8 +327,10 @@ impl Sender {
         self.publish();
     }
 
+    /// Takes SACK blocks, unless the whole flight is being sent again anyway.
     fn take_blocks(&mut self, blocks: &[(u64, u64)]) -> bool {
-        if !matches!(self.recovery, Recovery::Sack | Recovery::Fack) {
+        let has_scoreboard = matches!(self.recovery, Recovery::Sack | Recovery::Fack);
+        if !has_scoreboard || self.phase == Phase::Loss {
             return false;
         }
         let mut news = false;
@@ -371,7 +403,7 @@ impl Sender {
                 true
             }
         };
-        if self.max == self.una && !self.opening {
+        if self.max == self.una && !self.opening && !self.is_blocked_by_peer() {
             self.timer = Time::NEVER;
         } else if restart_timer {
             self.timer = now + self.estimator.rto();
@@ -383,183 +415,6 @@ impl Sender {
         self.publish();
         let una = self.sk.snd_una;
         self.congestion.cong_avoid(&mut self.sk, una, 1);
-    }
-
-    /// Whether all that was in flight at the loss is acknowledged. Reno does not ask.
-    fn has_recovered(&self) -> bool {
-        let reno = self.recovery == Recovery::Reno && self.phase == Phase::Recovery;
-        reno || self.recover.is_none_or(|recover| self.una >= recover)
-    }
-
-    fn leave_recovery(&mut self) {
-        self.repairs.clear();
-        match self.recovery {
-            Recovery::Reno | Recovery::NewReno => self.sk.snd_cwnd = self.sk.snd_ssthresh,
-            Recovery::Tahoe | Recovery::Sack | Recovery::Fack => {}
-        }
-        self.enter(Phase::Open);
-        self.last_event = Some(SenderEvent::RecoveryLeft);
-    }
-
-    /// New data are acknowledged, but not all of the flight. Returns whether the timer starts anew.
-    fn handle_partial_ack(&mut self, acknowledged: u32) -> bool {
-        match self.recovery {
-            // RFC 6582 section 3.2, step 3: the next hole, and the window smaller by what left the
-            // network; the timer starts anew for the first partial ACK only.
-            Recovery::NewReno => {
-                self.resend_first = true;
-                self.sk.snd_cwnd = self.sk.snd_cwnd.saturating_sub(acknowledged) + 1;
-                std::mem::take(&mut self.is_first_partial_ack)
-            }
-            // The retransmission and the original both left the pipe (Fall and Floyd, 1996).
-            Recovery::Sack => {
-                self.pipe -= 2;
-                self.find_losses();
-                true
-            }
-            Recovery::Fack => {
-                self.find_losses();
-                self.find_lost_retransmission();
-                self.halve_rate();
-                true
-            }
-            Recovery::Tahoe | Recovery::Reno => true,
-        }
-    }
-
-    fn handle_duplicate(&mut self, now: Time, news: bool) {
-        if self.recovery == Recovery::Sack && !news && self.phase != Phase::Recovery {
-            return;
-        }
-        self.duplicate_acks += 1;
-        match (self.phase, self.recovery) {
-            (Phase::Recovery, Recovery::Sack) => {
-                self.pipe -= 1;
-                self.find_losses();
-            }
-            (Phase::Recovery, Recovery::Fack) => {
-                self.find_losses();
-                self.find_lost_retransmission();
-                self.halve_rate();
-            }
-            // RFC 5681 section 3.2, step 4: each duplicate ACK is a segment that left the network.
-            (Phase::Recovery, _) => self.sk.snd_cwnd += 1,
-            (_, Recovery::Fack) => {
-                if self.has_gap() && self.may_enter_recovery() {
-                    self.enter_recovery(now);
-                }
-            }
-            _ => {
-                let threshold = self.settings.duplicate_ack_threshold;
-                if self.duplicate_acks == threshold && self.may_enter_recovery() {
-                    self.enter_recovery(now);
-                }
-            }
-        }
-    }
-
-    /// The highest SACK is more than the threshold above the first hole.
-    fn has_gap(&self) -> bool {
-        self.scoreboard.highest().is_some_and(|top| top > self.una + self.fack_distance())
-    }
-
-    /// A segment is lost if the highest SACKed one is more than the threshold above it.
-    fn fack_distance(&self) -> u64 {
-        u64::from(self.settings.duplicate_ack_threshold + 1) * self.segment()
-    }
-
-    /// Duplicate ACKs of a flight whose loss is being repaired already do not count again.
-    fn may_enter_recovery(&self) -> bool {
-        self.recover.is_none_or(|recover| self.una > recover)
-    }
-
-    fn enter_recovery(&mut self, now: Time) {
-        let in_flight = self.in_flight();
-        self.counters.fast_retransmits += 1;
-        self.last_event = Some(SenderEvent::RecoveryEntered);
-        self.recover = Some(self.max);
-        self.sk.prior_cwnd = self.sk.snd_cwnd;
-        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
-        self.sk.high_seq = self.max as u32;
-        self.is_first_partial_ack = true;
-        self.resend_first = true;
-        self.timed = None;
-        self.timer = now + self.estimator.rto();
-        let threshold = self.settings.duplicate_ack_threshold;
-        match self.recovery {
-            Recovery::Tahoe => {
-                self.sk.snd_cwnd = 1;
-                self.sk.snd_cwnd_cnt = 0;
-                self.nxt = self.una;
-                self.resend_first = false;
-                self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
-                return self.enter(Phase::Loss);
-            }
-            Recovery::Reno | Recovery::NewReno => {
-                self.sk.snd_cwnd = self.sk.snd_ssthresh + threshold;
-            }
-            Recovery::Sack => {
-                self.sk.snd_cwnd = self.sk.snd_ssthresh;
-                self.pipe = i64::from(in_flight) - i64::from(threshold);
-            }
-            Recovery::Fack => {
-                self.allowance = self.sk.snd_cwnd;
-                self.takes_one = false;
-                self.sk.snd_cwnd = self.sk.snd_ssthresh;
-                self.find_losses();
-                self.halve_rate();
-            }
-        }
-        self.sk.snd_cwnd_cnt = 0;
-        self.enter(Phase::Recovery);
-        self.find_losses();
-    }
-
-    /// Gives up the holes that the SACK blocks show to be lost.
-    fn find_losses(&mut self) {
-        let edge = match self.recovery {
-            Recovery::Sack => {
-                let above = u64::from(self.settings.duplicate_ack_threshold) * self.segment();
-                self.scoreboard.edge_below_sacked(above)
-            }
-            Recovery::Fack => {
-                self.scoreboard.highest().map_or(0, |top| top.saturating_sub(self.fack_distance()))
-            }
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => return,
-        };
-        self.scoreboard.raise_lost(edge);
-    }
-
-    /// Sends the first hole once more if segments that left after its retransmission are SACKed as
-    /// far above as makes a loss. Without this nothing would end the recovery: every duplicate ACK
-    /// restarts the timer of a sender of this kind.
-    fn find_lost_retransmission(&mut self) {
-        while self.repairs.front().is_some_and(|repair| repair.0 <= self.una) {
-            self.repairs.pop_front();
-        }
-        let Some(highest) = self.scoreboard.highest() else { return };
-        let (distance, max) = (self.fack_distance(), self.max);
-        if let Some(repair) = self.repairs.front_mut()
-            && highest >= repair.1 + distance
-        {
-            repair.1 = max;
-            self.resend_first = true;
-        }
-    }
-
-    fn note_repair(&mut self, end: u64) {
-        self.scoreboard.repair(end);
-        if self.repairs.back().is_none_or(|last| last.0 < end) {
-            self.repairs.push_back((end, self.max));
-        }
-    }
-
-    /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets
-    /// go more than one packet.
-    fn halve_rate(&mut self) {
-        self.allowance -= u32::from(self.takes_one);
-        self.takes_one = !self.takes_one;
-        self.allowance = self.allowance.min(self.in_flight() + 1).max(self.sk.snd_ssthresh);
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -583,15 +438,16 @@ impl Sender {
         self.set_clock(now);
         self.estimator.back_off();
         self.timed = None;
-        if !self.opening && self.max == self.una {
+        if self.max == self.una {
+            // The opening packet is lost, or the receive window closed (RFC 9293 section 3.8.6.1).
+            self.is_probing = !self.opening && self.is_blocked_by_peer();
+            if self.opening || self.is_probing {
+                self.timer = now + self.estimator.rto();
+            }
             return;
         }
         self.timer = now + self.estimator.rto();
-        if self.opening && self.max == self.una {
-            return;
-        }
         self.counters.timeouts += 1;
-        self.last_event = Some(SenderEvent::Timeout);
         // A second timeout of the same segment leaves the threshold (RFC 5681 section 3.1).
         if self.sk.inet_conn.icsk_retransmits == 0 {
             self.sk.prior_cwnd = self.sk.snd_cwnd;
@@ -625,10 +481,9 @@ impl Sender {
             self.note_repair(end);
             return Some(self.note_sent(now, self.una, end));
         }
-        if self.phase == Phase::Recovery
-            && self.has_room_in_recovery()
-            && let Some((start, end)) = self.scoreboard.next_lost(segment)
-        {
+        let may_repair = self.phase == Phase::Recovery && self.has_room_in_recovery();
+        let lost = if may_repair { self.scoreboard.next_lost(segment) } else { None };
+        if let Some((start, end)) = lost {
             self.note_repair(end);
             self.pipe += 1;
             return Some(self.note_sent(now, start, end));
@@ -652,9 +507,9 @@ impl Sender {
     }
 
     /// Whether the windows let data go out up to `end`.
-    fn has_room(&self, end: u64) -> bool {
+    fn has_room(&mut self, end: u64) -> bool {
         if end - self.una > self.peer_window {
-            return false;
+            return std::mem::take(&mut self.is_probing);
         }
         let flight = self.packets(end - self.una) + u32::from(self.opening);
         let within_limit = flight <= self.settings.window_limit_pkts;

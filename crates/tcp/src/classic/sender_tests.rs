@@ -35,7 +35,7 @@ impl Script {
     fn with(settings: ClassicSettings) -> Self {
         let reno = Algorithm::by_name("reno").expect("reno");
         let congestion = Congestion::new(reno, &BTreeMap::new()).expect("no parameters");
-        let mut sender = Sender::new(Arc::new(settings), congestion);
+        let mut sender = Sender::new(Arc::new(settings), congestion, Duration::ZERO);
         sender.open(Time::ZERO);
         sender.handle_opened(Time::from_millis(100));
         sender.write(1_000_000_000);
@@ -53,7 +53,7 @@ impl Script {
 
     /// An ACK up to segment `next` with blocks of segments; what leaves then.
     fn ack(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
-        self.now = self.now + Duration::from_millis(1);
+        self.now += Duration::from_millis(1);
         let blocks: Vec<_> =
             blocks.iter().map(|block| (block.0 * SEGMENT, block.1 * SEGMENT)).collect();
         let ack = Ack {

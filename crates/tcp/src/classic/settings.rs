@@ -84,6 +84,8 @@ pub struct ClassicSettings {
     pub ack_segments: u32,
     /// How long an ACK waits for further segments.
     pub delayed_ack_ms: u32,
+    /// Receive buffer, all of which is advertised.
+    pub receive_buffer_bytes: u32,
 }
 
 impl ClassicSettings {

@@ -125,10 +125,9 @@ pub(super) fn run_chain(
         limit: queue_packets,
     };
     let mut hops = [hop(100), hop(10), hop(1), hop(1), hop(10), hop(100)];
-    let mut sender = Sender::new(Arc::clone(&settings), congestion);
+    let mut sender = Sender::new(Arc::clone(&settings), congestion, Duration::ZERO);
     let mut receiver = Receiver::new();
-    // What the receiver echoes: the departure of the last segment that arrived in order, or of the
-    // very last where the sink reports SACK.
+    // What the receiver echoes: the departure of the last segment that arrived in order.
     let mut echo = Time::ZERO;
     let mut under_way: BinaryHeap<Reverse<(Time, u64)>> = BinaryHeap::new();
     let mut packets: BTreeMap<u64, Packet> = BTreeMap::new();
@@ -201,7 +200,7 @@ pub(super) fn run_chain(
             Content::Data { start, end } => {
                 let before = receiver.next();
                 receiver.handle_data(now, start, end, &settings);
-                if receiver.next() > before || settings.sack_blocks > 0 {
+                if receiver.next() > before {
                     echo = packet.sent;
                 }
                 assert_eq!(receiver.ack_due(), now, "these sinks acknowledge every packet");

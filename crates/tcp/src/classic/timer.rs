@@ -65,6 +65,11 @@ impl RtoEstimator {
         self.backoff = 1;
     }
 
+    /// How often the timer was doubled.
+    pub(crate) fn doublings(&self) -> u32 {
+        self.backoff.ilog2()
+    }
+
     /// The smoothed RTT, if there was a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         let nanos = (self.srtt * self.tick.as_nanos()) >> SRTT_SHIFT;

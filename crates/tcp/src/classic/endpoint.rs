@@ -1,0 +1,535 @@
+//! Both halves behind the two verbs of every endpoint: segments in, segments out.
+//!
+//! On the wire the SYN or first packet has the sequence number 0, the first byte of data 1, and a FIN
+//! comes after the last byte. Timestamps are microseconds. Without an application that reads, the
+//! advertised window closes; it opens again with an ACK of its own.
+
+use std::sync::Arc;
+
+use cwndlab_cc::{Congestion, INFINITE_SSTHRESH};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+
+use super::receiver::Receiver;
+use super::sender::{Ack, Sender};
+use super::settings::{ClassicSettings, Handshake};
+use crate::info::{CaState, Counters, Info, TcpEvent};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+
+/// What a send buffer holds beyond two windows, so that an application's writes fit.
+const SEND_BUFFER_EXTRA_BYTES: u64 = 128 * 1024;
+
+/// Offset of data in sequence space: the SYN comes before.
+const FIRST_BYTE: u32 = 1;
+
+/// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
+
+/// Where the connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+}
+
+/// What of a connection's control is to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Pending {
+    syn: bool,
+    syn_ack: bool,
+}
+
+/// One end of a connection with classic recovery.
+#[derive(Debug)]
+pub struct ClassicEndpoint {
+    flow: u32,
+    settings: Arc<ClassicSettings>,
+    state: State,
+    pending: Pending,
+    sender: Sender,
+    receiver: Receiver,
+    /// Shift of the peer's window field, and of ours.
+    peer_shift: u8,
+    shift: u8,
+    peer_has_sack: bool,
+    /// What the next segment echoes: the last timestamp that came in order (RFC 7323 section 4.3).
+    echo_us: u32,
+    /// Offset of our FIN and of the peer's in the streams, a byte of their own each.
+    fin: Option<u64>,
+    peer_fin: Option<u64>,
+    read: u64,
+    /// Window that the last ACK advertised.
+    advertised: u64,
+    counters: Counters,
+    accounted: Time,
+    reported: (u8, u8, u64),
+    events: Events,
+}
+
+/// The few events that one input can cause, oldest first.
+#[derive(Clone, Copy, Default, Debug)]
+struct Events {
+    waiting: [Option<TcpEvent>; 4],
+}
+
+impl Events {
+    fn push(&mut self, event: TcpEvent) {
+        if let Some(place) = self.waiting.iter_mut().find(|place| place.is_none()) {
+            *place = Some(event);
+        }
+    }
+
+    fn pop(&mut self) -> Option<TcpEvent> {
+        let first = self.waiting[0].take();
+        self.waiting.rotate_left(1);
+        first
+    }
+}
+
+impl ClassicEndpoint {
+    /// An endpoint that neither listens nor connects yet.
+    pub fn new(
+        flow: u32,
+        settings: Arc<ClassicSettings>,
+        congestion: Congestion,
+        seed: u64,
+        jiffies_phase: Duration,
+    ) -> Self {
+        let mut sender = Sender::new(Arc::clone(&settings), congestion, jiffies_phase);
+        sender.sk.cc_random = seed;
+        let buffer = settings.receive_buffer_bytes;
+        let shift = (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14);
+        Self {
+            flow,
+            state: State::Closed,
+            pending: Pending::default(),
+            sender,
+            receiver: Receiver::new(),
+            peer_shift: 0,
+            shift,
+            peer_has_sack: false,
+            echo_us: 0,
+            fin: None,
+            peer_fin: None,
+            read: 0,
+            advertised: buffer.into(),
+            counters: Counters::default(),
+            accounted: Time::ZERO,
+            reported: (0, 0, 0),
+            events: Events::default(),
+            settings,
+        }
+    }
+
+    /// Opens the connection.
+    pub fn connect(&mut self, now: Time) {
+        self.accounted = now;
+        self.sender.open(now);
+        self.pending.syn = true;
+        self.state = State::SynSent;
+        if self.settings.handshake == Handshake::FirstPacket {
+            self.establish();
+        }
+    }
+
+    /// Waits for a connection.
+    pub fn listen(&mut self) {
+        self.state = State::Listen;
+    }
+
+    fn establish(&mut self) {
+        self.state = State::Established;
+        self.events.push(TcpEvent::Established);
+    }
+
+    // ---- what arrives -------------------------------------------------------------------------
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.account(now);
+        if segment.flags.has(Flags::SYN) {
+            self.handle_syn(now, segment);
+        }
+        if self.state == State::SynReceived && segment.flags.has(Flags::ACK) {
+            self.sender.handle_opened(now);
+            self.establish();
+        }
+        if self.state == State::Established {
+            self.handle_payload(now, segment);
+            if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN) {
+                self.handle_ack(now, segment);
+            }
+        }
+        self.report();
+    }
+
+    fn handle_syn(&mut self, now: Time, segment: &Segment) {
+        if let Some(options) = segment.syn {
+            self.peer_shift = options.window_scale.unwrap_or(0);
+            self.peer_has_sack = options.is_sack_permitted;
+            let mss = if options.mss == 0 { DEFAULT_MSS } else { options.mss.into() };
+            self.sender.limit_segment(mss);
+        }
+        self.note_timestamp(segment);
+        match self.state {
+            State::Listen => {
+                self.accounted = now;
+                if self.settings.handshake == Handshake::FirstPacket {
+                    self.sender.open_passively(now);
+                    self.establish();
+                } else {
+                    self.sender.open(now);
+                    self.state = State::SynReceived;
+                }
+                self.pending.syn_ack = true;
+            }
+            State::SynSent | State::Established if segment.flags.has(Flags::ACK) => {
+                if self.settings.handshake == Handshake::ThreeWay {
+                    self.receiver.demand_ack(now);
+                }
+                self.sender.handle_opened(now);
+                if self.state == State::SynSent {
+                    self.establish();
+                }
+            }
+            // Our answer to the first was lost.
+            State::SynReceived | State::Established => self.pending.syn_ack = true,
+            State::SynSent | State::Closed => {}
+        }
+    }
+
+    fn handle_payload(&mut self, now: Time, segment: &Segment) {
+        let has_fin = segment.flags.has(Flags::FIN);
+        if segment.payload == 0 && !has_fin {
+            return;
+        }
+        let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(FIRST_BYTE));
+        let Some(start) = start else { return };
+        let data_end = start + u64::from(segment.payload);
+        if has_fin {
+            self.peer_fin = Some(data_end);
+        }
+        let before = self.receiver.next();
+        let end = data_end + u64::from(has_fin);
+        self.receiver.handle_data(now, start, end, &self.settings);
+        if end <= before {
+            self.counters.duplicate_segments += 1;
+        }
+        if self.receiver.next() > before {
+            self.note_timestamp(segment);
+        }
+        if self.peer_has_finished() && self.peer_fin.is_some_and(|fin| before <= fin) {
+            self.events.push(TcpEvent::PeerFinished);
+        }
+    }
+
+    fn note_timestamp(&mut self, segment: &Segment) {
+        if let Some((value, _)) = segment.timestamps {
+            self.echo_us = value;
+        }
+    }
+
+    fn handle_ack(&mut self, now: Time, segment: &Segment) {
+        let una = self.sender.una();
+        let Some(next) = nearest(una, segment.ack.wrapping_sub(FIRST_BYTE)) else { return };
+        let mut blocks = [(0, 0); SackBlocks::MAX];
+        let mut count = 0;
+        for block in segment.sacks.as_slice() {
+            let start = nearest(una, block.start.wrapping_sub(FIRST_BYTE));
+            let end = nearest(una, block.end.wrapping_sub(FIRST_BYTE));
+            if let (Some(start), Some(end)) = (start, end) {
+                blocks[count] = (start, end);
+                count += 1;
+            }
+        }
+        let echo = segment.timestamps.filter(|_| self.settings.timestamp_bytes > 0);
+        let ack = Ack {
+            next,
+            blocks: &blocks[..count],
+            echo: echo.map(|(_, echo_us)| sent_at(now, echo_us)),
+            is_bare: segment.payload == 0 && !segment.flags.has(Flags::FIN),
+            window_bytes: u64::from(segment.window) << self.peer_shift,
+        };
+        self.sender.handle_ack(now, ack);
+    }
+
+    // ---- what leaves --------------------------------------------------------------------------
+
+    /// Runs due timers, then gives what leaves.
+    pub fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
+        if self.sender.timer() <= now {
+            self.handle_timeout(now);
+        }
+        if let Some(event) = self.events.pop() {
+            return Output::Event { at: now, event };
+        }
+        if let Some(packet) = self.next_segment(now) {
+            self.counters.segments_out += 1;
+            return Output::Packet { at: now, port: 0, packet };
+        }
+        match self.sender.timer().min(self.receiver.ack_due()) {
+            Time::NEVER => Output::Idle,
+            due => Output::Wait(due),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.account(now);
+        if self.sender.is_opening() {
+            self.pending.syn |= matches!(self.state, State::SynSent | State::Established);
+            self.pending.syn_ack |= self.state == State::SynReceived;
+        }
+        self.sender.handle_timeout(now);
+        self.report();
+    }
+
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if std::mem::take(&mut self.pending.syn) {
+            return Some(self.syn(now, Flags::SYN));
+        }
+        if std::mem::take(&mut self.pending.syn_ack) {
+            return Some(self.syn(now, Flags::SYN | Flags::ACK));
+        }
+        if self.state != State::Established {
+            return None;
+        }
+        // The ACK of a handshake goes before the data that follow it.
+        let is_due = self.receiver.ack_due() <= now;
+        if is_due && self.sender.nxt() == 0 && self.receiver.next() == 0 {
+            return Some(self.bare_ack(now));
+        }
+        self.account(now);
+        if let Some(transmit) = self.sender.poll_transmit(now) {
+            let has_fin = self.fin.is_some_and(|fin| transmit.end > fin);
+            let payload = (transmit.end - transmit.start) as u32 - u32::from(has_fin);
+            let fin_bit = if has_fin { Flags::FIN } else { 0 };
+            let seq = (transmit.start as u32).wrapping_add(FIRST_BYTE);
+            self.counters.retransmitted_segments += u64::from(transmit.is_retransmission);
+            self.receiver.note_ack_sent();
+            return Some(self.segment(now, seq, payload, Flags::ACK | fin_bit));
+        }
+        if is_due {
+            self.counters.delayed_acks += u64::from(self.receiver.is_ack_delayed());
+            return Some(self.bare_ack(now));
+        }
+        None
+    }
+
+    fn bare_ack(&mut self, now: Time) -> Segment {
+        self.receiver.note_ack_sent();
+        let seq = (self.sender.nxt() as u32).wrapping_add(FIRST_BYTE);
+        let mut segment = self.segment(now, seq, 0, Flags::ACK);
+        if self.peer_has_sack {
+            for &(start, end) in self.receiver.sack_blocks(&self.settings).as_slice() {
+                let wire = |offset: u64| (offset as u32).wrapping_add(FIRST_BYTE);
+                segment.sacks.push(SackBlock { start: wire(start), end: wire(end) });
+            }
+            let blocks = segment.sacks.as_slice().len() as u32;
+            segment.header_bytes += (blocks * self.settings.sack_block_bytes) as u16;
+        }
+        segment
+    }
+
+    fn syn(&mut self, now: Time, flags: u8) -> Segment {
+        let options = SynOptions {
+            mss: self.settings.segment_bytes.try_into().unwrap_or(u16::MAX),
+            window_scale: Some(self.shift),
+            is_sack_permitted: self.settings.sack_blocks > 0,
+        };
+        let mut segment = self.segment(now, 0, 0, flags);
+        segment.syn = Some(options);
+        segment.window = segment.window.max((self.advertised.min(u64::from(u16::MAX))) as u16);
+        // Bare, as in ns-2: options of a SYN are not on the wire.
+        segment.header_bytes = self.settings.header_bytes as u16;
+        segment
+    }
+
+    fn segment(&mut self, now: Time, seq: u32, payload: u32, flags: u8) -> Segment {
+        let has_timestamps = self.settings.timestamp_bytes > 0;
+        let fin = u64::from(self.peer_has_finished());
+        let unread = self.receiver.next() - fin - self.read;
+        self.advertised = u64::from(self.settings.receive_buffer_bytes).saturating_sub(unread);
+        // ns-2 counts the option with data only.
+        let option = if payload > 0 { self.settings.timestamp_bytes } else { 0 };
+        Segment {
+            flow: self.flow,
+            seq,
+            ack: (self.receiver.next() as u32).wrapping_add(FIRST_BYTE),
+            payload,
+            window: (self.advertised >> self.shift).min(u64::from(u16::MAX)) as u16,
+            flags: Flags(flags),
+            ecn: Ecn::NotEct,
+            timestamps: has_timestamps.then_some((now.as_micros() as u32, self.echo_us)),
+            header_bytes: (self.settings.header_bytes + option) as u16,
+            ..Segment::default()
+        }
+    }
+
+    // ---- the application ----------------------------------------------------------------------
+
+    /// Takes bytes into the send buffer. Returns how many it took.
+    pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
+        self.account(now);
+        let taken = if self.fin.is_some() { 0 } else { bytes.min(self.send_space()) };
+        self.sender.write(taken);
+        taken
+    }
+
+    /// What [`ClassicEndpoint::write`] would take now.
+    pub fn send_space(&self) -> u64 {
+        let window = u64::from(self.settings.window_limit_pkts) * 2;
+        let buffer = window * u64::from(self.settings.segment_bytes) + SEND_BUFFER_EXTRA_BYTES;
+        buffer.saturating_sub(self.sender.buffered())
+    }
+
+    /// Reads up to `max` bytes. Returns how many there were. A window that was closed opens.
+    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+        let bytes = self.readable().min(max);
+        self.read += bytes;
+        let segment = u64::from(self.settings.segment_bytes);
+        if bytes > 0 && self.advertised < 2 * segment && self.state == State::Established {
+            self.receiver.demand_ack(now);
+        }
+        bytes
+    }
+
+    /// Bytes that are in order and not read.
+    pub fn readable(&self) -> u64 {
+        self.receiver.next() - u64::from(self.peer_has_finished()) - self.read
+    }
+
+    /// Ends our stream after what was written.
+    pub fn close(&mut self, now: Time) {
+        self.account(now);
+        if self.fin.is_none() {
+            self.fin = Some(self.sender.written());
+            self.sender.write(1);
+        }
+    }
+
+    /// Whether the handshake is complete.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether the peer will send no more, and all that it sent is here.
+    pub fn peer_has_finished(&self) -> bool {
+        self.peer_fin.is_some_and(|fin| self.receiver.next() > fin)
+    }
+
+    /// Whether both streams ended and were acknowledged.
+    pub fn is_closed(&self) -> bool {
+        self.peer_has_finished() && self.fin.is_some_and(|fin| self.sender.una() > fin)
+    }
+
+    // ---- what can be seen ---------------------------------------------------------------------
+
+    /// A snapshot of the sender.
+    pub fn info(&self) -> Info {
+        let sk = &self.sender.sk;
+        let data_end = self.fin.unwrap_or(u64::MAX);
+        Info {
+            cwnd_pkts: sk.snd_cwnd,
+            ssthresh_pkts: (sk.snd_ssthresh < INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
+            srtt_us: sk.srtt_us >> 3,
+            rttvar_us: sk.mdev_us >> 2,
+            min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
+            rto: self.sender.estimator().rto(),
+            unacked_pkts: sk.packets_out,
+            sacked_pkts: sk.sacked_out,
+            lost_pkts: sk.lost_out,
+            retrans_pkts: 0,
+            in_flight_pkts: self.sender.in_flight(),
+            retransmits: sk.inet_conn.icsk_retransmits.into(),
+            backoff: self.sender.estimator().doublings(),
+            ca_state: CaState::from_u8(sk.inet_conn.icsk_ca_state),
+            snd_una_bytes: self.sender.una().min(data_end),
+            snd_nxt_bytes: self.sender.nxt().min(data_end),
+            snd_wnd_bytes: self.sender.peer_window().try_into().unwrap_or(u32::MAX),
+            notsent_bytes: self.sender.unsent(),
+            pacing_rate: None,
+            delivery_rate: None,
+            phase: sk.cc_phase,
+        }
+    }
+
+    /// Counters since the beginning.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The RTT sample that the last segment gave.
+    pub fn last_rtt_us(&self) -> Option<u32> {
+        let rtt = self.sender.last_rtt()?;
+        Some(u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX))
+    }
+
+    /// Adds the time since the last call to the counters of what held the sender back.
+    fn account(&mut self, now: Time) {
+        let passed = now.saturating_since(self.accounted);
+        self.accounted = now;
+        if self.sender.buffered() == 0 {
+            return;
+        }
+        self.counters.busy += passed;
+        if self.sender.is_blocked_by_peer() {
+            self.counters.rwnd_limited += passed;
+        } else if self.sender.unsent() == 0 && self.send_space() == 0 {
+            self.counters.sndbuf_limited += passed;
+        }
+    }
+
+    /// Turns what changed in the sender into events and counters.
+    fn report(&mut self) {
+        let (state, phase, timeouts) = self.reported;
+        let sk = &self.sender.sk;
+        let now = (sk.inet_conn.icsk_ca_state, sk.cc_phase, self.sender.counters.timeouts);
+        self.reported = now;
+        self.counters.timeouts = now.2;
+        self.counters.recoveries = self.sender.counters.fast_retransmits;
+        if now.2 != timeouts {
+            self.events.push(TcpEvent::Timeout(sk.inet_conn.icsk_retransmits.into()));
+        }
+        if now.0 != state {
+            self.events.push(TcpEvent::State(CaState::from_u8(now.0)));
+        }
+        if now.1 != phase {
+            self.events.push(TcpEvent::Phase(now.1));
+        }
+    }
+}
+
+/// The offset whose low 32 bits are `low` and that lies nearest to `reference`, none below 0.
+fn nearest(reference: u64, low: u32) -> Option<u64> {
+    let ahead = low.wrapping_sub(reference as u32) as i32;
+    reference.checked_add_signed(ahead.into())
+}
+
+/// When the segment left whose timestamp is echoed now.
+fn sent_at(now: Time, echo_us: u32) -> Time {
+    let ago = (now.as_micros() as u32).wrapping_sub(echo_us);
+    Time::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_go_on_beyond_the_wrap_of_sequence_numbers() {
+        let turn = 1_u64 << 32;
+        assert_eq!(nearest(0, 5), Some(5));
+        assert_eq!(nearest(0, u32::MAX), None);
+        assert_eq!(nearest(turn - 10, 5), Some(turn + 5));
+        assert_eq!(nearest(turn + 5, u32::MAX), Some(turn - 1));
+        assert_eq!(nearest(3 * turn, 0), Some(3 * turn));
+    }
+
+    #[test]
+    fn echoed_timestamps_survive_their_wrap() {
+        let now = Time::from_micros((1 << 32) + 7);
+        assert_eq!(sent_at(now, u32::MAX), Time::from_micros(u64::from(u32::MAX)));
+    }
+}

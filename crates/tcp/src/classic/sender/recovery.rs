@@ -1,0 +1,185 @@
+//! What duplicate ACKs do: the entry into recovery, the window in it, and the way out.
+
+use cwndlab_cc::CwndEvent;
+use cwndlab_units::Time;
+
+use super::{Phase, Sender};
+use crate::classic::settings::Recovery;
+
+impl Sender {
+    /// Whether all that was in flight at the loss is acknowledged. Reno does not ask.
+    pub(super) fn has_recovered(&self) -> bool {
+        let reno = self.recovery == Recovery::Reno && self.phase == Phase::Recovery;
+        reno || self.recover.is_none_or(|recover| self.una >= recover)
+    }
+
+    pub(super) fn leave_recovery(&mut self) {
+        self.repairs.clear();
+        match self.recovery {
+            Recovery::Reno | Recovery::NewReno => self.sk.snd_cwnd = self.sk.snd_ssthresh,
+            Recovery::Tahoe | Recovery::Sack | Recovery::Fack => {}
+        }
+        self.enter(Phase::Open);
+    }
+
+    /// New data are acknowledged, but not all of the flight. Returns whether the timer starts anew.
+    pub(super) fn handle_partial_ack(&mut self, acknowledged: u32) -> bool {
+        match self.recovery {
+            // RFC 6582 section 3.2, step 3: the next hole, and the window smaller by what left the
+            // network; the timer starts anew for the first partial ACK only.
+            Recovery::NewReno => {
+                self.resend_first = true;
+                self.sk.snd_cwnd = self.sk.snd_cwnd.saturating_sub(acknowledged) + 1;
+                std::mem::take(&mut self.is_first_partial_ack)
+            }
+            // The retransmission and the original both left the pipe (Fall and Floyd, 1996).
+            Recovery::Sack => {
+                self.pipe -= 2;
+                self.find_losses();
+                true
+            }
+            Recovery::Fack => {
+                self.find_losses();
+                self.find_lost_retransmission();
+                self.halve_rate();
+                true
+            }
+            Recovery::Tahoe | Recovery::Reno => true,
+        }
+    }
+
+    pub(super) fn handle_duplicate(&mut self, now: Time, news: bool) {
+        if self.recovery == Recovery::Sack && !news && self.phase != Phase::Recovery {
+            return;
+        }
+        self.duplicate_acks += 1;
+        match (self.phase, self.recovery) {
+            (Phase::Recovery, Recovery::Sack) => {
+                self.pipe -= 1;
+                self.find_losses();
+            }
+            (Phase::Recovery, Recovery::Fack) => {
+                self.find_losses();
+                self.find_lost_retransmission();
+                self.halve_rate();
+            }
+            // RFC 5681 section 3.2, step 4: each duplicate ACK is a segment that left the network.
+            (Phase::Recovery, _) => self.sk.snd_cwnd += 1,
+            (_, Recovery::Fack) => {
+                if self.has_gap() && self.may_enter_recovery() {
+                    self.enter_recovery(now);
+                }
+            }
+            _ => {
+                let threshold = self.settings.duplicate_ack_threshold;
+                if self.duplicate_acks == threshold && self.may_enter_recovery() {
+                    self.enter_recovery(now);
+                }
+            }
+        }
+    }
+
+    /// The highest SACK is more than the threshold above the first hole.
+    pub(super) fn has_gap(&self) -> bool {
+        self.scoreboard.highest().is_some_and(|top| top > self.una + self.fack_distance())
+    }
+
+    /// A segment is lost if the highest SACKed one is more than the threshold above it.
+    pub(super) fn fack_distance(&self) -> u64 {
+        u64::from(self.settings.duplicate_ack_threshold + 1) * self.segment()
+    }
+
+    /// Duplicate ACKs of a flight whose loss is being repaired already do not count again.
+    pub(super) fn may_enter_recovery(&self) -> bool {
+        self.recover.is_none_or(|recover| self.una > recover)
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Time) {
+        let in_flight = self.in_flight();
+        self.counters.fast_retransmits += 1;
+        self.recover = Some(self.max);
+        self.sk.prior_cwnd = self.sk.snd_cwnd;
+        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        self.sk.high_seq = self.max as u32;
+        self.is_first_partial_ack = true;
+        self.resend_first = true;
+        self.timed = None;
+        self.timer = now + self.estimator.rto();
+        let threshold = self.settings.duplicate_ack_threshold;
+        match self.recovery {
+            Recovery::Tahoe => {
+                self.sk.snd_cwnd = 1;
+                self.sk.snd_cwnd_cnt = 0;
+                self.nxt = self.una;
+                self.resend_first = false;
+                self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
+                return self.enter(Phase::Loss);
+            }
+            Recovery::Reno | Recovery::NewReno => {
+                self.sk.snd_cwnd = self.sk.snd_ssthresh + threshold;
+            }
+            Recovery::Sack => {
+                self.sk.snd_cwnd = self.sk.snd_ssthresh;
+                self.pipe = i64::from(in_flight) - i64::from(threshold);
+            }
+            Recovery::Fack => {
+                self.allowance = self.sk.snd_cwnd;
+                self.takes_one = false;
+                self.sk.snd_cwnd = self.sk.snd_ssthresh;
+                self.find_losses();
+                self.halve_rate();
+            }
+        }
+        self.sk.snd_cwnd_cnt = 0;
+        self.enter(Phase::Recovery);
+        self.find_losses();
+    }
+
+    /// Gives up the holes that the SACK blocks show to be lost.
+    pub(super) fn find_losses(&mut self) {
+        let edge = match self.recovery {
+            Recovery::Sack => {
+                let above = u64::from(self.settings.duplicate_ack_threshold) * self.segment();
+                self.scoreboard.edge_below_sacked(above)
+            }
+            Recovery::Fack => {
+                self.scoreboard.highest().map_or(0, |top| top.saturating_sub(self.fack_distance()))
+            }
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => return,
+        };
+        self.scoreboard.raise_lost(edge);
+    }
+
+    /// Sends the first hole once more if segments that left after its retransmission are SACKed as
+    /// far above as makes a loss. Without this nothing would end the recovery: every duplicate ACK
+    /// restarts the timer of a sender of this kind.
+    pub(super) fn find_lost_retransmission(&mut self) {
+        while self.repairs.front().is_some_and(|repair| repair.0 <= self.una) {
+            self.repairs.pop_front();
+        }
+        let Some(highest) = self.scoreboard.highest() else { return };
+        let (distance, max) = (self.fack_distance(), self.max);
+        match self.repairs.front_mut() {
+            Some(repair) if highest >= repair.1 + distance => {
+                repair.1 = max;
+                self.resend_first = true;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn note_repair(&mut self, end: u64) {
+        self.scoreboard.repair(end);
+        if self.repairs.back().is_none_or(|last| last.0 < end) {
+            self.repairs.push_back((end, self.max));
+        }
+    }
+
+    /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets
+    /// go more than one packet.
+    pub(super) fn halve_rate(&mut self) {
+        self.allowance -= u32::from(self.takes_one);
+        self.takes_one = !self.takes_one;
+        self.allowance = self.allowance.min(self.in_flight() + 1).max(self.sk.snd_ssthresh);
+    }
+}
