@@ -81,8 +81,6 @@ struct Late<P> {
     queue: Codel<P>,
     /// When the next turn comes.
     next_turn: Time,
-    /// The turn before.
-    last_turn: Time,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -371,12 +369,11 @@ impl<P: Packet> Wire<P> {
                 late.next_turn = Time::NEVER;
                 break;
             };
-            let turn = self.server.turn(head.arrived, head.bytes).max(late.last_turn);
+            let turn = self.server.turn(head.arrived, head.bytes);
             late.next_turn = turn;
             if turn > now || turn.is_never() {
                 break;
             }
-            late.last_turn = turn;
             let sent = late.queue.dequeue(turn, |dropped| {
                 let waited = turn.as_nanos() - dropped.arrived.as_nanos();
                 self.counts.queue_time = self.counts.queue_time.wrapping_add(waited);

@@ -125,7 +125,7 @@ impl Builder<'_> {
                 }
                 let limits = Limits::new(packets, bytes);
                 let queue = Codel::new(target, interval, ecn, limits);
-                let late = Late { queue, next_turn: Time::NEVER, last_turn: Time::ZERO };
+                let late = Late { queue, next_turn: Time::NEVER };
                 return Ok((Queue::DropTail(limits), Some(Box::new(late))));
             }
         };
