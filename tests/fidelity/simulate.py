@@ -23,6 +23,8 @@ CONNECT_NS = 38_800
 # Its repetitions move the start by this much against the kernel's ticks of 4 ms.
 REPETITION_NS = {"short": 730_000}
 REPETITION_DEFAULT_NS = 1_370_000
+# The sysctls that were not left at their defaults: the last numbers of tcp_rmem and tcp_wmem.
+BUFFERS = {"receive_buffer_max_bytes": 16_777_216, "send_buffer_max_bytes": 16_777_216}
 FRAMING_BYTES = 14
 SAMPLE_NS = 10_000_000
 SECOND_NS = 10**9
@@ -53,10 +55,10 @@ def scenario(
     starts_ns = [start + CONNECT_NS for start in row.starts_ns]
     starts_ns[1:] = [start + variation.later_start_ns for start in starts_ns[1:]]
     step_ns = REPETITION_NS.get(row.scenario, REPETITION_DEFAULT_NS)
-    ecn = {"ecn": True} if row.link.ecn_pkts is not None else {}
+    overrides = BUFFERS | ({"ecn": "active"} if row.link.ecn_pkts is not None else {})
     flows = []
     for index, start_ns in enumerate(starts_ns):
-        end = {"stack": stack, "algorithm": algorithm(rows, index), "stack_overrides": ecn}
+        end = {"stack": stack, "algorithm": algorithm(rows, index), "stack_overrides": overrides}
         application: dict[str, Any] = {"kind": "bulk"}
         if row.size_bytes is not None:
             application = {"kind": "sized", "bytes": row.size_bytes}

@@ -4,6 +4,7 @@ use cwndlab_cc::Algorithm;
 use cwndlab_tcp::Profile;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use sha2::{Digest, Sha256};
 
 /// The built-in congestion control algorithms.
 #[pyfunction]
@@ -38,11 +39,22 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// The stack profiles.
 #[pyfunction]
 pub(crate) fn stacks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let loads = py.import("json")?.getattr("loads")?;
     let list = PyList::empty(py);
     for name in Profile::names() {
+        let text = Profile::text(name).expect("a listed profile has a text");
+        let profile = Profile::by_name(name).expect("a listed profile exists");
+        let values = serde_json::to_string(&profile).expect("a profile has string keys only");
         let entry = PyDict::new(py);
         entry.set_item("name", name)?;
+        entry.set_item("text", text)?;
+        entry.set_item("sha256", hex(&Sha256::digest(text)))?;
+        entry.set_item("values", loads.call1((values,))?)?;
         list.append(entry)?;
     }
     Ok(list)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

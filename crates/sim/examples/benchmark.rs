@@ -47,13 +47,8 @@ fn main() -> ExitCode {
 
 fn options() -> Option<Options> {
     let mut arguments = std::env::args().skip(1);
-    let mut options = Options {
-        case: arguments.next()?,
-        flows: 1,
-        seconds: 300,
-        window: 100,
-        samples: false,
-    };
+    let mut options =
+        Options { case: arguments.next()?, flows: 1, seconds: 300, window: 100, samples: false };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--samples" => options.samples = true,

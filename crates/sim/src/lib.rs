@@ -5,7 +5,6 @@
 //! endpoints and an application. Nothing here reads a clock or a file.
 
 mod application;
-mod captured;
 mod engine;
 mod frame;
 mod histogram;

@@ -5,6 +5,7 @@
 //! counts as zeros in the TCP checksum. Hosts are 10.0.0.1 (data sender) and 10.0.0.2, ports
 //! 40000 + flow and 5001.
 
+use cwndlab_tcp::Segment;
 use cwndlab_units::Time;
 
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -19,47 +20,6 @@ const SENDER_ADDRESS: [u8; 4] = [10, 0, 0, 1];
 const RECEIVER_ADDRESS: [u8; 4] = [10, 0, 0, 2];
 const FIRST_SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
-
-/// Flags of the TCP header, RFC 9293 section 3.1 and RFC 3168 section 6.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Flags(pub(crate) u8);
-
-impl Flags {
-    pub(crate) const FIN: u8 = 0x01;
-    pub(crate) const SYN: u8 = 0x02;
-    pub(crate) const PSH: u8 = 0x08;
-    pub(crate) const ACK: u8 = 0x10;
-    pub(crate) const ECE: u8 = 0x40;
-    pub(crate) const CWR: u8 = 0x80;
-
-    pub(crate) fn with(self, flag: u8, is_set: bool) -> Self {
-        if is_set { Self(self.0 | flag) } else { self }
-    }
-}
-
-/// What a captured packet says.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct CapturedSegment {
-    /// Index of the flow.
-    pub(crate) flow: u32,
-    /// Whether the data sender sent it.
-    pub(crate) is_from_sender: bool,
-    pub(crate) seq: u32,
-    pub(crate) ack: u32,
-    pub(crate) flags: Flags,
-    /// The window as the field has it, scaled already.
-    pub(crate) window: u16,
-    pub(crate) payload_bytes: u32,
-    /// The ECN field of the IP header.
-    pub(crate) ecn: u8,
-    pub(crate) mss: Option<u16>,
-    pub(crate) window_scale: Option<u8>,
-    pub(crate) is_sack_permitted: bool,
-    /// TSval and TSecr.
-    pub(crate) timestamps: Option<(u32, u32)>,
-    /// Left and right edges.
-    pub(crate) sack_blocks: Vec<(u32, u32)>,
-}
 
 /// A capture file in memory.
 #[derive(Debug)]
@@ -81,20 +41,20 @@ impl Pcap {
         Self { bytes, next_id: 0 }
     }
 
-    /// Adds a packet.
-    pub(crate) fn push(&mut self, at: Time, segment: &CapturedSegment) {
+    /// Adds a packet, which the data sender or the receiver sent.
+    pub(crate) fn push(&mut self, at: Time, segment: &Segment, is_from_sender: bool) {
         let options = options(segment);
         let header_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES + options.len();
-        let wire_bytes = header_bytes as u32 + segment.payload_bytes;
+        let wire_bytes = header_bytes as u32 + segment.payload;
         let secs = u32::try_from(at.as_nanos() / 1_000_000_000).unwrap_or(u32::MAX);
         let nanos = (at.as_nanos() % 1_000_000_000) as u32;
         for field in [secs, nanos, header_bytes as u32, wire_bytes] {
             self.bytes.extend(field.to_le_bytes());
         }
-        let ip = ip_header(segment, wire_bytes, self.next_id);
+        let ip = ip_header(segment, is_from_sender, wire_bytes, self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
         self.bytes.extend(ip);
-        self.bytes.extend(tcp_header(segment, &options, &ip));
+        self.bytes.extend(tcp_header(segment, is_from_sender, &options, &ip));
     }
 
     /// The file.
@@ -103,16 +63,21 @@ impl Pcap {
     }
 }
 
-fn ip_header(segment: &CapturedSegment, wire_bytes: u32, id: u16) -> [u8; IP_HEADER_BYTES] {
+fn ip_header(
+    segment: &Segment,
+    is_from_sender: bool,
+    wire_bytes: u32,
+    id: u16,
+) -> [u8; IP_HEADER_BYTES] {
     let mut header = [0; IP_HEADER_BYTES];
     header[0] = 0x45;
-    header[1] = segment.ecn;
+    header[1] = segment.ecn as u8;
     header[2..4].copy_from_slice(&(wire_bytes.min(u32::from(u16::MAX)) as u16).to_be_bytes());
     header[4..6].copy_from_slice(&id.to_be_bytes());
     header[6..8].copy_from_slice(&IP_DONT_FRAGMENT.to_be_bytes());
     header[8] = IP_TTL;
     header[9] = IP_PROTOCOL_TCP;
-    let (source, destination) = if segment.is_from_sender {
+    let (source, destination) = if is_from_sender {
         (SENDER_ADDRESS, RECEIVER_ADDRESS)
     } else {
         (RECEIVER_ADDRESS, SENDER_ADDRESS)
@@ -124,9 +89,14 @@ fn ip_header(segment: &CapturedSegment, wire_bytes: u32, id: u16) -> [u8; IP_HEA
     header
 }
 
-fn tcp_header(segment: &CapturedSegment, options: &[u8], ip: &[u8; IP_HEADER_BYTES]) -> Vec<u8> {
+fn tcp_header(
+    segment: &Segment,
+    is_from_sender: bool,
+    options: &[u8],
+    ip: &[u8; IP_HEADER_BYTES],
+) -> Vec<u8> {
     let sender_port = FIRST_SENDER_PORT.wrapping_add(segment.flow as u16);
-    let (source, destination) = if segment.is_from_sender {
+    let (source, destination) = if is_from_sender {
         (sender_port, RECEIVER_PORT)
     } else {
         (RECEIVER_PORT, sender_port)
@@ -143,7 +113,7 @@ fn tcp_header(segment: &CapturedSegment, options: &[u8], ip: &[u8; IP_HEADER_BYT
     header.extend([0; 4]);
     header.extend(options);
     // RFC 9293 section 3.1: over a pseudo header of addresses, protocol and length too.
-    let tcp_bytes = header_bytes as u32 + segment.payload_bytes;
+    let tcp_bytes = header_bytes as u32 + segment.payload;
     let pseudo = sum_words(&ip[12..20]) + u32::from(IP_PROTOCOL_TCP) + tcp_bytes;
     let checksum = checksum(pseudo + sum_words(&header));
     header[16..18].copy_from_slice(&checksum.to_be_bytes());
@@ -151,33 +121,35 @@ fn tcp_header(segment: &CapturedSegment, options: &[u8], ip: &[u8; IP_HEADER_BYT
 }
 
 /// The options in Linux's order, padded to whole words.
-fn options(segment: &CapturedSegment) -> Vec<u8> {
+fn options(segment: &Segment) -> Vec<u8> {
     let mut options = Vec::with_capacity(40);
-    if let Some(mss) = segment.mss {
+    let is_sack_permitted = segment.syn.is_some_and(|syn| syn.is_sack_permitted);
+    if let Some(syn) = segment.syn {
         options.extend([2, 4]);
-        options.extend(mss.to_be_bytes());
+        options.extend(syn.mss.to_be_bytes());
     }
-    if segment.is_sack_permitted {
+    if is_sack_permitted {
         options.extend([4, 2]);
     }
     if let Some((tsval, tsecr)) = segment.timestamps {
-        if !segment.is_sack_permitted {
+        if !is_sack_permitted {
             options.extend([1, 1]);
         }
         options.extend([8, 10]);
         options.extend(tsval.to_be_bytes());
         options.extend(tsecr.to_be_bytes());
-    } else if segment.is_sack_permitted {
+    } else if is_sack_permitted {
         options.extend([1, 1]);
     }
-    if let Some(shift) = segment.window_scale {
+    if let Some(shift) = segment.syn.and_then(|syn| syn.window_scale) {
         options.extend([1, 3, 3, shift]);
     }
-    if !segment.sack_blocks.is_empty() {
-        options.extend([1, 1, 5, 2 + 8 * segment.sack_blocks.len() as u8]);
-        for (left, right) in &segment.sack_blocks {
-            options.extend(left.to_be_bytes());
-            options.extend(right.to_be_bytes());
+    if !segment.sacks.is_empty() {
+        let blocks = segment.sacks.as_slice();
+        options.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        for block in blocks {
+            options.extend(block.start.to_be_bytes());
+            options.extend(block.end.to_be_bytes());
         }
     }
     options
@@ -200,27 +172,26 @@ fn checksum(mut sum: u32) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use cwndlab_tcp::{Flags, SackBlock, SynOptions};
+
     use super::*;
 
-    fn syn() -> CapturedSegment {
-        CapturedSegment {
+    fn syn() -> Segment {
+        Segment {
             flow: 3,
-            is_from_sender: true,
             seq: 1_000,
             flags: Flags(Flags::SYN),
             window: 64_240,
-            mss: Some(1_460),
-            window_scale: Some(7),
-            is_sack_permitted: true,
+            syn: Some(SynOptions { mss: 1_460, window_scale: Some(7), is_sack_permitted: true }),
             timestamps: Some((5, 0)),
-            ..CapturedSegment::default()
+            ..Segment::default()
         }
     }
 
     #[test]
     fn a_syn_is_as_long_as_linux_makes_it() {
         let mut pcap = Pcap::new();
-        pcap.push(Time::from_nanos(1_000_000_007), &syn());
+        pcap.push(Time::from_nanos(1_000_000_007), &syn(), true);
         let bytes = pcap.into_bytes();
         assert_eq!(bytes.len(), 24 + 16 + 60);
         assert_eq!(bytes[..4], MAGIC_NANOSECONDS.to_le_bytes());
@@ -232,13 +203,13 @@ mod tests {
     #[test]
     fn payload_is_counted_and_cut_off() {
         let mut pcap = Pcap::new();
-        let data = CapturedSegment {
+        let data = Segment {
             flags: Flags(Flags::ACK | Flags::PSH),
-            payload_bytes: 1_448,
+            payload: 1_448,
             timestamps: Some((5, 6)),
-            ..CapturedSegment::default()
+            ..Segment::default()
         };
-        pcap.push(Time::ZERO, &data);
+        pcap.push(Time::ZERO, &data, true);
         let bytes = pcap.into_bytes();
         assert_eq!(bytes[32..36], 52_u32.to_le_bytes(), "captured");
         assert_eq!(bytes[36..40], 1_500_u32.to_le_bytes(), "on the wire");
@@ -247,16 +218,17 @@ mod tests {
     #[test]
     fn checksums_of_headers_sum_to_all_ones() {
         let mut pcap = Pcap::new();
-        let ack = CapturedSegment {
+        let mut ack = Segment {
             flags: Flags(Flags::ACK),
             ack: 7,
             timestamps: Some((1, 2)),
-            sack_blocks: vec![(10, 20), (30, 40), (50, 60)],
-            ..CapturedSegment::default()
+            ..Segment::default()
         };
-        for segment in [syn(), ack] {
-            pcap.push(Time::ZERO, &segment);
+        for start in [10, 30, 50] {
+            assert!(ack.sacks.push(SackBlock { start, end: start + 10 }));
         }
+        pcap.push(Time::ZERO, &syn(), true);
+        pcap.push(Time::ZERO, &ack, false);
         let bytes = pcap.into_bytes();
         let mut at = 24;
         while at < bytes.len() {

@@ -6,7 +6,6 @@ use cwndlab_units::{Duration, Time};
 
 use crate::engine::Flow;
 use crate::output::{Acks, Events, Samples};
-use crate::captured::captured;
 use crate::pcap::Pcap;
 use crate::record::{Interval, ratio};
 use crate::scenario::RecordConfig;
@@ -57,7 +56,7 @@ impl OnDemand {
         sender: &Endpoint,
     ) {
         if let Some(pcap) = &mut self.pcap {
-            pcap.push(now, &captured(segment, false));
+            pcap.push(now, segment, false);
         }
         let Some(acks) = self.acks.as_mut().filter(|_| sender.is_established()) else { return };
         let info = sender.info();
@@ -74,7 +73,7 @@ impl OnDemand {
     /// The data sender sent a segment.
     pub(crate) fn handle_departure_from_sender(&mut self, now: Time, segment: &Segment) {
         if let Some(pcap) = &mut self.pcap {
-            pcap.push(now, &captured(segment, true));
+            pcap.push(now, segment, true);
         }
     }
 

@@ -173,7 +173,8 @@ fn data_and_acks_in_both_directions_share_the_links() {
 
 #[test]
 fn access_delay_adds_to_the_round_trip_twice() {
-    let mut setup = Setup { duration_s: 5, ..Setup::new(vec![algorithm("fixed"), algorithm("fixed")]) };
+    let mut setup =
+        Setup { duration_s: 5, ..Setup::new(vec![algorithm("fixed"), algorithm("fixed")]) };
     setup.parameters = json!({"window_pkts": 4});
     setup.access_delays_ns = vec![0, 30_000_000];
     let output = setup.run();
@@ -188,13 +189,19 @@ fn an_outage_ends_in_timeouts_and_then_in_a_full_link() {
         record: json!({"events": true}),
         ..Setup::new(vec![algorithm("cubic")])
     };
-    setup.forward[0]["outages"] = json!([{"start_ns": 10_000_000_000_u64, "stop_ns": 13_000_000_000_u64}]);
+    setup.forward[0]["outages"] =
+        json!([{"start_ns": 10_000_000_000_u64, "stop_ns": 13_000_000_000_u64}]);
     let output = setup.run();
     let flow = &output.flows[0];
     assert!((3..=6).contains(&flow.timeouts), "{}", flow.timeouts);
     let events = output.events.expect("events");
-    let timeouts: Vec<f64> = events.event.iter().zip(&events.t_s)
-        .filter(|(event, _)| **event == "timeout").map(|(_, t_s)| *t_s).collect();
+    let timeouts: Vec<f64> = events
+        .event
+        .iter()
+        .zip(&events.t_s)
+        .filter(|(event, _)| **event == "timeout")
+        .map(|(_, t_s)| *t_s)
+        .collect();
     assert_eq!(timeouts.len() as u64, flow.timeouts);
     let gaps: Vec<f64> = timeouts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     for pair in gaps.windows(2) {
@@ -212,7 +219,8 @@ fn a_step_of_the_rate_is_followed() {
         record: json!({"sample_interval_ns": 1_000_000_000}),
         ..Setup::new(vec![algorithm("cubic")])
     };
-    setup.forward[0]["schedule"] = json!([{"at_ns": 20_000_000_000_u64, "bits_per_sec": 3_000_000}]);
+    setup.forward[0]["schedule"] =
+        json!([{"at_ns": 20_000_000_000_u64, "bits_per_sec": 3_000_000}]);
     let output = setup.run();
     let samples = output.samples.expect("samples");
     let mean = |from: usize, to: usize| {
@@ -259,8 +267,16 @@ fn errors_name_the_place() {
         ("\"reno\"", "\"rneo\"", "flows[0].sender.algorithm"),
         ("linux-6.1", "linux-9.9", "flows[0].sender.stack"),
         ("\"parameters\":{}", "\"parameters\":{\"bogus\":1}", "flows[0].sender.parameters"),
-        ("\"stack_overrides\":{}", "\"stack_overrides\":{\"bogus\":1}", "flows[0].sender.stack_overrides"),
-        ("\"kind\":\"fixed\",\"bits_per_sec\":10000000", "\"kind\":\"mahimahi\",\"path\":\"none\"", "path.forward[0]"),
+        (
+            "\"stack_overrides\":{}",
+            "\"stack_overrides\":{\"bogus\":1}",
+            "flows[0].sender.stack_overrides",
+        ),
+        (
+            "\"kind\":\"fixed\",\"bits_per_sec\":10000000",
+            "\"kind\":\"mahimahi\",\"path\":\"none\"",
+            "path.forward[0]",
+        ),
     ] {
         let text = base.to_string();
         assert!(text.contains(from), "{from} not in {text}");

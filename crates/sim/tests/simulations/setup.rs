@@ -78,8 +78,8 @@ impl Setup {
     }
 
     pub(crate) fn run_with(&self, traces: &Traces) -> RunOutput {
-        let scenario = Scenario::from_json(&self.json().to_string())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let scenario =
+            Scenario::from_json(&self.json().to_string()).unwrap_or_else(|error| panic!("{error}"));
         cwndlab_sim::run(&scenario, traces).unwrap_or_else(|error| panic!("{error}"))
     }
 }
