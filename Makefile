@@ -38,7 +38,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 demo: $(STAMPS)/core ## run a small real study and print the path of its report
-	@$(VENV)/bin/cwndlab run $(STUDY) --out results/demo
+	@$(VENV)/bin/cwndlab run $(STUDY) --results results/demo
 	@$(VENV)/bin/cwndlab report results/demo
 
 test: test-rust test-python ## run every test

@@ -32,19 +32,11 @@ _SMALL_TABLES = ("runs", "flows", "links")
 
 
 @dataclass(slots=True)
-class Tally:
-    """How many runs of a study are in which state."""
+class _Failures:
+    """Runs that failed."""
 
-    total: int
-    reused: int
-    done: int = 0
-    failed: int = 0
-    first_failure: str = ""
-
-    @property
-    def safe(self) -> int:
-        """Runs whose results are kept."""
-        return self.reused + self.done
+    count: int = 0
+    first: str = ""
 
 
 def default_folder(study: Study) -> Path:
@@ -59,7 +51,7 @@ def run_study(
     jobs: int | None = None,
     executor: Executor | None = None,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
-    again: str = "run it again",
+    again: str = "the same again",
 ) -> Results:
     """Compute the runs of `study` that `folder` lacks.
 
@@ -78,42 +70,42 @@ def run_study(
     """
     folder = folder or default_folder(study)
     matrix = study.matrix
+    failures = _Failures()
     with Writer(folder, study.id) as writer:
         _describe(study, matrix, writer)
+        wanted = {run.key: run for run in matrix.runs}
         committed = writer.folder.committed()
-        unique = {run.key: run for run in matrix.runs}
-        missing = [run for key, run in unique.items() if key not in committed]
-        tally = Tally(total=len(unique), reused=len(unique) - len(missing))
+        missing = [run for key, run in wanted.items() if key not in committed]
+
+        def safe() -> str:
+            count = len(writer.folder.committed() & wanted.keys())
+            verb = "is" if len(wanted) == 1 else "are"
+            return f"{count:,} of {plural(len(wanted), 'run')} {verb} safe"
+
         if missing:
-            reporter = report(study.title, tally.total, tally.reused)
+            reporter = report(study.title, len(wanted), len(wanted) - len(missing))
             try:
                 with reporter:
-                    _compute(missing, executor or LocalExecutor(jobs), writer, reporter, tally)
+                    _compute(missing, executor or LocalExecutor(jobs), writer, reporter, failures)
             except KeyboardInterrupt:
-                message = f"stopped; {_safe(tally)}, {again} goes on from here"
+                message = f"stopped; {safe()}, {again} goes on from here"
                 raise InterruptedStudyError(message) from None
             except DiskFullError as error:
-                message = f"{error}\n  {_safe(tally)}; then {again} goes on from here"
+                message = f"{error}\n  {safe()}; then {again} goes on from here"
                 raise DiskFullError(message) from error
         results = Results(folder)
         _write_small_tables(results, writer)
-    if tally.failed:
-        message = (
-            f"{plural(tally.failed, 'run')} of {tally.total:,} failed, {_safe(tally)}; "
-            f"why is in {folder / 'failed'}, the first: {tally.first_failure}"
-        )
-        raise RunsFailedError(message)
+        if failures.count:
+            message = (
+                f"{failures.count:,} of {plural(len(wanted), 'run')} failed, {safe()}; "
+                f"why is in {folder / 'failed'}, the first: {failures.first}"
+            )
+            raise RunsFailedError(message)
     return results
 
 
-def _safe(tally: Tally) -> str:
-    return (
-        f"{tally.safe:,} of {plural(tally.total, 'run')} {'is' if tally.safe == 1 else 'are'} safe"
-    )
-
-
 def _compute(
-    missing: list[Run], executor: Executor, writer: Writer, reporter: Reporter, tally: Tally
+    missing: list[Run], executor: Executor, writer: Writer, reporter: Reporter, failures: _Failures
 ) -> None:
     runs = {run.key: run for run in missing}
     for outcome in executor.outcomes(_tasks(missing)):
@@ -121,12 +113,11 @@ def _compute(
         entry = _manifest_entry(run, outcome)
         if outcome.error is None:
             writer.commit(outcome.key, outcome.files, entry)
-            tally.done += 1
         else:
             reason = {"error": outcome.error, "scenario": run.scenario.model_dump(mode="json")}
             writer.note_failure(outcome.key, reason, entry)
-            tally.failed += 1
-            tally.first_failure = tally.first_failure or outcome.error
+            failures.count += 1
+            failures.first = failures.first or outcome.error
         reporter.advance(", ".join(str(label) for label in run.labels.values()))
 
 

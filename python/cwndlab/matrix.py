@@ -102,7 +102,7 @@ class _Draft:
         elif isinstance(child, str) and part == "application":
             child = {"kind": child}
         elif child is None:
-            child = {}
+            child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
         elif not isinstance(child, dict | list):
             raise FieldError(origin, f"{'.'.join(path)} is one value and has nothing inside")
         if isinstance(node, dict):
@@ -196,17 +196,15 @@ def _cell(
         for path, value, origin in sorted(assignments, key=lambda item: item[0].count(".")):
             draft.set(path, value, origin)
         resolved = resolve(_validate(draft, source), folder)
-        core.check_scenario(resolved.scenario.to_json())
     except FieldError as error:
         key = draft.origin_of(error.key)
         raise StudyError([source.problem(key, error.message)]) from None
-    except CwndlabError as error:
-        if isinstance(error, StudyError):
-            raise
+    except QuantityError as error:  # a line that is no link, into which a path leads
         raise StudyError([source.problem((), str(error))]) from None
+    try:
+        core.check_scenario(resolved.scenario.to_json())
     except ValueError as error:
-        message = f"the simulator refuses it: {error}"
-        raise StudyError([source.problem((), message)]) from None
+        raise StudyError([source.problem((), f"the simulator refuses it: {error}")]) from None
     return resolved
 
 

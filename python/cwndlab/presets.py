@@ -94,14 +94,17 @@ def _read_once(path: Path, _changed_ns: int) -> Preset:
     except StudyError as error:
         raise LinkError(str(error)) from None
     document = dict(source.document)
-    if document.keys().isdisjoint(Preset.model_fields):
+    is_bare = document.keys().isdisjoint(Preset.model_fields)
+    if is_bare:
         document = {"link": document}  # a file with the keys of [link] alone
     document.setdefault("title", path.stem)
     try:
         preset = Preset.model_validate(document)
     except ValidationError as error:
         problems = field_errors(error, Preset, document)
-        raise LinkError("\n".join(source.problem(p.key, p.message) for p in problems)) from None
+        keys = [problem.key[1:] if is_bare else problem.key for problem in problems]
+        told = [source.problem(k, p.message) for k, p in zip(keys, problems, strict=True)]
+        raise LinkError("\n".join(told)) from None
     if preset.link.preset or (preset.reverse_link and preset.reverse_link.preset):
         msg = f"{path}: a preset cannot be made of another one"
         raise LinkError(msg)

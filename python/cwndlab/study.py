@@ -68,9 +68,9 @@ class Study:
             **more,
         }
         document = {key: _plain(value) for key, value in document.items() if value is not None}
-        factors = flatten_factors(document.pop("factors", {}))
-        for key in [k for k, v in document.items() if isinstance(v, list) and k != "flow"]:
-            factors[key] = document.pop(key)
+        more_factors = flatten_factors(document.pop("factors", {}))
+        lists = [key for key, v in document.items() if isinstance(v, list) and key != "flow"]
+        factors = {key: document.pop(key) for key in lists} | more_factors
         if factors:
             document["factors"] = factors
         self._prepare(document, Arguments(document), Path())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import fake_core as stand_in
 import pytest
 
+import fake_core as stand_in
 from cwndlab import core
 
 if TYPE_CHECKING:

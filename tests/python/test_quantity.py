@@ -81,13 +81,14 @@ def test_shares_are_parts_per_billion() -> None:
         (True, 'not a rate; write for example "20 Mbit/s", "2.5 MB/s"'),
         (
             "20 mbit/s",
-            'not a rate; write for example "20 Mbit/s", "2.5 MB/s" '
-            '(did you mean "Mbit/s"? case matters)',
+            (
+                'not a rate; write for example "20 Mbit/s", "2.5 MB/s" '
+                '(did you mean "Mbit/s"? case matters)'
+            ),
         ),
         (
             "0.5 bit/s",
-            "too fine, the smallest step is 1 bit/s; "
-            'write for example "20 Mbit/s", "2.5 MB/s"',
+            'too fine, the smallest step is 1 bit/s; write for example "20 Mbit/s", "2.5 MB/s"',
         ),
         (
             "99999999999 Gbit/s",

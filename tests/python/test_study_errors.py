@@ -58,14 +58,18 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             '"20 Mbit/s"',
             '"20 Mbps/s"',
-            'mine.toml:7: link.rate = "20 Mbps/s"\n'
-            '  not a rate; write for example "20 Mbit/s", "2.5 MB/s"',
+            (
+                'mine.toml:7: link.rate = "20 Mbps/s"\n'
+                '  not a rate; write for example "20 Mbit/s", "2.5 MB/s"'
+            ),
         ),
         (
             'delay = "20 ms"',
             "delay = 20",
-            "mine.toml:8: link.delay = 20\n"
-            '  a number without a unit; write for example "40 ms", "60 s"',
+            (
+                "mine.toml:8: link.delay = 20\n"
+                '  a number without a unit; write for example "40 ms", "60 s"'
+            ),
         ),
         (
             "delay =",
@@ -80,8 +84,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             '"cubic"',
             '"westwod"',
-            'mine.toml:4: study.algorithm = "westwod"\n'
-            '  unknown algorithm "westwod"; did you mean westwood? (cwndlab algorithm list)',
+            (
+                'mine.toml:4: study.algorithm = "westwod"\n'
+                '  unknown algorithm "westwod"; did you mean westwood? (cwndlab algorithm list)'
+            ),
         ),
         (
             ', r = "10 %"',
@@ -91,8 +97,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             '"gilbert_elliott"',
             '"gilbert"',
-            'mine.toml:9: link.loss.kind = "gilbert"\n'
-            "  must be one of iid, gilbert_elliott; did you mean gilbert_elliott?",
+            (
+                'mine.toml:9: link.loss.kind = "gilbert"\n'
+                "  must be one of iid, gilbert_elliott; did you mean gilbert_elliott?"
+            ),
         ),
         (
             'start = "1 s"',
@@ -102,8 +110,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'start = "1 s"',
             'stack = "linux-6.2"',
-            'mine.toml:12: flow[0].stack = "linux-6.2"\n'
-            '  unknown stack "linux-6.2"; did you mean linux-6.1? (cwndlab stack list)',
+            (
+                'mine.toml:12: flow[0].stack = "linux-6.2"\n'
+                '  unknown stack "linux-6.2"; did you mean linux-6.1? (cwndlab stack list)'
+            ),
         ),
         (
             'start = "1 s"',
@@ -113,27 +123,33 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'start = "1 s"',
             "parameters.alpha = 5",
-            "mine.toml:12: flow[0].parameters.alpha = 5\n"
-            "  cubic has no such parameter; known: beta",
+            (
+                "mine.toml:12: flow[0].parameters.alpha = 5\n"
+                "  cubic has no such parameter; known: beta"
+            ),
         ),
         (
             'start = "1 s"',
             'application = { kind = "sized", byts = "1 MB" }',
-            "mine.toml:12: flow[0].application.bytes\n  this key is needed here and is missing\n"
-            'mine.toml:12: flow[0].application.byts = "1 MB"\n'
-            "  unknown key; did you mean bytes?",
+            (
+                "mine.toml:12: flow[0].application.bytes\n"
+                "  this key is needed here and is missing\n"
+                'mine.toml:12: flow[0].application.byts = "1 MB"\n'
+                "  unknown key; did you mean bytes?"
+            ),
         ),
         (
             'start = "1 s"',
             'direction = "reverse"',
-            "mine.toml: direction\n"
-            "  data that go up need a [reverse_link]; here it has neither rate nor queue",
+            (
+                "mine.toml: direction\n"
+                "  data that go up need a [reverse_link]; here it has neither rate nor queue"
+            ),
         ),
         (
             "events = false",
             "events = 3",
-            "mine.toml:15: record.events = 3\n"
-            "  must be a valid boolean, unable to interpret input",
+            "mine.toml:15: record.events = 3\n  must be a valid boolean, unable to interpret input",
         ),
         (
             'id = "mine"',
@@ -153,8 +169,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'rate = "20 Mbit/s"',
             'queue = "1 BDP"',
-            'mine.toml:7: link.queue = "1 BDP"\n'
-            "  only a fixed rate has a BDP; write packets or bytes",
+            (
+                'mine.toml:7: link.queue = "1 BDP"\n'
+                "  only a fixed rate has a BDP; write packets or bytes"
+            ),
         ),
         (
             'rate = "20 Mbit/s"',
@@ -164,8 +182,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'rate = "20 Mbit/s"',
             'preset = "lossi"',
-            'mine.toml:7: link.preset = "lossi"\n'
-            '  unknown link "lossi"; did you mean lossy? (cwndlab link list)',
+            (
+                'mine.toml:7: link.preset = "lossi"\n'
+                '  unknown link "lossi"; did you mean lossy? (cwndlab link list)'
+            ),
         ),
         (
             'rate = "20 Mbit/s"',
@@ -195,8 +215,10 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
     [
         (
             'algorithm = ["reno", "cubc"]',
-            'mine.toml:17: factors.algorithm[1] = "cubc"\n'
-            '  unknown algorithm "cubc"; did you mean cubic? (cwndlab algorithm list)',
+            (
+                'mine.toml:17: factors.algorithm[1] = "cubc"\n'
+                '  unknown algorithm "cubc"; did you mean cubic? (cwndlab algorithm list)'
+            ),
         ),
         (
             'link.rate = ["1 Mbit/s",\n "2 Mbit"]',
@@ -212,8 +234,10 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
         ),
         (
             'algorithm = ["highspeed", "hstcp"]',
-            'mine.toml:17: factors.algorithm[1] = "hstcp"\n'
-            '  "hstcp" is highspeed, which stands here already',
+            (
+                'mine.toml:17: factors.algorithm[1] = "hstcp"\n'
+                '  "hstcp" is highspeed, which stands here already'
+            ),
         ),
         (
             'algorithm = "reno"',
@@ -221,8 +245,10 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
         ),
         (
             'algoritm = ["reno"]',
-            'mine.toml:17: factors.algoritm[0] = "reno"\n'
-            '  "algoritm" is no path of a study; did you mean algorithm?',
+            (
+                'mine.toml:17: factors.algoritm[0] = "reno"\n'
+                '  "algoritm" is no path of a study; did you mean algorithm?'
+            ),
         ),
         (
             'link.rat = ["1 Mbit/s"]',
@@ -234,19 +260,25 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
         ),
         (
             'duration.x = ["1 s"]',
-            'mine.toml:17: factors.duration.x[0] = "1 s"\n'
-            "  duration is one value and has nothing inside",
+            (
+                'mine.toml:17: factors.duration.x[0] = "1 s"\n'
+                "  duration is one value and has nothing inside"
+            ),
         ),
         (
             'algorithm = ["reno", "cubic"]\nzip = [["algorithm", "link.rate"]]',
-            "mine.toml:18: factors.zip[0]\n"
-            '  there is no factor "link.rate"',
+            'mine.toml:18: factors.zip[0]\n  there is no factor "link.rate"',
         ),
         (
-            'algorithm = ["reno", "cubic"]\nlink.delay = ["1 ms"]\n'
-            'zip = [["algorithm", "link.delay"]]',
-            "mine.toml:19: factors.zip[0]\n  these advance together and need equally many values: "
-            "algorithm has 2, link.delay has 1",
+            (
+                'algorithm = ["reno", "cubic"]\nlink.delay = ["1 ms"]\n'
+                'zip = [["algorithm", "link.delay"]]'
+            ),
+            (
+                "mine.toml:19: factors.zip[0]\n"
+                "  these advance together and need equally many values: "
+                "algorithm has 2, link.delay has 1"
+            ),
         ),
         (
             'algorithm = ["reno"]\nexclude = [{ algorithm = "reno" }]',
@@ -254,13 +286,17 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
         ),
         (
             'algorithm = ["reno"]\nexclude = [{ algoritm = "reno" }]',
-            'mine.toml:18: factors.exclude[0].algoritm = "reno"\n'
-            '  there is no factor "algoritm"; did you mean algorithm?',
+            (
+                'mine.toml:18: factors.exclude[0].algoritm = "reno"\n'
+                '  there is no factor "algoritm"; did you mean algorithm?'
+            ),
         ),
         (
             'link.queue = ["67 packets", "1 BDP"]',
-            "mine.toml:17: factors.link.queue\n"
-            "  67 packets and 1 BDP are the same here; keep one of them",
+            (
+                "mine.toml:17: factors.link.queue\n"
+                "  67 packets and 1 BDP are the same here; keep one of them"
+            ),
         ),
     ],
 )

@@ -72,7 +72,9 @@ def test_every_key_and_element_has_its_line() -> None:
     assert line_of(source, "date").startswith("date")
     assert line_of(source, "link") == "[link]  # the base"
     assert line_of(source, "link", "loss", "share").startswith("loss")
-    assert line_of(source, "link", "outages", 0, "stop") == '{ start = "1 s", stop = "2 s" },  # one'
+    assert (
+        line_of(source, "link", "outages", 0, "stop") == '{ start = "1 s", stop = "2 s" },  # one'
+    )
     assert line_of(source, "link", "outages", 1, "stop") == '{ start = "3 s", stop = "4 s" },'
     assert line_of(source, "link", "stage", 1, "delay") == 'delay = "2 ms"'
     assert line_of(source, "flow", 0, "parameters", "beta") == "beta = 3"
@@ -132,9 +134,7 @@ scalars = st.one_of(
 keys = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
 values = st.recursive(
     scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)),
     max_leaves=8,
 )
 

@@ -55,9 +55,6 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
-    application = flow.application or study.application
-    if flow.bytes is not None:
-        application = plan.Sized(bytes=flow.bytes)
     # What a flow does not say itself stands at the study's own key.
     algorithm = _algorithm(name, (*(key if flow.algorithm else ()), "algorithm"))
     stack = _stack(flow.stack or study.stack, (*(key if flow.stack else ()), "stack"))
@@ -76,7 +73,9 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
         direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
         start_ns=flow.start,
         stop_ns=flow.stop,
-        application=_application(application),
+        application=_application(flow.application or study.application)
+        if flow.bytes is None
+        else si.Sized(bytes=flow.bytes),
         sender=sender,
         receiver=receiver,
         access_delay_ns=flow.access_delay,

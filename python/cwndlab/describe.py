@@ -1,0 +1,215 @@
+"""What a study or a link resolves to, in words, with every default filled in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab.errors import StudyError, plural
+from cwndlab.presets import load_preset
+from cwndlab.quantity import format_duration, format_rate, format_share, format_size
+from cwndlab.resolve import ResolvedLink, resolve_link
+from cwndlab.schema import scenario as si
+from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.study import StudyModel
+from cwndlab.source import Arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from cwndlab.core import Trace
+    from cwndlab.matrix import Cell
+    from cwndlab.schema.link import Link
+    from cwndlab.study import Study
+
+
+def describe_study(study: Study) -> list[str]:
+    """The cells of a study and what each of them runs, without repeating what is the same."""
+    model = study.model
+    runs = len(study.cells) * study.repetitions
+    combinations = plural(len(study.cells), "combination")
+    lines = [
+        study.title,
+        f"  {plural(runs, 'run')}: {combinations} x {plural(study.repetitions, 'repetition')}",
+        f"  duration {format_duration(model.duration)}, warm-up {format_duration(model.warm_up)}",
+        f"  seed {model.seed}",
+        f"  results: results/{study.id}",
+    ]
+    for name, labels in study.factors.items():
+        lines.append(f"  {name}: {', '.join(str(label) for label in labels)}")
+    for describe in (_path_of, _flows_of):
+        lines += ["", *_grouped(study, describe)]
+    return lines
+
+
+def _path_of(cell: Cell) -> list[str]:
+    return describe_path(cell.resolved.scenario.path, cell.resolved.traces)
+
+
+def _flows_of(cell: Cell) -> list[str]:
+    return _describe_flows(cell.resolved.scenario)
+
+
+def _grouped(study: Study, describe: Callable[[Cell], list[str]]) -> list[str]:
+    """What `describe` says of all cells; cells of which it says the same stand together."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in study.cells:
+        groups.setdefault(tuple(describe(cell)), []).append(cell)
+    lines = []
+    for texts, cells in groups.items():
+        if len(groups) > 1:
+            names = ("/".join(str(label) for label in cell.labels.values()) for cell in cells)
+            lines.append(f"  {', '.join(names)}:")
+        lines += [f"  {text}" for text in texts]
+    return lines
+
+
+def describe_link(spec: str) -> list[str]:
+    """A link in one line, spelt out."""
+    link, resolved = read_link(spec)
+    preset = load_preset(link.preset, Path()) if link.preset else None
+    lines = [preset.title if preset else spec]
+    if preset and preset.description:
+        lines += [f"  {line}" for line in preset.description.strip().split("\n")]
+    lines += ["", *(f"  {line}" for line in describe_path(resolved.path, resolved.traces))]
+    for trace in resolved.traces.values():
+        lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
+    if preset and preset.sources:
+        lines += ["", "  where the figures come from"]
+        lines += [f"    {key}: {source}" for key, source in preset.sources.items()]
+    return lines
+
+
+def link_facts(spec: str) -> list[dict[str, Any]]:
+    """The stages of a link, for programs."""
+    _, resolved = read_link(spec)
+    rows: list[dict[str, Any]] = []
+    for name, stage in _stages(resolved.path):
+        row: dict[str, Any] = {"link": name}
+        for key, value in stage.model_dump(mode="json").items():
+            if isinstance(value, dict):
+                row |= {f"{key}_{inner}": v for inner, v in value.items() if v is not None}
+            else:
+                row[key] = value
+        rows.append(row)
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return [{key: row.get(key) for key in keys} for row in rows]
+
+
+def read_link(spec: str) -> tuple[Link, ResolvedLink]:
+    """The link that a line stands for; its paths are relative to the current folder.
+
+    Raises:
+        StudyError: it is none; says what is wrong with it.
+    """
+    source = Arguments({"link": spec})
+    try:
+        link = StudyModel.model_validate({"link": spec}).link
+        if link is None:
+            raise StudyError([f'"{spec}" is no link'])
+        return link, resolve_link(link, Path())
+    except ValidationError as error:
+        problems = field_errors(error, StudyModel, {"link": spec})
+        raise StudyError([source.problem(p.key, p.message) for p in problems]) from None
+    except FieldError as error:
+        raise StudyError([source.problem(error.key, error.message)]) from None
+
+
+def describe_path(path: si.WirePath, traces: Mapping[str, Trace]) -> list[str]:
+    """One line per stage of both directions."""
+    return [f"{name}  {_describe_stage(stage, traces)}" for name, stage in _stages(path)]
+
+
+def _stages(path: si.WirePath) -> Iterator[tuple[str, si.Stage]]:
+    for direction, stages in (("forward", path.forward), ("reverse", path.reverse)):
+        for n, stage in enumerate(stages):
+            yield f"{direction}.{n}", stage
+
+
+def _describe_stage(stage: si.Stage, traces: Mapping[str, Trace]) -> str:
+    parts = [
+        _rate(stage.rate, traces),
+        f"delay {format_duration(stage.delay_ns)}",
+        f"queue {_queue(stage.queue)}",
+    ]
+    if stage.jitter is not None:
+        facts = stage.jitter.model_dump(exclude={"kind"})
+        (value,) = facts.values()
+        parts.append(f"jitter {stage.jitter.kind} {format_duration(value)}")
+    if stage.loss is not None:
+        parts.append(f"loss {_loss(stage.loss)}")
+    if stage.framing_bytes:
+        parts.append(f"framing {format_size(stage.framing_bytes)}")
+    for outage in stage.outages:
+        begin, end = format_duration(outage.start_ns), format_duration(outage.stop_ns)
+        parts.append(f"outage {begin} to {end} ({outage.kind})")
+    if stage.schedule:
+        parts.append(f"{plural(len(stage.schedule), 'change')} scheduled ({stage.transition})")
+    return ", ".join(parts)
+
+
+def _rate(rate: si.Rate, traces: Mapping[str, Trace]) -> str:
+    match rate:
+        case si.UnlimitedRate():
+            return "unlimited rate"
+        case si.FixedRate():
+            return format_rate(rate.bits_per_sec)
+        case si.TokenBucketRate():
+            return f"{format_rate(rate.bits_per_sec)}, burst {format_size(rate.burst_bytes)}"
+        case si.MahimahiRate() | si.LogRate():
+            return f"trace {traces[rate.path].path.name}"
+
+
+def _queue(queue: si.Queue) -> str:
+    limit = "unlimited"
+    if isinstance(queue, si.RedQueue):
+        if queue.limit_bytes is not None:
+            limit = format_size(queue.limit_bytes)
+    elif queue.packets is not None:
+        limit = plural(queue.packets, "packet")
+    elif queue.bytes is not None:
+        limit = format_size(queue.bytes)
+    return limit if queue.kind == "drop_tail" else f"{limit}, {queue.kind}"
+
+
+def _loss(loss: si.Loss) -> str:
+    match loss:
+        case si.IidLoss():
+            return format_share(loss.ppb)
+        case si.GilbertElliottLoss():
+            return (
+                f"Gilbert-Elliott p {format_share(loss.p_ppb)}, r {format_share(loss.r_ppb)}, "
+                f"good {format_share(loss.loss_good_ppb)}, bad {format_share(loss.loss_bad_ppb)}"
+            )
+
+
+def _describe_flows(scenario: si.Scenario) -> list[str]:
+    """One line per kind of flow."""
+    counted: dict[str, int] = {}
+    for flow in scenario.flows:
+        text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"
+        if flow.receiver != flow.sender:
+            text += f", to {flow.receiver.algorithm} on {flow.receiver.stack}"
+        if flow.sender.parameters:
+            text += f", {_pairs(flow.sender.parameters)}"
+        if flow.sender.stack_overrides:
+            text += f", {_pairs(flow.sender.stack_overrides)}"
+        text += f", {flow.direction}, from {format_duration(flow.start_ns)}"
+        if flow.stop_ns is not None:
+            text += f" to {format_duration(flow.stop_ns)}"
+        counted[text] = counted.get(text, 0) + 1
+    return [f"{plural(count, 'flow')}: {text}" for text, count in counted.items()]
+
+
+def _pairs(table: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in table.items())
+
+
+def _describe_trace(trace: Trace) -> str:
+    info = trace.info
+    text = f"{info['duration_s']:.3f} s, {info['mean_rate_mbit_s']:.3f} Mbit/s on average"
+    if info.get("opportunities"):
+        text += f", {info['opportunities']:,} delivery opportunities"
+    return text

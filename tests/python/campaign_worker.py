@@ -1,0 +1,50 @@
+"""Runs a study on the stand-in of the core, in a process of its own that may be killed.
+
+Usage: campaign_worker.py FOLDER JOBS REPETITIONS [FILE_LIMIT_BYTES]. Prints "ready" when it begins.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+import fake_core
+
+fake_core.install()
+
+from cwndlab.campaign import run_study  # noqa: E402  after the core is replaced
+from cwndlab.errors import CwndlabError  # noqa: E402  after the core is replaced
+from cwndlab.progress import Silent  # noqa: E402  after the core is replaced
+from cwndlab.study import Study  # noqa: E402  after the core is replaced
+
+
+def study(repetitions: int) -> Study:
+    """A small study of several cells."""
+    return Study(
+        link="rate=10 Mbit/s,delay=20 ms,loss=1 %",
+        algorithm=["reno", "cubic", "highspeed"],
+        factors={"link.rate": ["1 Mbit/s", "10 Mbit/s"]},
+        flows=2,
+        repetitions=repetitions,
+        id="crash",
+    )
+
+
+def main() -> int:
+    folder, jobs, repetitions = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    made = study(repetitions)
+    print("ready", flush=True)  # noqa: T201  the parent waits for it
+    if len(sys.argv) > 4:
+        limit = int(sys.argv[4])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    try:
+        run_study(made, folder, jobs=jobs, report=lambda *_: Silent())
+    except CwndlabError as error:
+        print(error, file=sys.stderr)  # noqa: T201  the parent reads it
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

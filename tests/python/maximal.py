@@ -1,0 +1,95 @@
+"""A scenario in which every key that there is has a value."""
+
+from __future__ import annotations
+
+from cwndlab.schema import scenario as si
+
+_QUEUES: tuple[si.Queue, ...] = (
+    si.DropTailQueue(packets=50, bytes=75_000),
+    si.CodelQueue(target_ns=1, interval_ns=2, ecn=True, packets=3, bytes=4),
+    si.RedQueue(
+        min_bytes=1,
+        max_bytes=3,
+        limit_bytes=4,
+        max_probability_ppb=5,
+        weight_shift=6,
+        idle_packet_ns=7,
+        ecn=True,
+        gentle=True,
+        hard_drop=True,
+    ),
+    si.StepQueue(mark_packets=1, mark_bytes=2, packets=3, bytes=4),
+)
+_RATES: tuple[si.Rate, ...] = (
+    si.FixedRate(bits_per_sec=10_000_000),
+    si.TokenBucketRate(bits_per_sec=10_000_000, burst_bytes=15_000),
+    si.MahimahiRate(path="sha256:0"),
+    si.LogRate(path="sha256:1", hold=False),
+)
+_LOSSES: tuple[si.Loss, ...] = (
+    si.IidLoss(ppb=1),
+    si.GilbertElliottLoss(p_ppb=1, r_ppb=2, loss_good_ppb=3, loss_bad_ppb=4),
+)
+_JITTERS: tuple[si.Jitter, ...] = (
+    si.UniformJitter(max_ns=1),
+    si.NormalJitter(sigma_ns=2),
+    si.ExponentialJitter(mean_ns=3),
+)
+_APPLICATIONS: tuple[si.Application, ...] = (
+    si.Bulk(),
+    si.Sized(bytes=1),
+    si.OnOff(on_ns=1, off_ns=2, distribution="pareto"),
+    si.RequestResponse(request_bytes=1, response_bytes=2, think_ns=3, count=4),
+    si.Paced(bits_per_sec=1, write_bytes=2),
+    si.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
+)
+
+
+def maximal_scenario() -> si.Scenario:
+    """Every kind of everything, every key given."""
+    stages = tuple(
+        si.Stage(
+            rate=_RATES[n % len(_RATES)],
+            queue=_QUEUES[n % len(_QUEUES)],
+            delay_ns=1 + n,
+            jitter=_JITTERS[n % len(_JITTERS)],
+            loss=_LOSSES[n % len(_LOSSES)],
+            framing_bytes=14,
+            outages=(si.Outage(start_ns=1, stop_ns=2, kind="hold"),),
+            schedule=()
+            if _RATES[n % len(_RATES)].kind in ("mahimahi", "log")
+            else (si.Step(at_ns=1, bits_per_sec=2, delay_ns=3, loss=_LOSSES[1]),),
+            transition="keep" if n % len(_RATES) == 0 else "retime",
+        )
+        for n in range(4)
+    )
+    sender = si.End(
+        stack="linux-6.1",
+        algorithm="cubic",
+        parameters={"beta": 512},
+        stack_overrides={"initial_window": 4},
+    )
+    flows = tuple(
+        si.ScenarioFlow(
+            id=n,
+            direction="reverse" if n % 2 else "forward",
+            start_ns=n,
+            stop_ns=10 + n,
+            application=application,
+            sender=sender,
+            receiver=sender.model_copy(update={"algorithm": "reno", "parameters": {}}),
+            access_delay_ns=5,
+        )
+        for n, application in enumerate(_APPLICATIONS)
+    )
+    return si.Scenario(
+        seed=2**53 - 1,
+        duration_ns=10**9,
+        warm_up_ns=1000,
+        path=si.WirePath(forward=stages, reverse=stages),
+        flows=flows,
+        record=si.ScenarioRecord(
+            sample_interval_ns=10**8, events=True, ack_trace=True, pcap="capture.pcap"
+        ),
+        jiffies_phase_ns=1,
+    )

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from cwndlab import core
+from cwndlab.campaign import run_study
+from cwndlab.errors import InterruptedStudyError, ResultsError, RunsFailedError
+from cwndlab.executor import LocalExecutor, Outcome, Task, compute
+from cwndlab.progress import Silent
+from cwndlab.results import Results, open_results
+from cwndlab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("fake_core")
+
+
+def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
+    base = {
+        "link": "rate=10 Mbit/s,delay=20 ms",
+        "algorithm": ["reno", "cubic"],
+        "repetitions": 3,
+        "id": "s",
+    }
+    return Study(**{**base, **keys})
+
+
+def run(made: Study, folder: Path, **how: Any) -> Results:  # noqa: ANN401  arguments
+    return run_study(made, folder, report=lambda *_: Silent(), **how)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*.parquet"))
+    }
+
+
+class Backwards:
+    """An executor that computes the last task first."""
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        return (compute(task) for task in reversed(list(tasks)))
+
+
+def test_any_order_of_runs_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = study(factors={"flows": [1, 3]})
+    run(made, tmp_path / "a", jobs=1)
+    run(made, tmp_path / "b", jobs=4)
+    run(made, tmp_path / "c", executor=Backwards())
+    assert len(hashes(tmp_path / "a")) == 12 * 4 + 4
+    assert hashes(tmp_path / "a") == hashes(tmp_path / "b") == hashes(tmp_path / "c")
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(study(), tmp_path / "s")
+    monkeypatch.setattr(core, "run", lambda *_: pytest.fail("ran again"))
+    assert run(study(), tmp_path / "s").is_complete
+
+
+def test_more_repetitions_and_levels_add_to_what_is_there(tmp_path: Path) -> None:
+    run(study(), tmp_path / "s")
+    before = set((tmp_path / "s" / "runs").iterdir())
+    more = run(study(repetitions=4, algorithm=["reno", "cubic", "highspeed"]), tmp_path / "s")
+    assert before < set((tmp_path / "s" / "runs").iterdir())
+    assert more.runs().height == 12
+    # Runs of an earlier version of the study stay in the folder, and out of its tables.
+    fewer = run(study(repetitions=1), tmp_path / "s")
+    assert fewer.runs().height == 2
+    assert len(list((tmp_path / "s" / "runs").iterdir())) == 12
+
+
+def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    with pytest.raises(RunsFailedError) as caught:
+        run(study(algorithm=["reno", "fails"]), folder)
+    assert caught.value.exit_status == 1
+    assert str(caught.value) == (
+        f"3 of 6 runs failed, 3 of 6 runs are safe; why is in {folder / 'failed'}, "
+        "the first: the window of flow 0 became 0"
+    )
+    results = open_results(folder)
+    assert results.runs()["algorithm"].to_list() == ["reno"] * 3
+    assert not results.is_complete
+    reason = json.loads(next((folder / "failed").iterdir()).read_text())
+    assert reason["error"] == "the window of flow 0 became 0"
+    assert reason["scenario"]["flows"][0]["sender"]["algorithm"] == "fails"
+
+
+def test_failed_runs_are_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_run = core.run
+    monkeypatch.setattr(core, "run", lambda *_: (_ for _ in ()).throw(RuntimeError("no luck")))
+    with pytest.raises(RunsFailedError, match=r"6 of 6 runs failed, 0 of 6 runs are safe"):
+        run(study(), tmp_path / "s")
+    monkeypatch.setattr(core, "run", real_run)
+    assert run(study(), tmp_path / "s").is_complete
+    assert list((tmp_path / "s" / "failed").iterdir()) == []
+
+
+def test_an_interruption_says_what_is_safe_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Impatient(Silent):
+        done = 0
+
+        def advance(self, what: str) -> None:
+            assert what in ("reno", "cubic")
+            self.done += 1
+            if self.done == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedStudyError) as caught:
+        run_study(
+            study(), tmp_path / "s", jobs=1, report=lambda *_: Impatient(), again="`cwndlab run x`"
+        )
+    assert str(caught.value) == "stopped; 2 of 6 runs are safe, `cwndlab run x` goes on from here"
+    assert caught.value.exit_status == 130
+    ran: list[str] = []
+    real_run = core.run
+
+    def counted(text: str, traces: Mapping[str, bytes]) -> core.Tables:
+        ran.append(text)
+        return real_run(text, traces)
+
+    monkeypatch.setattr(core, "run", counted)
+    assert run(study(), tmp_path / "s").is_complete
+    assert len(ran) == 4
+
+
+def test_a_folder_of_results_can_be_run_again_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.down").write_text("1\n2\n3\n")
+    (tmp_path / "in" / "s.toml").write_text(
+        '[study]\nid = "s"\n[link]\ntrace = "x.down"\ndelay = "1 ms"\n'
+        '[factors]\nalgorithm = ["reno"]\nreverse_link = ["trace:x.down,delay=2 ms", "lossy"]\n'
+    )
+    first = run(Study.load(tmp_path / "in" / "s.toml"), tmp_path / "out" / "s")
+    (tmp_path / "in" / "x.down").unlink()
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "out" / "s").rename(moved)
+    again = Study.load(moved / "study.toml")
+    assert again.id == "s"
+    assert [run.key for run in again.matrix.runs] == [
+        run["run"] for run in pl.read_parquet(moved / "matrix.parquet").iter_rows(named=True)
+    ]
+    assert first.path != moved
+    assert "/in/" not in (moved / "study.toml").read_text()
+
+
+def test_the_manifest_tells_when_where_and_how_long(tmp_path: Path) -> None:
+    results = run(study(repetitions=1), tmp_path / "s")
+    entries = results.manifest
+    assert {entry["cell"]["algorithm"] for entry in entries} == {"reno", "cubic"}
+    for entry in entries:
+        assert entry["duration_s"] >= 0
+        assert entry["host"]
+        assert entry["began"].endswith("+00:00")
+        assert entry["behaviour_epoch"] == 1
+
+
+def test_tables_have_the_keys_the_factors_and_their_own_columns(tmp_path: Path) -> None:
+    results = run(study(factors={"link.rate": ["1 Mbit/s", "2 Mbit/s"]}, flows=2), tmp_path / "s")
+    assert results.factors == ("algorithm", "rate")
+    assert results.runs().columns[:5] == ["run", "algorithm", "rate", "repetition", "seed"]
+    flows = results.flows()
+    assert flows.columns[:5] == ["run", "factor_algorithm", "rate", "repetition", "seed"]
+    assert flows.height == 2 * 2 * 2 * 3
+    assert (flows["factor_algorithm"] == flows["algorithm"]).all()
+    samples = results.samples(algorithm="reno", rate="1 Mbit/s", flow=0)
+    assert samples.height == 3 * 20
+    assert samples["algorithm"].unique().to_list() == ["reno"]
+    two = results.runs()["run"][:2].to_list()
+    assert results.samples(run=two)["run"].n_unique() == 2
+    assert results.events()["flow"].null_count() > 0
+    assert results.acks().is_empty()
+
+
+def test_undefined_is_null_and_columns_have_one_type(tmp_path: Path) -> None:
+    results = run(study(), tmp_path / "s")
+    assert results.flows()["completion_ms"].null_count() == 6
+    assert results.flows().schema["completion_ms"] == pl.Float64
+    assert results.flows().schema["retransmission_burst_max_pkts"] == pl.Int64
+    assert results.links().schema["offered_bytes"] == pl.Int64
+    samples = results.samples()
+    assert samples["ssthresh_pkts"].null_count() > 0
+    assert not any(series.is_nan().any() for series in samples if series.dtype.is_float())
+
+
+def test_runs_sum_up_their_flows(tmp_path: Path) -> None:
+    results = run(study(flows=3), tmp_path / "s")
+    flows = results.flows()
+    for row in results.runs().iter_rows(named=True):
+        own = flows.filter(pl.col("run") == row["run"])
+        shares = own["goodput_mbit_s"].to_list()
+        squares = sum(share**2 for share in shares)
+        assert row["goodput_mbit_s"] == pytest.approx(sum(shares))
+        assert row["jain_index"] == pytest.approx(sum(shares) ** 2 / (3 * squares))
+        assert row["rtt_p50_ms"] == pytest.approx(own["rtt_p50_ms"].mean())
+        resent = 100 * sum(own["retransmitted_pkts"]) / sum(own["sent_pkts"])
+        assert row["retransmitted_pct"] == pytest.approx(resent)
+        assert row["completion_ms"] is None
+
+
+def test_sql_sees_every_table_with_its_factors(tmp_path: Path) -> None:
+    results = run(study(id="it's"[:2]), tmp_path / "it's")
+    counted = results.sql(
+        "SELECT algorithm, count(*) AS n FROM samples GROUP BY algorithm ORDER BY algorithm"
+    )
+    assert counted.to_dicts() == [
+        {"algorithm": "cubic", "n": 60},
+        {"algorithm": "reno", "n": 60},
+    ]
+    joined = results.sql("SELECT sum(f.timeouts) AS n FROM flows f JOIN runs r USING (run)")
+    assert joined["n"][0] == results.runs()["timeouts"].sum()
+
+
+def test_the_small_tables_stand_beside_for_others_to_open(tmp_path: Path) -> None:
+    results = run(study(), tmp_path / "s")
+    assert pl.read_parquet(tmp_path / "s" / "runs.parquet").equals(results.runs())
+    assert pl.read_parquet(tmp_path / "s" / "flows.parquet").equals(results.flows())
+    direct = pl.read_parquet(tmp_path / "s" / "runs" / "*" / "flows.parquet")
+    assert direct["run"].n_unique() == 6
+
+
+def test_results_give_pandas_frames_and_show_themselves(tmp_path: Path) -> None:
+    results = run(study(), tmp_path / "s")
+    assert results.runs().to_pandas()["algorithm"].tolist() == ["reno", "cubic"] * 3
+    assert repr(results) == f"Results({str(tmp_path / 's')!r}, 6 of 6 runs)"
+    assert "<table" in results._repr_html_()
+    assert results.study.id == "s"
+
+
+def test_a_folder_that_was_left_before_its_first_run_says_so(tmp_path: Path) -> None:
+    run(study(), tmp_path / "s")
+    (tmp_path / "s" / "matrix.parquet").unlink()
+    with pytest.raises(ResultsError, match="stopped before the first run; start it again"):
+        open_results(tmp_path / "s")
+
+
+def test_one_run_in_two_cells_is_computed_once(tmp_path: Path) -> None:
+    made = study(
+        link={"rate": "10 Mbit/s", "delay": "20 ms"},
+        algorithm="reno",
+        factors={"flow": [[{"stop": "5 s"}], [{"stop": "5000 ms", "start": "1 s"}]]},
+        repetitions=1,
+    )
+    assert run(made, tmp_path / "s").runs().height == 2
+
+
+def tasks(count: int, began: list[int] | None = None) -> Iterator[Task]:
+    for n in range(count):
+        if began is not None:
+            began.append(n)
+        yield Task(str(n), "{}", {})
+
+
+def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> core.Tables:
+        time.sleep(0.01)
+        return {}
+
+    monkeypatch.setattr(core, "run", slow)
+    began: list[int] = []
+    outcomes = LocalExecutor(2).outcomes(tasks(1000, began))
+    next(outcomes)
+    outcomes.close()  # type: ignore[attr-defined]  # it is a generator
+    time.sleep(0.3)
+    stopped_at = len(began)
+    time.sleep(0.1)
+    assert len(began) == stopped_at < 100
+    assert threading.active_count() == 1
+
+
+def test_the_executor_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "run", lambda *_: {})
+    began: list[int] = []
+    outcomes = LocalExecutor(2).outcomes(tasks(1000, began))
+    next(outcomes)
+    time.sleep(0.2)
+    assert len(began) < 20, "finished runs pile up in memory"
+    assert len(list(outcomes)) == 999
+
+
+def test_an_error_in_the_tasks_themselves_reaches_the_caller() -> None:
+    def broken() -> Iterator[Task]:
+        yield from tasks(1)
+        msg = "no more"
+        raise ValueError(msg)
+
+    with pytest.raises(ValueError, match="no more"):
+        list(LocalExecutor(2).outcomes(broken()))

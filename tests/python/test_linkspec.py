@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cwndlab.errors import QuantityError
+from cwndlab.linkspec import parse_spec
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("lte-typical", {"preset": "lte-typical"}),
+        ("links/mine.toml", {"preset": "links/mine.toml"}),
+        ("lossy, rate = 2 Mbit/s", {"preset": "lossy", "rate": "2 Mbit/s"}),
+        ("trace:a/b.down", {"trace": "a/b.down"}),
+        ("trace:a,b.down,delay=20 ms", {"trace": "a,b.down", "delay": "20 ms"}),
+        ("log:x.csv,queue=9 packets", {"log": "x.csv", "queue": "9 packets"}),
+        (
+            "rate=10 Mbit/s,delay=20 ms,queue=50 packets,loss=1 %,framing=14 bytes",
+            {
+                "rate": "10 Mbit/s",
+                "delay": "20 ms",
+                "queue": "50 packets",
+                "loss": "1 %",
+                "framing": "14 bytes",
+            },
+        ),
+    ],
+)
+def test_a_line_becomes_the_table_of_a_study(text: str, table: dict[str, str]) -> None:
+    assert parse_spec(text) == table
+
+
+@pytest.mark.parametrize("text", ["", "  ", "rate=", "trace:", "rate=1,rate=2", "trace:a,trace=b"])
+def test_a_line_that_says_nothing_or_a_thing_twice_is_refused(text: str) -> None:
+    with pytest.raises(QuantityError, match='write for example "rate=10 Mbit/s'):
+        parse_spec(text)
+
+
+words = st.text("abcdefghij_", min_size=1, max_size=6)
+texts = st.text("abc0123 /%.:", min_size=1, max_size=9).map(str.strip).filter(bool)
+
+
+@given(st.dictionaries(words, texts, min_size=1, max_size=5))
+def test_pairs_are_read_as_they_were_written(pairs: dict[str, str]) -> None:
+    assert parse_spec(",".join(f"{key}={value}" for key, value in pairs.items())) == pairs
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_link_or_an_error_of_ours(text: str) -> None:
+    with contextlib.suppress(QuantityError):
+        assert parse_spec(text)

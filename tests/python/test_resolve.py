@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cwndlab.presets import presets
+from cwndlab.schema import scenario as si
+from cwndlab.study import Study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("fake_core")
+
+
+def scenario(**keys: Any) -> si.Scenario:  # noqa: ANN401  keys of a study
+    made = Study(**{"link": "rate=10 Mbit/s,delay=20 ms", "algorithm": "reno", **keys})
+    return made.cells[0].resolved.scenario
+
+
+def test_delay_holds_for_both_directions_unless_the_reverse_link_has_its_own() -> None:
+    assert scenario().path.reverse[0].delay_ns == 20_000_000
+    assert scenario(reverse_link="rate=1 Mbit/s").path.reverse[0].delay_ns == 20_000_000
+    own = scenario(reverse_link="rate=1 Mbit/s,delay=3 ms").path.reverse[0]
+    assert own.delay_ns == 3_000_000
+    none = scenario(link="rate=10 Mbit/s,delay=0 ms", reverse_link="delay=40 ms")
+    assert (none.path.forward[0].delay_ns, none.path.reverse[0].delay_ns) == (0, 40_000_000)
+    chain = scenario(link={"stage": [{"delay": "1 ms"}, {"delay": "2 ms"}]})
+    assert [stage.delay_ns for stage in chain.path.reverse] == [3_000_000]
+
+
+def test_a_queue_holds_one_bdp_of_the_whole_round_trip_unless_said() -> None:
+    # 10 Mbit/s * 40 ms = 400,000 bit = 33.3 packets of 1500 bytes.
+    assert scenario().path.forward[0].queue == si.DropTailQueue(packets=34)
+    framed = scenario(link="rate=10 Mbit/s,delay=20 ms,framing=100 bytes")
+    assert framed.path.forward[0].queue == si.DropTailQueue(packets=32)
+    short = scenario(link="rate=10 Mbit/s")
+    assert short.path.forward[0].queue == si.DropTailQueue(packets=10)
+    half = scenario(link="rate=10 Mbit/s,delay=20 ms,queue=0.5 BDP")
+    assert half.path.forward[0].queue == si.DropTailQueue(packets=17)
+    said = scenario(link="rate=10 Mbit/s,delay=20 ms,queue=64 KiB")
+    assert said.path.forward[0].queue == si.DropTailQueue(bytes=65536)
+    free = scenario(link="delay=20 ms")
+    assert free.path.forward[0].queue == si.DropTailQueue()
+
+
+def test_a_trace_has_250_packets_and_mahimahis_framing_unless_said(tmp_path: Path) -> None:
+    trace = tmp_path / "x.down"
+    trace.write_text("1\n2\n3\n")
+    stage = scenario(link=f"trace:{trace},delay=20 ms").path.forward[0]
+    assert (stage.queue, stage.framing_bytes) == (si.DropTailQueue(packets=250), 4)
+    assert stage.rate.kind == "mahimahi"
+    stage = scenario(link=f"trace:{trace},framing=0 bytes,queue=9 packets").path.forward[0]
+    assert (stage.queue, stage.framing_bytes) == (si.DropTailQueue(packets=9), 0)
+
+
+def test_every_kind_of_queue_has_its_limit_where_it_belongs() -> None:
+    def queue(**keys: Any) -> si.Queue:  # noqa: ANN401  keys of a link
+        link = {"rate": "10 Mbit/s", "delay": "20 ms", **keys}
+        return scenario(link=link).path.forward[0].queue
+
+    assert queue(aqm="codel") == si.CodelQueue(packets=1000)
+    assert queue(aqm={"kind": "codel", "target": "15 ms", "ecn": True}, queue="2 MB") == (
+        si.CodelQueue(target_ns=15_000_000, ecn=True, bytes=2_000_000)
+    )
+    red = {"kind": "red", "min": "30 kB", "max": "90 kB"}
+    assert queue(aqm=red, queue="100 packets") == (
+        si.RedQueue(min_bytes=30_000, max_bytes=90_000, limit_bytes=150_000)
+    )
+    assert queue(aqm={"kind": "step", "mark": "20 packets"}, queue="100 packets") == (
+        si.StepQueue(mark_packets=20, packets=100)
+    )
+    assert queue(aqm={"kind": "step", "mark": "30 kB"}) == (
+        si.StepQueue(mark_bytes=30_000, packets=1000)
+    )
+
+
+def test_short_and_long_forms_are_the_same() -> None:
+    short = scenario(link="rate=10 Mbit/s,loss=1 %,jitter=2 ms,aqm=codel,burst=15 kB")
+    long = scenario(
+        link={
+            "rate": "10 Mbit/s",
+            "burst": "15 kB",
+            "loss": {"kind": "iid", "share": "1 %"},
+            "jitter": {"kind": "uniform", "most": "2 ms"},
+            "aqm": {"kind": "codel"},
+        }
+    )
+    assert short == long
+    assert scenario(application="bulk") == scenario(application={"kind": "bulk"})
+
+
+def test_a_preset_is_changed_by_the_keys_beside_it() -> None:
+    plain = scenario(link="lossy")
+    changed = scenario(link="lossy,rate=20 Mbit/s")
+    assert plain.path.forward[0].loss == changed.path.forward[0].loss == si.IidLoss(ppb=10**7)
+    assert changed.path.forward[0].rate == si.FixedRate(bits_per_sec=20_000_000)
+    assert plain.path.reverse[0].rate == si.FixedRate(bits_per_sec=10_000_000)
+    other = scenario(link="lossy", reverse_link="rate=1 Mbit/s")
+    assert other.path.reverse[0].rate == si.FixedRate(bits_per_sec=1_000_000)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_resolves(name: str) -> None:
+    path = scenario(link=name).path
+    assert any(stage.rate.kind != "unlimited" for stage in path.forward)
+
+
+def test_a_link_may_be_a_file_whose_paths_are_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "x.down").write_text("1\n")
+    (folder / "mine.toml").write_text('trace = "x.down"\ndelay = "7 ms"\n')
+    (folder / "both.toml").write_text(
+        'title = "t"\n[link]\nrate = "1 Mbit/s"\n[reverse_link]\nrate = "2 Mbit/s"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    mine = scenario(link="links/mine.toml").path.forward[0]
+    assert (mine.rate.kind, mine.delay_ns) == ("mahimahi", 7_000_000)
+    assert scenario(link="links/both.toml").path.reverse[0].rate.kind == "fixed"
+    (tmp_path / "s.toml").write_text(
+        '[study]\nalgorithm="reno"\nlink="links/mine.toml,delay=1 ms"\n'
+    )
+    loaded = Study.load(tmp_path / "s.toml").cells[0].resolved
+    assert loaded.scenario.path.forward[0].delay_ns == 1_000_000
+
+
+def test_a_mistake_in_a_link_file_names_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('rate = "1 Mbit/s"\ndely = "7 ms"\n')
+    with pytest.raises(Exception, match=r'mine\.toml:2: dely = "7 ms"\n  unknown key; did you'):
+        scenario(link="mine.toml")
+
+
+def test_flows_inherit_from_the_study_and_count() -> None:
+    made = scenario(
+        stack="ns-2-packet",
+        flow=[
+            {"count": 2},
+            {"algorithm": "hstcp", "bytes": "100 kB", "receiver_stack": "linux-6.1"},
+        ],
+    )
+    first, second, third = made.flows
+    assert [flow.id for flow in made.flows] == [0, 1, 2]
+    assert first.model_copy(update={"id": 1}) == second
+    assert first.sender == si.End(stack="ns-2-packet", algorithm="reno")
+    assert third.sender == si.End(stack="ns-2-packet", algorithm="highspeed")
+    assert third.receiver == si.End(stack="linux-6.1", algorithm="highspeed")
+    assert third.application == si.Sized(bytes=100_000)
+    assert len(scenario(flows=4).flows) == 4
+
+
+def test_directions_have_two_names() -> None:
+    up = scenario(direction="uplink", reverse_link="rate=1 Mbit/s")
+    assert up.flows[0].direction == "reverse"
+    mixed = scenario(
+        flow=[{}, {"direction": "reverse"}], direction="downlink", reverse_link="rate=1 Mbit/s"
+    )
+    assert [flow.direction for flow in mixed.flows] == ["forward", "reverse"]
+
+
+def test_canonical_json_has_sorted_keys_and_no_nulls() -> None:
+    text = scenario().to_json()
+    assert "null" not in text
+    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))

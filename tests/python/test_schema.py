@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import tomllib
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import BaseModel
+
+from cwndlab import core
+from cwndlab.errors import CoreMissingError
+from cwndlab.schema import scenario as si
+from cwndlab.schema.json_schema import study_schema, study_schema_text
+from maximal import maximal_scenario
+
+ROOT = Path(__file__).parents[2]
+
+STUDY = """
+[study]
+id = "x"
+link = "lossy"
+duration = "10 s"
+algorithm = "reno"
+
+[reverse_link]
+rate = "1 Mbit/s"
+aqm = "codel"
+loss = { kind = "iid", share = "1 %" }
+
+[[flow]]
+application = { kind = "sized", bytes = "1 MB" }
+
+[factors]
+"link.rate" = ["1 Mbit/s"]
+algorithm = ["reno"]
+
+[quick]
+duration = "1 s"
+"""
+
+
+def models(model: type[BaseModel]) -> set[type[BaseModel]]:
+    """The models that a model is made of, itself included."""
+
+    def within(annotation: object) -> set[type[BaseModel]]:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return models(annotation)
+        if typing.get_origin(annotation) or isinstance(annotation, types.UnionType):
+            return set().union(*(within(inner) for inner in typing.get_args(annotation)))
+        return set()
+
+    return {model}.union(*(within(field.annotation) for field in model.model_fields.values()))
+
+
+def test_the_maximal_scenario_leaves_no_key_unset() -> None:
+    found: dict[str, set[str]] = {}
+
+    def visit(value: object) -> None:
+        if isinstance(value, BaseModel):
+            filled = {name for name in type(value).model_fields if getattr(value, name) is not None}
+            found.setdefault(type(value).__name__, set()).update(filled)
+            for name in type(value).model_fields:
+                visit(getattr(value, name))
+        elif isinstance(value, tuple):
+            for inner in value:
+                visit(inner)
+
+    visit(maximal_scenario())
+    for model in models(si.Scenario) - {si.UnlimitedRate}:
+        assert found[model.__name__] == set(model.model_fields), model.__name__
+
+
+def test_rust_reads_the_maximal_scenario_and_writes_the_same() -> None:
+    """The two sides of the format cannot drift: each knows every key of the other."""
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+    ours = json.loads(maximal_scenario().to_json())
+    assert without_nulls(json.loads(core.check_scenario(json.dumps(ours)))) == ours
+
+
+def without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_the_schema_in_docs_is_that_of_the_code() -> None:
+    written = (ROOT / "docs" / "study.schema.json").read_text(encoding="utf-8")
+    assert written == study_schema_text(), "run: cwndlab schema > docs/study.schema.json"
+
+
+def test_the_schema_takes_a_study_and_refuses_an_unknown_key() -> None:
+    validator = jsonschema.Draft202012Validator(study_schema())
+    jsonschema.Draft202012Validator.check_schema(study_schema())
+    document = tomllib.loads(STUDY)
+    assert not list(validator.iter_errors(document))
+    for table in ("study", "reverse_link"):
+        changed = json.loads(json.dumps(document))
+        changed[table]["unknown"] = 1
+        assert [list(error.path) for error in validator.iter_errors(changed)] == [[table]]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_study_of_the_project_fits_the_schema(path: Path) -> None:
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(study_schema()).validate(document)
+
+
+def test_scenarios_are_frozen_and_know_no_other_keys() -> None:
+    scenario = maximal_scenario()
+    with pytest.raises(ValueError, match="frozen"):
+        scenario.seed = 1  # type: ignore[misc]  # what is tested
+    with pytest.raises(ValueError, match="extra"):
+        si.Scenario.model_validate({**scenario.model_dump(), "other": 1})
