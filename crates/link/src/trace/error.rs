@@ -76,9 +76,6 @@ pub enum TraceProblem {
         /// The time of the line above.
         previous: String,
     },
-    /// A log gives two rates for one time.
-    #[error("time {0} comes twice, or within a microsecond: a log has one rate for a time")]
-    Twice(String),
     /// A trace that takes no time.
     #[error("the last time is 0 ms: the trace repeats after its last time, which must be positive")]
     NoDuration,

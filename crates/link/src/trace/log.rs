@@ -1,7 +1,8 @@
 //! Logs of throughput: a time and a rate on each line.
 //!
 //! A rate holds until the next line's time, the last one for as long as the one before it (a single
-//! one for a second); then the log begins again. Whatever time the first line has becomes 0.
+//! one for a second); then the log begins again. Whatever time the first line has becomes 0. Where
+//! recorders wrote a time several times, the last of its rates holds.
 
 use std::sync::Arc;
 
@@ -52,30 +53,22 @@ impl RateLog {
             if line.is_empty() {
                 return Err(at(TraceProblem::Blank));
             }
-            let mut words = columns(line);
-            let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
-                let wanted = "a time in s and a rate in Mbit/s, such as `1.5,20`";
-                return Err(at(TraceProblem::not_a_number(line, wanted)));
-            };
-            let time_s = number_of(time, MAX_SECONDS).map_err(at)?;
-            let mbit_s = number_of(rate, MAX_MBIT_S).map_err(at)?;
+            let (time_s, rate) = row(line).map_err(at)?;
             if rows.is_empty() {
                 first_s = time_s;
             }
-            if let Some(&(previous, _)) = rows.last() {
-                let previous_s = first_s + previous.as_secs_f64();
-                if time_s < first_s || duration(time_s - first_s) < previous {
+            let start = duration(time_s - first_s);
+            match rows.last_mut() {
+                Some(&mut (previous, _)) if time_s < first_s || start < previous => {
+                    let previous_s = first_s + previous.as_secs_f64();
                     return Err(at(TraceProblem::Unordered {
                         found: format!("{time_s} s"),
                         previous: format!("{previous_s} s"),
                     }));
                 }
-                if duration(time_s - first_s).saturating_sub(previous) < MIN_PIECE {
-                    return Err(at(TraceProblem::Twice(format!("{time_s} s"))));
-                }
+                Some(last) if start - last.0 < SHORTEST_PIECE => last.1 = rate,
+                _ => rows.push((start, rate)),
             }
-            let rate = Rate::from_bits_per_sec(libm::round(mbit_s * 1e6) as u64);
-            rows.push((duration(time_s - first_s), rate));
         }
         let last = match rows[..] {
             [] => return Err(TraceError::whole(TraceProblem::Empty)),
@@ -174,8 +167,8 @@ pub(super) fn has_columns(line: &[u8]) -> bool {
 
 const SEPARATORS: [char; 4] = [',', ';', ' ', '\t'];
 
-/// Shorter pieces are a mistake.
-const MIN_PIECE: Duration = Duration::from_micros(1);
+/// Times closer than this are one: the last rate given for it holds.
+const SHORTEST_PIECE: Duration = Duration::from_micros(1);
 
 const MAX_SECONDS: (f64, &str) = (4e9, "4e9 s, 127 years");
 
@@ -187,6 +180,18 @@ fn columns(line: &str) -> impl Iterator<Item = &str> {
     line.split(if by_comma { &[',', ';'][..] } else { &[' ', '\t'][..] })
         .map(str::trim)
         .filter(move |word| by_comma || !word.is_empty())
+}
+
+/// The time in seconds and the rate of a line.
+fn row(line: &str) -> Result<(f64, Rate), TraceProblem> {
+    let mut words = columns(line);
+    let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
+        let wanted = "a time in s and a rate in Mbit/s, such as `1.5,20`";
+        return Err(TraceProblem::not_a_number(line, wanted));
+    };
+    let time_s = number_of(time, MAX_SECONDS)?;
+    let mbit_s = number_of(rate, MAX_MBIT_S)?;
+    Ok((time_s, Rate::from_bits_per_sec(libm::round(mbit_s * 1e6) as u64)))
 }
 
 /// Whether a first line names columns: its first word does not look like a number.

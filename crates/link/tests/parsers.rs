@@ -1,0 +1,200 @@
+//! The parsers of recorded links take any bytes.
+
+use std::fs;
+use std::path::Path;
+
+use cwndlab_link::{RateTrace, TraceKind, TraceProblem};
+use cwndlab_units::{Duration, Rate, Time};
+use proptest::prelude::*;
+
+/// What must hold of a trace that was accepted, whatever it came from.
+fn check(trace: &RateTrace) {
+    match trace {
+        RateTrace::Mahimahi(trace) => {
+            let stamps = trace.stamps_ms();
+            assert!(stamps.is_sorted());
+            assert!(stamps[stamps.len() - 1] > 0);
+            assert_eq!(trace.opportunities(), stamps.len());
+            let lap = Time::ZERO + trace.period();
+            let at_zero = stamps.partition_point(|&stamp| stamp == 0);
+            assert_eq!(trace.opportunities_until(lap), (stamps.len() + at_zero) as u64);
+        }
+        RateTrace::Log(log) => {
+            let (mut now, end) = (Time::ZERO, Time::ZERO + log.period());
+            let mut has_rate = false;
+            while now < end {
+                let (rate, until) = log.rate_at(now);
+                assert!(until > now);
+                has_rate |= rate > Rate::ZERO;
+                now = until;
+            }
+            assert!(has_rate);
+            assert_eq!(now, end);
+        }
+    }
+}
+
+fn parse_all(text: &[u8]) {
+    for parsed in
+        [RateTrace::parse_mahimahi(text), RateTrace::parse_log(text), RateTrace::parse(text)]
+    {
+        match parsed {
+            Ok(trace) => check(&trace),
+            Err(error) => {
+                let lines = text.split(|&byte| byte == b'\n').count();
+                assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)));
+                assert!(!error.to_string().contains('\n'));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_bytes_are_a_trace_or_an_error(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        parse_all(&text);
+    }
+
+    #[test]
+    fn anything_like_a_trace_is_one_or_an_error(text in "[0-9 ,;.#e\\-\r\n\tx]{0,80}") {
+        parse_all(text.as_bytes());
+    }
+
+    #[test]
+    fn what_is_written_is_read(stamps in prop::collection::vec(0_u32..1000, 1..100)) {
+        let mut stamps = stamps;
+        stamps.sort_unstable();
+        let text: String = stamps.iter().map(|stamp| format!("{stamp}\n")).collect();
+        match RateTrace::parse(text.as_bytes()) {
+            Ok(RateTrace::Mahimahi(trace)) => prop_assert_eq!(trace.stamps_ms(), &stamps[..]),
+            Ok(RateTrace::Log(_)) => prop_assert!(false, "one column is no log"),
+            Err(error) => {
+                prop_assert_eq!(error.problem, TraceProblem::NoDuration);
+                prop_assert_eq!(stamps[stamps.len() - 1], 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_gives_back_its_rates(
+        rows in prop::collection::vec((1_u64..5_000, 1_u64..1_000_000), 1..50),
+        offset_ms in 0_u64..2_000_000_000,
+    ) {
+        let mut now_ms = offset_ms;
+        let mut text = String::from("time_s,rate_mbit_s\n");
+        let mut times = Vec::new();
+        for (gap_ms, kbit_s) in &rows {
+            let (time, rate) = (now_ms as f64 / 1e3, *kbit_s as f64 / 1e3);
+            text.push_str(&format!("{time},{rate}\n"));
+            times.push(now_ms - offset_ms);
+            now_ms += gap_ms;
+        }
+        let Ok(RateTrace::Log(log)) = RateTrace::parse(text.as_bytes()) else {
+            return Err(TestCaseError::fail("must be a log"));
+        };
+        for (start_ms, (_, kbit_s)) in times.iter().zip(&rows) {
+            // Times near 2e9 s have a microsecond's precision.
+            let inside = Time::from_millis(*start_ms) + Duration::from_micros(500);
+            prop_assert_eq!(log.rate_at(inside).0, Rate::from_kbit_per_sec(*kbit_s));
+            let next_lap = inside + log.period();
+            prop_assert_eq!(log.rate_at(next_lap).0, Rate::from_kbit_per_sec(*kbit_s));
+        }
+    }
+}
+
+#[test]
+fn the_fuzz_corpus_is_replayed() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut files = 0;
+    for target in ["parse_mahimahi", "parse_log"] {
+        for entry in fs::read_dir(corpus.join(target)).expect("the corpus is in the repository") {
+            parse_all(&fs::read(entry.expect("an entry").path()).expect("a file"));
+            files += 1;
+        }
+    }
+    assert!(files >= 28);
+}
+
+#[test]
+fn recorded_traces_are_accepted() {
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    if !traces.is_dir() {
+        println!("skipped: the recorded traces are not beside this checkout");
+        return;
+    }
+    for (folder, kind) in [
+        ("mahimahi", TraceKind::Mahimahi),
+        ("hsdpa-norway", TraceKind::Log),
+        ("solis-wifi", TraceKind::Log),
+    ] {
+        let mut accepted = 0;
+        for entry in fs::read_dir(traces.join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            if name == "README.md" || name == "UPSTREAM_LICENSE" || path.is_dir() {
+                continue;
+            }
+            let trace = RateTrace::parse(&fs::read(&path).expect("a file"))
+                .unwrap_or_else(|error| panic!("{folder}/{name}: {error}"));
+            assert_eq!(trace.kind(), kind, "{name}");
+            check(&trace);
+            accepted += 1;
+        }
+        assert!(accepted > 5, "{folder}");
+    }
+    let short = fs::read(traces.join("mahimahi/TMobile-LTE-short.down")).expect("a file");
+    let mean = RateTrace::parse(&short).expect("a trace").mean_rate();
+    // The traces' own statistics say 16.75 Mbit/s.
+    assert!((mean.as_mbit_per_sec_f64() - 16.75).abs() < 0.01, "{mean:?}");
+}
+
+fn log_problem(text: &[u8]) -> String {
+    RateTrace::parse_log(text).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn each_mistake_in_a_log_names_its_line_and_the_remedy() {
+    assert_eq!(log_problem(b""), "the trace is empty: it needs at least one line with data");
+    assert_eq!(log_problem(b"t,r\n"), "the trace is empty: it needs at least one line with data");
+    assert_eq!(log_problem(b"0,1\n\n1,1\n"), "line 2: blank line: remove it");
+    assert_eq!(
+        log_problem(b"0,1\n2,1\n1,1\n"),
+        "line 3: time 1 s comes after 2 s: sort the lines by time"
+    );
+    assert_eq!(log_problem(b"0,-1\n"), "line 1: `-1` is negative: times and rates start at 0");
+    assert_eq!(log_problem(b"0,fast\n"), "line 1: `fast` is not a number");
+    assert_eq!(log_problem(b"0,nan\n"), "line 1: `nan` is not a number");
+    assert_eq!(
+        log_problem(b"0,1,2\n"),
+        "line 1: `0,1,2` is not a time in s and a rate in Mbit/s, such as `1.5,20`"
+    );
+    assert_eq!(log_problem(b"0,2e7\n"), "line 1: `2e7` is too large: the most is 1e7 Mbit/s");
+    assert_eq!(log_problem(b"0,0\n1,0\n"), "every rate is 0: at least one must be positive");
+    assert_eq!(
+        log_problem(b"0,1\n\x00,1\n"),
+        "line 2: byte 0x00 is not text: is this a compressed or binary file?"
+    );
+}
+
+#[test]
+fn one_row_holds_for_ever_and_the_last_as_long_as_the_one_before() {
+    let period = |text: &[u8]| RateTrace::parse_log(text).expect("a log").period();
+    assert_eq!(period(b"7,20\n"), Duration::from_secs(1));
+    assert_eq!(period(b"0,1\n2,1\n3,1\n"), Duration::from_secs(4));
+    // A time that is written twice has its last rate.
+    let twice = RateTrace::parse_log(b"0,1\n2,1\n2,5\n3,0\n3,0\n").expect("a log");
+    assert_eq!(twice.period(), Duration::from_secs(4));
+    assert_eq!(twice.mean_rate(), Rate::from_kbit_per_sec(1_750));
+}
+
+#[test]
+fn kinds_are_told_apart_by_their_columns() {
+    assert_eq!(RateTrace::detect(b"1\n2\n"), TraceKind::Mahimahi);
+    assert_eq!(RateTrace::detect(b"# x y\n1 2\n"), TraceKind::Log);
+    assert_eq!(RateTrace::detect(b"time_s,rate_mbit_s\n"), TraceKind::Log);
+    assert_eq!(RateTrace::detect(b" 5 \n"), TraceKind::Mahimahi);
+    assert_eq!(RateTrace::detect(b""), TraceKind::Mahimahi);
+    assert_eq!(RateTrace::detect(b"\x1f\x8b"), TraceKind::Mahimahi);
+}
