@@ -17,14 +17,14 @@ import tempfile
 from pathlib import Path
 
 VERSION = "1.6.32"
-INTEGRITY = "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw=="
+INTEGRITY = "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw=="  # noqa: E501  a hash
 FILES = ("dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE")
 TARGET = Path(__file__).parent.parent / "python/cwndlab/report/assets/vendor/uplot"
 
 
 def main() -> None:
     """Download, check and unpack."""
-    version, integrity = sys.argv[1:3] if len(sys.argv) > 2 else (VERSION, INTEGRITY)  # noqa: PLR2004  both or none
+    version, integrity = sys.argv[1:3] or (VERSION, INTEGRITY)
     npm = shutil.which("npm")
     if npm is None:
         sys.exit("npm is needed to fetch uPlot: install nodejs and npm")
