@@ -16,8 +16,7 @@ from cwndlab.stats.bootstrap import Floats
 
 STANDARD_COLUMNS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")
 _MOST_POINTS = 4000
-_LOSS_WORDS = ("loss", "recovery", "timeout", "rto")
-_ENDING_WORDS = ("left", "exit", "ended", "undo", "end")
+_NOTICED_LOSSES = frozenset({"recovery", "timeout"})
 
 
 def plot_over_time(
@@ -144,11 +143,11 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 
 
 def is_loss(event: str) -> bool:
-    """Whether an event's name says that something was lost, or was thought so."""
-    words = event.lower()
-    return any(word in words for word in _LOSS_WORDS) and not any(
-        word in words for word in _ENDING_WORDS
-    )
+    """Whether an event is a sender's noticing a loss: fast recovery begun, or a timeout.
+
+    The path's own events (`queue_overflow`, `link_loss`) name every packet; a sender reacts once.
+    """
+    return event in _NOTICED_LOSSES
 
 
 def loss_times(events: pl.DataFrame) -> list[float]:

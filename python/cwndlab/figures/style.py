@@ -6,9 +6,10 @@ shown together differ for every colour vision; the tests compute both.  Dashes a
 what colour says, for print in grey and for readers who see colours differently.
 """
 
+import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _SOLID: tuple[float, ...] = ()
 _DASHED = (7.0, 2.5)
@@ -71,6 +72,9 @@ _ALIASES = {
     "full-tcp": "fulltcp",
     "ctcp": "compound",
 }
+_BASE = re.compile(r"[a-z0-9+-]+(?=[\s,(:/])")
+_DASHES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT)
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", "lp", "compound")
 
 
@@ -106,7 +110,22 @@ def known_names() -> tuple[str, ...]:
 
 def _known(name: str) -> Style | None:
     plain = name.lower().strip()
-    return _STYLES.get(_ALIASES.get(plain, plain))
+    known = _STYLES.get(_ALIASES.get(plain, plain))
+    return known if known is not None else _variation(plain)
+
+
+def _variation(name: str) -> Style | None:
+    """Return the style of "cubic, 2.6.24" or "HSTCP as printed": the colour of what it varies."""
+    base = _BASE.match(name)
+    if base is None:
+        return None
+    known = _STYLES.get(_ALIASES.get(base[0], base[0]))
+    if known is None:
+        return None
+    others = [dashes for dashes in _DASHES if dashes != known.dashes]
+    markers = [marker for marker in _MARKERS if marker != known.marker]
+    slot = zlib.crc32(name.encode())
+    return replace(known, dashes=others[slot % len(others)], marker=markers[slot % len(markers)])
 
 
 def _slot(name: str) -> int:

@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from cwndlab.report.context import Context, Setting
 
 
 @dataclass(frozen=True)
 class Content:
-    """HTML of a section, and the data of the charts in it by the name that `data-chart` gives."""
+    """What a section consists of."""
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Data of the charts in it, by the name that `data-chart` gives."""
+    figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
+    """Figures to be written as files beside the page, by the name of their file."""
 
 
 @dataclass(frozen=True)

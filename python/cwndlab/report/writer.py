@@ -1,10 +1,12 @@
 """Writing the report: the page, and beside it figures and tables as files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab import stats
+from cwndlab.figures import save_figure
+from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.files import write_files
 from cwndlab.report.origin import Origin, origin_of
@@ -16,6 +18,7 @@ from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.made import MADE, WORDS
 from cwndlab.report.sections.overview import OVERVIEW
+from cwndlab.report.sections.paper import paper_sections
 from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ SECTIONS: Sections = (
 )
 """The sections of a report, top to bottom."""
 
+Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
+"""A section and what it says, by setting (None: about the whole study)."""
+
 FORMATS = ("svg",)
 """Formats of the figures beside the page, unless others are asked for."""
 
@@ -44,7 +50,7 @@ def write_report(
     out_dir: str | Path | None = None,
     *,
     formats: Sequence[str] = FORMATS,
-    sections: Sections = SECTIONS,
+    sections: Sections | None = None,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> Path:
     """Write the report of results and return the path of its page.
@@ -54,11 +60,15 @@ def write_report(
         out_dir: folder for `report.html`, `figures/` and `tables/`; `report` in the results' own
             folder if None.
         formats: of the figures beside the page: svg, pdf, png, or none of them.
-        sections: what the page consists of; see `cwndlab.report.section`.
+        sections: what the page consists of; if None, `SECTIONS`, and before them those of the paper
+            that the study reproduces.
         smallest_effect: relative differences below this are too small to care about.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = Context(results, origin_of(results), smallest_effect=smallest_effect)
+    if sections is None:
+        paper = find_paper(results.study.id)
+        sections = SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
     return write_page(context, folder, formats=formats, sections=sections)
 
 
@@ -70,34 +80,44 @@ def write_page(
     sections: Sections = SECTIONS,
 ) -> Path:
     """Write page, figures and tables of results that are already compared."""
+    built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "report.html"
-    path.write_text(make_page(context, sections), encoding="utf-8")
+    path.write_text(_page(context, built), encoding="utf-8")
     write_files(context, folder, formats)
+    for _, contents in built:
+        for _, content in contents:
+            for name, draw in content.figures.items():
+                save_figure(draw(), folder / "figures", name, formats)
     return path
 
 
 def make_page(context: Context, sections: Sections = SECTIONS) -> str:
     """Return the page as one string of HTML."""
+    return _page(context, _build(context, sections))
+
+
+def _build(context: Context, sections: Sections) -> list[Built]:
+    """Return the sections that have something to say, with what they say."""
+    built = [(section, _contents(section, context)) for section in sections]
+    return [(section, contents) for section, contents in built if contents]
+
+
+def _page(context: Context, built: Sequence[Built]) -> str:
     parts = []
-    charts: dict[str, object] = {}
-    for section in sections:
-        contents = _contents(section, context)
-        if not contents:
-            continue
+    charts: dict[str, Mapping[str, object]] = {}
+    for section, contents in built:
         for _, content in contents:
-            charts.update(content.charts)
+            charts |= content.charts
         html = tuple((at, content.html) for at, content in contents)
         parts.append(Part(section.anchor, section.title, html))
-    scenario = context.settings[0].scenario if len(context.settings) == 1 else None
     return assemble(
         title=context.origin.title,
         parts=parts,
-        charts=charts,  # type: ignore[arg-type]
+        charts=charts,
         styles=context.styles,
-        origin=context.origin,
         settings=context.settings,
-        facts=_facts(context.origin, context.settings, scenario is not None),
+        facts=_facts(context.origin, context.settings),
     )
 
 
@@ -111,15 +131,14 @@ def _contents(
     return [(at, content) for at, content in made if content is not None]
 
 
-def _facts(origin: Origin, settings: Sequence[Setting], is_one_set_up: bool) -> str:  # noqa: FBT001
+def _facts(origin: Origin, settings: Sequence[Setting]) -> str:
     repetitions = max((each.comparison.repetitions for each in settings), default=0)
-    runs = "one run each" if repetitions == 1 else f"{repetitions} paired runs each"
     parts = []
-    if is_one_set_up and settings[0].scenario is not None:
+    if len(settings) == 1 and settings[0].scenario is not None:
         parts.append(facts(settings[0].scenario))
     elif len(settings) > 1:
         parts.append(f"{len(settings)} settings")
-    parts.append(runs)
+    parts.append("one run each" if repetitions == 1 else f"{repetitions} paired runs each")
     if not origin.is_complete:
         parts.append("not all runs of the study are finished")
     return " \N{MIDDLE DOT} ".join(parts)

@@ -137,7 +137,7 @@ class SyntheticResults:
                         {
                             "flow": flow,
                             "t_s": step * INTERVAL_S,
-                            "event": "recovery_entered",
+                            "event": "recovery",
                             "value": float(window),
                         }
                     )

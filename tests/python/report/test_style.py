@@ -97,6 +97,15 @@ def test_unknown_algorithms_get_stable_and_different_styles() -> None:
     assert list(first) == ["./my_cc.c", "linux:tcp_x.c", "cubic", "hybla"]
 
 
+def test_variations_keep_the_colour_of_what_they_vary() -> None:
+    plain, varied = style_of("tcp-linux"), style_of("TCP-Linux as printed")
+    assert varied.colour == plain.colour
+    assert varied.dashes != plain.dashes
+    assert varied.marker != plain.marker
+    assert style_of("cubic, 2.6.24").colour == style_of("cubic").colour
+    assert style_of("linux:tcp_x.c").colour != style_of("lp").colour
+
+
 def test_line_style_is_what_matplotlib_takes() -> None:
     assert style_of("cubic").line_style == "-"
     assert style_of("bbr").line_style == (0.0, (7.0, 2.5))

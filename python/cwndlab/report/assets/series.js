@@ -9,7 +9,8 @@
     const at = new Map(times.map((time, index) => [time, index]));
     const end = times.at(-1) ?? 1;
     const plots = [];
-    const state = { low: 0, high: end, isMoving: false };
+    const whole = [spec.start ?? 0, Math.min(spec.stop ?? end, end)];
+    const state = { low: whole[0], high: whole[1] };
 
     function column(line, name) {
       const values = new Array(times.length).fill(null);
@@ -19,12 +20,17 @@
     }
 
     function zoom(low, high) {
-      const span = Math.min(end, Math.max(high - low, end / 2000));
-      state.low = Math.max(0, Math.min(low, end - span));
+      const span = Math.min(whole[1] - whole[0], Math.max(high - low, (whole[1] - whole[0]) / 500));
+      state.low = Math.max(whole[0], Math.min(low, whole[1] - span));
       state.high = state.low + span;
-      state.isMoving = true;
       for (const { plot } of plots) plot.setScale("x", { min: state.low, max: state.high });
-      state.isMoving = false;
+    }
+
+    // Solid lines are the easiest to follow; dashes only where two algorithms share a colour.
+    function dashesOf(name) {
+      const own = lab.styleOf(name);
+      const sharing = spec.lines.some((line) => line.name !== name && lab.styleOf(line.name).colour === own.colour);
+      return sharing && own.dashes.length ? own.dashes : undefined;
     }
 
     function linesOf(panel) {
@@ -135,7 +141,7 @@
         const panel = { ...about, lines, readout: shown };
         const options = {
           width,
-          height: (width < 480 ? 130 : 150) + (isLast ? 26 : 0),
+          height: (spec.panels.length === 1 ? 260 : width < 480 ? 130 : 150) + (isLast ? 26 : 0),
           padding: [12, 8, 0, 0],
           legend: { show: false },
           cursor: {
@@ -155,6 +161,10 @@
               label: isLast ? "Time (s)" : undefined, labelSize: isLast ? 20 : 0, labelGap: 2, labelFont: "12px system-ui", font: "12px system-ui",
             },
             { stroke: soft, grid, ticks: { show: false }, size: 46, font: "12px system-ui", values: (_self, values) => values.map((value) => lab.text(value)) },
+            ...(spec.paper_label ? [{
+              side: 1, scale: "y", stroke: soft, grid: { show: false }, ticks: { show: false }, size: 34, font: "12px system-ui",
+              label: spec.paper_label, labelSize: 18, labelFont: "12px system-ui",
+            }] : []),
           ],
           series: [
             {},
@@ -163,7 +173,7 @@
               show: !lab.off.has(line.name),
               stroke: () => lab.colourOf(line.name),
               width: isThreshold ? 1 : 1.6,
-              dash: isThreshold ? [5, 4] : undefined,
+              dash: isThreshold ? [5, 4] : dashesOf(line.name),
               alpha: line.flow > 0 ? 0.6 : 1,
               spanGaps: true,
               points: { show: false },
@@ -183,7 +193,7 @@
         const plot = new uPlot(options, [times, ...lines.map(({ line, column: key }) => column(line, key))], head);
         plot.over.addEventListener("dblclick", (event) => {
           event.stopImmediatePropagation();
-          zoom(0, end);
+          zoom(...whole);
         }, true);
         plot.over.setAttribute("role", "img");
         plot.over.setAttribute("aria-label", `${about.title} over time`);
@@ -196,8 +206,8 @@
       const span = state.high - state.low;
       const middle = (state.low + state.high) / 2;
       const moves = {
-        all: [0, end],
-        start: [0, Math.min(end, Math.max(2, end / 20))],
+        all: whole,
+        start: [whole[0], whole[0] + Math.max(2, (whole[1] - whole[0]) / 20)],
         in: [middle - span / 4, middle + span / 4],
         out: [middle - span, middle + span],
         left: [state.low - span / 2, state.high - span / 2],
@@ -213,7 +223,7 @@
         plot.batch(() => lines.forEach(({ line }, row) => plot.setSeries(row + 1, { show: !lab.off.has(line.name) })));
       }
     });
-    for (const button of element.closest("figure").querySelectorAll("[data-zoom]")) {
+    for (const button of element.closest("figure")?.querySelectorAll("[data-zoom]") ?? []) {
       button.addEventListener("click", () => step(button.dataset.zoom));
     }
   }

@@ -74,7 +74,7 @@ def _losses(setting: Setting) -> list[dict[str, object]]:
     for name in setting.representatives:
         events = setting.events.filter(pl.col("contestant") == name)
         losses = [
-            (float(at), "timeout" in str(event).lower())
+            (float(at), str(event) == "timeout")
             for at, event in zip(events["t_s"], events["event"], strict=True)
             if is_loss(str(event))
         ]

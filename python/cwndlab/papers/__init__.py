@@ -1,0 +1,36 @@
+"""Published studies: their facts as data, and the measurement of a window's phases against them."""
+
+from cwndlab.papers.facts import Check, Paper, PaperFigure, find_paper, load_paper, paper_ids
+from cwndlab.papers.phases import (
+    Episode,
+    Sawtooth,
+    find_episodes,
+    first_reached,
+    sawtooth,
+    slow_start_end,
+    value_at,
+)
+from cwndlab.papers.reading import Reading, read_check
+from cwndlab.papers.settings import Setting, difference_of, settings_of, single_changes
+
+__all__ = [
+    "Check",
+    "Episode",
+    "Paper",
+    "PaperFigure",
+    "Reading",
+    "Sawtooth",
+    "Setting",
+    "difference_of",
+    "find_episodes",
+    "find_paper",
+    "first_reached",
+    "load_paper",
+    "paper_ids",
+    "read_check",
+    "sawtooth",
+    "settings_of",
+    "single_changes",
+    "slow_start_end",
+    "value_at",
+]

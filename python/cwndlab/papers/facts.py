@@ -1,0 +1,117 @@
+"""A paper's facts as data: what it is, its figures, and numbers to set ours beside.
+
+They are our own files in `cwndlab/data/papers`, one TOML a paper; unknown keys are errors.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+_FOLDER = "papers"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigure:
+    """A figure of the paper: whose windows it shows, and when."""
+
+    name: str
+    title: str
+    variants: tuple[str, ...]
+    start_s: float
+    stop_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One number of the paper's reading: what it says, and how ours is measured."""
+
+    variant: str
+    says: str
+    measure: str
+    """Name of a measure of `cwndlab.papers.reading`."""
+    unit: str
+    low: float
+    high: float
+    """The reading as a range; equal bounds for one number."""
+    at: float = 0.0
+    """What the measure is told: a level, a number of an episode, a time."""
+
+    @property
+    def reading(self) -> float:
+        """The number, or the middle of its range."""
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A published study."""
+
+    id: str
+    title: str
+    authors: str
+    method: str
+    axis_label: str
+    """How the paper labels its axis of windows, where that differs from what it counts."""
+    axis_note: str
+    conclusion: str
+    time_tolerance: float
+    """Relative tolerance of times and periods."""
+    window_tolerance_pkts: float
+    figures: tuple[PaperFigure, ...]
+    checks: tuple[Check, ...]
+
+
+def paper_ids() -> list[str]:
+    """Return the papers whose facts are here."""
+    folder = files("cwndlab").joinpath("data", _FOLDER)
+    names = (entry.name for entry in folder.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def find_paper(study_id: str) -> Paper | None:
+    """Return the paper that a study of this name reproduces; None if there is none."""
+    return load_paper(study_id) if study_id in paper_ids() else None
+
+
+def load_paper(paper_id: str) -> Paper:
+    """Return a paper's facts.
+
+    Raises:
+        ValueError: There is no such paper, or its file is wrong.
+    """
+    if paper_id not in paper_ids():
+        msg = f'no paper is called "{paper_id}"; there are {", ".join(paper_ids())}'
+        raise ValueError(msg)
+    path = files("cwndlab").joinpath("data", _FOLDER, f"{paper_id}.toml")
+    return parse_paper(tomllib.loads(path.read_text("utf-8")), paper_id)
+
+
+def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
+    """Return the facts that a document holds.
+
+    Raises:
+        ValueError: A key is missing or unknown.
+    """
+    unknown = set(document) - {"paper", "figure", "check"}
+    if unknown:
+        msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
+        raise ValueError(msg)
+    try:
+        figures = tuple(_figure(table) for table in document.get("figure", []))
+        checks = tuple(_check(table) for table in document.get("check", []))
+        return Paper(id=paper_id, figures=figures, checks=checks, **document["paper"])
+    except TypeError as error:
+        msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
+        raise ValueError(msg) from None
+
+
+def _figure(table: Mapping[str, Any]) -> PaperFigure:
+    return PaperFigure(**{**table, "variants": tuple(table["variants"])})
+
+
+def _check(table: Mapping[str, Any]) -> Check:
+    value = table["value"]
+    low, high = value if isinstance(value, list) else (value, value)
+    return Check(low=low, high=high, **{name: table[name] for name in table if name != "value"})

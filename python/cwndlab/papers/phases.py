@@ -1,0 +1,179 @@
+"""The phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
+
+A *cut* is a fall of the window by at least a fifth.  What a sender does to recover from one loss
+may be several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well
+above the peak, and falls again; a failed recovery ends in a timeout.  Cuts that follow each other
+closely are therefore one *episode*, whose peak is the window before the first and whose floor is
+the window after the last.  Nothing is smoothed: a window is a step function, and its corners are
+the data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats.bootstrap import Floats
+
+LEAST_FALL = 0.2
+"""Share of the window that a cut takes at least: below the 30 % of CUBIC, the mildest built in."""
+LONGEST_RECOVERY_S = 0.6
+"""Cuts closer than this belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
+_FEWEST_PERIODS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One loss and the recovery from it."""
+
+    start_s: float
+    """Time of the first cut."""
+    end_s: float
+    """Time of the last cut."""
+    peak_pkts: float
+    """Window before the first cut."""
+    peak_s: float
+    """When the window first reached that peak (within one packet)."""
+    floor_pkts: float
+    """Window after the last cut."""
+    inflated_pkts: float | None
+    """Largest window between the cuts; None if there was one cut."""
+
+    @property
+    def has_timeout(self) -> bool:
+        """Whether the window fell to one or two packets, as after a timeout."""
+        return self.floor_pkts <= 2  # noqa: PLR2004  a loss window of one, or two by the next sample
+
+
+@dataclass(frozen=True, slots=True)
+class Sawtooth:
+    """The regular part of a window: episodes of the same kind, one after the other."""
+
+    period_s: float
+    variation: float
+    """Largest deviation of a period from their mean, relative to it; 0 for one period."""
+    peak_pkts: float
+    floor_pkts: float
+    inflated_pkts: float | None
+    peaks_s: tuple[float, ...]
+
+
+def find_episodes(
+    times_s: npt.ArrayLike,
+    windows_pkts: npt.ArrayLike,
+    *,
+    least_fall: float = LEAST_FALL,
+    longest_recovery_s: float = LONGEST_RECOVERY_S,
+) -> list[Episode]:
+    """Return the losses and recoveries of a window, in order of time."""
+    times, windows = _steps(times_s, windows_pkts)
+    cuts = _cuts(windows, least_fall)
+    groups: list[list[tuple[int, int]]] = []
+    for cut in cuts:
+        if groups and times[cut[1]] - times[groups[-1][-1][1]] <= longest_recovery_s:
+            groups[-1].append(cut)
+        else:
+            groups.append([cut])
+    episodes = []
+    previous_end = 0
+    for group in groups:
+        before, _ = group[0]
+        _, after = group[-1]
+        inside = windows[group[0][1] : group[-1][0] + 1]
+        climb = windows[previous_end : before + 1]
+        reached = previous_end + int(np.argmax(climb >= windows[before] - 1))
+        episodes.append(
+            Episode(
+                start_s=float(times[group[0][1]]),
+                end_s=float(times[after]),
+                peak_pkts=float(windows[before]),
+                peak_s=float(times[reached]),
+                floor_pkts=float(windows[after]),
+                inflated_pkts=float(inside.max()) if len(group) > 1 else None,
+            )
+        )
+        previous_end = after
+    return episodes
+
+
+def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
+    """Return the saw-tooth of the episodes from a time on; None if they are less than two."""
+    regular = [episode for episode in episodes if episode.start_s >= after_s]
+    starts = np.array([episode.start_s for episode in regular])
+    periods = np.diff(starts)
+    if len(periods) < _FEWEST_PERIODS:
+        return None
+    inflated = [each.inflated_pkts for each in regular if each.inflated_pkts is not None]
+    # An episode that the end of the run cuts short has a first fall only.
+    whole = regular[:-1] if inflated and regular[-1].inflated_pkts is None else regular
+    return Sawtooth(
+        period_s=float(periods.mean()),
+        variation=float(np.abs(periods - periods.mean()).max() / periods.mean()),
+        peak_pkts=float(np.mean([each.peak_pkts for each in regular])),
+        floor_pkts=float(np.mean([each.floor_pkts for each in whole])),
+        inflated_pkts=float(np.mean(inflated)) if inflated else None,
+        peaks_s=tuple(each.start_s for each in regular),
+    )
+
+
+def first_reached(
+    times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
+) -> float | None:
+    """Return when the window first was at least `level_pkts`; None if it never was."""
+    times, windows = _steps(times_s, windows_pkts)
+    reached = np.flatnonzero(windows >= level_pkts)
+    return float(times[reached[0]]) if len(reached) else None
+
+
+def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> float | None:
+    """Return the value that held at a time; None before the first."""
+    times, steps = _steps(times_s, values)
+    index = int(np.searchsorted(times, at_s, side="right")) - 1
+    return float(steps[index]) if index >= 0 else None
+
+
+def slow_start_end(
+    times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
+) -> tuple[float, float] | None:
+    """Return when and at which window doubling ended, between two times.
+
+    In slow start the window grows by about the packets acknowledged, in congestion avoidance by one
+    packet a round trip.  The end is the corner: the point farthest above the straight line between
+    both ends of the stretch.  None where the window does not grow.
+    """
+    times, windows = _steps(times_s, windows_pkts)
+    first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
+    last = int(np.searchsorted(times, stop_s, side="right"))
+    t, w = times[first:last], windows[first:last]
+    if len(t) < 3 or w[-1] <= w[0]:  # noqa: PLR2004  a corner needs a point between two others
+        return None
+    line = w[0] + (w[-1] - w[0]) * (t - t[0]) / (t[-1] - t[0])
+    corner = int(np.argmax(w - line))
+    return float(t[corner]), float(w[corner])
+
+
+def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
+    times, steps = np.asarray(times_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if times.shape != steps.shape:
+        msg = f"there are {len(times)} times but {len(steps)} values"
+        raise ValueError(msg)
+    known = np.isfinite(steps)
+    return times[known], steps[known]
+
+
+def _cuts(windows: Floats, least_fall: float) -> list[tuple[int, int]]:
+    """Return places before and after each cut; a fall over several samples is one cut."""
+    cuts: list[tuple[int, int]] = []
+    falls = np.diff(windows) < 0
+    at = 0
+    while at < len(falls):
+        if not falls[at]:
+            at += 1
+            continue
+        stop = at
+        while stop < len(falls) and falls[stop]:
+            stop += 1
+        if windows[stop] <= (1 - least_fall) * windows[at]:
+            cuts.append((at, stop))
+        at = stop
+    return cuts

@@ -1,0 +1,142 @@
+"""Our number beside the paper's: measures of a window series by name, compared with a tolerance."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cwndlab.papers.facts import Check, Paper
+from cwndlab.papers.phases import (
+    Episode,
+    Sawtooth,
+    find_episodes,
+    first_reached,
+    sawtooth,
+    slow_start_end,
+    value_at,
+)
+from cwndlab.stats.bootstrap import Floats
+
+
+@dataclass(frozen=True)
+class Series:
+    """A variant's window, and its threshold where it was recorded."""
+
+    times_s: Floats
+    windows_pkts: Floats
+    thresholds_pkts: Floats | None = None
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """Its losses and recoveries."""
+        return find_episodes(self.times_s, self.windows_pkts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number of the paper, ours, and whether they agree."""
+
+    check: Check
+    ours: float | None
+    difference: float | None
+    """Ours less the paper's range (0 inside it): relative for times, in packets for windows."""
+    tolerance: float
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether difference and tolerance are relative."""
+        return self.check.unit != "packets"
+
+    @property
+    def holds(self) -> bool:
+        """Whether ours is near enough; what could not be measured does not hold."""
+        return self.difference is not None and abs(self.difference) <= self.tolerance
+
+
+def read_check(check: Check, series: Series, paper: Paper) -> Reading:
+    """Measure ours and compare.
+
+    Raises:
+        ValueError: The check asks for a measure that does not exist.
+    """
+    measure = _MEASURES.get(check.measure)
+    if measure is None:
+        msg = f'no measure is called "{check.measure}"; there are {", ".join(_MEASURES)}'
+        raise ValueError(msg)
+    ours = measure(series, check.at)
+    is_window = check.unit == "packets"
+    tolerance = paper.window_tolerance_pkts if is_window else paper.time_tolerance
+    if ours is None:
+        return Reading(check, None, None, tolerance)
+    nearest = min(max(ours, check.low), check.high)
+    away = ours - nearest
+    return Reading(check, ours, away if is_window else away / nearest, tolerance)
+
+
+def _episode(series: Series, number: float) -> Episode | None:
+    """Return the n-th episode, counted from 1."""
+    episodes = series.episodes
+    index = int(number) - 1
+    return episodes[index] if 0 <= index < len(episodes) else None
+
+
+def _of_episode(part: Callable[[Episode], float | None]) -> Callable[[Series, float], float | None]:
+    def measure(series: Series, number: float) -> float | None:
+        episode = _episode(series, number)
+        return None if episode is None else part(episode)
+
+    return measure
+
+
+def _of_sawtooth(
+    part: Callable[[Sawtooth], float | None],
+) -> Callable[[Series, float], float | None]:
+    def measure(series: Series, after_s: float) -> float | None:
+        regular = sawtooth(series.episodes, after_s=after_s)
+        return None if regular is None else part(regular)
+
+    return measure
+
+
+def _threshold_after(series: Series, number: float) -> float | None:
+    """Return the threshold after the n-th episode's first cut, before anything else happens."""
+    episode = _episode(series, number)
+    if episode is None or series.thresholds_pkts is None:
+        return None
+    return value_at(series.times_s, series.thresholds_pkts, episode.start_s)
+
+
+def _slow_start_again(series: Series, number: float) -> float | None:
+    """Return the window at which the slow start after the n-th episode's timeout ends."""
+    episodes = series.episodes
+    index = int(number) - 1
+    if not 0 <= index < len(episodes) or not episodes[index].has_timeout:
+        return None
+    start = episodes[index].end_s
+    stop = episodes[index + 1].start_s if index + 1 < len(episodes) else series.times_s[-1]
+    corner = slow_start_end(
+        series.times_s, series.windows_pkts, start, stop_s=min(float(stop), start + 1.0)
+    )
+    return None if corner is None else corner[1]
+
+
+_MEASURES: Mapping[str, Callable[[Series, float], float | None]] = {
+    "first reached": lambda series, level: first_reached(
+        series.times_s, series.windows_pkts, level
+    ),
+    "largest": lambda series, _: float(np.nanmax(series.windows_pkts)),
+    "peak": _of_episode(lambda episode: episode.peak_pkts),
+    "peak time": _of_episode(lambda episode: episode.peak_s),
+    "cut time": _of_episode(lambda episode: episode.start_s),
+    "last cut time": _of_episode(lambda episode: episode.end_s),
+    "floor": _of_episode(lambda episode: episode.floor_pkts),
+    "inflated": _of_episode(lambda episode: episode.inflated_pkts),
+    "threshold": _threshold_after,
+    "slow start again": _slow_start_again,
+    "period": _of_sawtooth(lambda regular: regular.period_s),
+    "saw-tooth peak": _of_sawtooth(lambda regular: regular.peak_pkts),
+    "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
+    "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
+}
+"""Measures by name. `at` is a level, the number of an episode from 1, or the time from which a
+saw-tooth counts."""

@@ -1,0 +1,80 @@
+"""What variants of a study differ in, and what each difference does: experiments, not opinions.
+
+A variant is an algorithm plus a stack profile plus changes to it.  Where two variants of a study
+differ in exactly one setting, their curves show what that setting does; that is how a report
+decides whether curves differ by congestion control or by something else.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+ALGORITHM = "congestion control"
+_ENDS = (("sender", ""), ("receiver", "receiver's "))
+_SILENT = frozenset({"name", "summary", "sources"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting in which two variants differ."""
+
+    name: str
+    first: object
+    second: object
+
+
+def settings_of(
+    scenario: Mapping[str, Any], profile: Callable[[str], Mapping[str, Any]]
+) -> dict[str, object]:
+    """Return every setting of the first flow: algorithm, its parameters, both stacks' values.
+
+    `profile` gives a stack profile's values by name; changes to it are put in.
+    """
+    flow = scenario["flows"][0]
+    settings: dict[str, object] = {}
+    for end, prefix in _ENDS:
+        side = flow[end]
+        if end == "sender":
+            settings[ALGORITHM] = side["algorithm"]
+            for name, value in side.get("parameters", {}).items():
+                settings[f"parameter {name}"] = value
+        changed = {**_flat(profile(side["stack"])), **_flat(side.get("stack_overrides", {}))}
+        for name, value in changed.items():
+            settings[prefix + name.replace("_", " ")] = value
+    return settings
+
+
+def difference_of(first: Mapping[str, object], second: Mapping[str, object]) -> list[Setting]:
+    """Return the settings in which two variants differ."""
+    names = dict.fromkeys([*first, *second])
+    return [
+        Setting(name, first.get(name), second.get(name))
+        for name in names
+        if first.get(name) != second.get(name)
+    ]
+
+
+def single_changes(
+    variants: Mapping[str, Mapping[str, object]],
+) -> Iterator[tuple[str, str, list[Setting]]]:
+    """Yield pairs of variants that differ in one setting, at whichever end it is set.
+
+    Equal names at sender and receiver count as one setting: segment size is set at both.
+    """
+    for first, second in combinations(variants, 2):
+        changed = difference_of(variants[first], variants[second])
+        if len({setting.name.removeprefix("receiver's ") for setting in changed}) == 1:
+            yield first, second, changed
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in values.items():
+        if name in _SILENT:
+            continue
+        if isinstance(value, Mapping):
+            flat |= _flat(value)
+        else:
+            flat[name.rpartition(".")[2]] = value
+    return flat

@@ -1,0 +1,278 @@
+"""A paper's figures redrawn, its numbers beside ours, and what makes its curves differ."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from cwndlab import core
+from cwndlab.columns import quantity
+from cwndlab.figures import Zoom, overlay_figure
+from cwndlab.figures.decimate import kept_points
+from cwndlab.papers.facts import Paper, PaperFigure
+from cwndlab.papers.phases import find_episodes, sawtooth
+from cwndlab.papers.reading import Reading, Series, read_check
+from cwndlab.papers.settings import ALGORITHM, difference_of, settings_of, single_changes
+from cwndlab.report.context import Context
+from cwndlab.report.page import render
+from cwndlab.report.rounding import rounded, rounded_all
+from cwndlab.report.section import Content, PageSection, Sections
+from cwndlab.tables import format_difference, format_number, join_words
+
+_MOST_POINTS = 1600
+
+
+def paper_sections(paper: Paper) -> Sections:
+    """Return the sections that set a paper beside our runs of its variants."""
+    return (
+        PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
+        PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),
+        PageSection("paper-causes", "What makes the curves differ", partial(_causes, paper)),
+    )
+
+
+def series_of(context: Context, variant: str) -> Series | None:
+    """Return the window of a variant's representative run; None if it was not run or sampled."""
+    for setting in context.settings:
+        run = setting.representatives.get(variant)
+        if run is None:
+            continue
+        samples = context.results.samples(run=[run])
+        if samples.is_empty():
+            continue
+        first = samples.filter(pl.col("flow") == samples["flow"].min()).sort("t_s")
+        return Series(
+            times_s=first["t_s"].to_numpy(),
+            windows_pkts=_floats(first, "cwnd_pkts"),
+            thresholds_pkts=_floats(first, "ssthresh_pkts"),
+        )
+    return None
+
+
+def readings(paper: Paper, context: Context) -> list[Reading]:
+    """Return every number of the paper with ours; None where the variant was not run."""
+    series = {variant: series_of(context, variant) for variant in _variants(paper)}
+    found = []
+    for check in paper.checks:
+        own = series[check.variant]
+        found.append(
+            Reading(check, None, None, 0.0) if own is None else read_check(check, own, paper)
+        )
+    return found
+
+
+def _variants(paper: Paper) -> list[str]:
+    named = [name for figure in paper.figures for name in figure.variants]
+    return list(dict.fromkeys([*named, *(check.variant for check in paper.checks)]))
+
+
+def _numbers(paper: Paper, context: Context) -> Content | None:
+    if not paper.checks:
+        return None
+    rows = [(reading, _range(reading), _ours(reading), _away(reading)) for reading in
+            readings(paper, context)]  # fmt: skip
+    agreeing = sum(reading.holds for reading, *_ in rows)
+    html = render("paper_numbers.html", paper=paper, rows=rows, agreeing=agreeing)
+    return Content(html)
+
+
+def _range(reading: Reading) -> str:
+    check = reading.check
+    if check.low == check.high:
+        return f"{check.low:g}"
+    return f"{check.low:g} to {check.high:g}"
+
+
+def _ours(reading: Reading) -> str:
+    return "not run" if reading.ours is None else format_number(reading.ours, 4)
+
+
+def _away(reading: Reading) -> str:
+    if reading.difference is None:
+        return ""
+    if reading.is_relative:
+        return format_difference(reading.difference)
+    return "0" if reading.difference == 0 else f"{reading.difference:+.1f}"
+
+
+def _figures(paper: Paper, context: Context) -> Content | None:
+    drawn = []
+    charts: dict[str, Mapping[str, object]] = {}
+    figures = {}
+    for at, figure in enumerate(paper.figures):
+        series = {name: own for name in figure.variants if (own := series_of(context, name))}
+        if not series:
+            continue
+        name = f"paper-figure-{at}"
+        charts[name] = _chart(paper, figure, series)
+        drawn.append((name, figure))
+        file = f"{paper.id}-{figure.name.lower().replace('.', '').replace(' ', '-')}"
+        figures[file] = partial(_print_figure, paper, figure, series)
+    if not drawn:
+        return None
+    return Content(render("paper_figures.html", paper=paper, drawn=drawn), charts, figures)
+
+
+def _chart(paper: Paper, figure: PaperFigure, series: Mapping[str, Series]) -> Mapping[str, object]:
+    about = quantity("cwnd_pkts")
+    return {
+        "kind": "series",
+        "panels": [{"column": "cwnd_pkts", "title": about.title, "unit": about.unit}],
+        "lines": [
+            {"name": name, "flow": 0, **_line(own, figure.start_s, figure.stop_s)}
+            for name, own in series.items()
+        ],
+        "losses": [],
+        "start": figure.start_s,
+        "stop": figure.stop_s,
+        "paper_label": paper.axis_label,
+    }
+
+
+def _line(series: Series, start_s: float, stop_s: float) -> Mapping[str, object]:
+    # One point more on both sides, so that the line runs to the edges.
+    first = max(0, int(np.searchsorted(series.times_s, start_s)) - 1)
+    last = int(np.searchsorted(series.times_s, stop_s)) + 1
+    times, windows = series.times_s[first:last], series.windows_pkts[first:last]
+    kept = kept_points(times, [windows], _MOST_POINTS)
+    return {
+        "t": [rounded(float(at), 6) for at in times[kept]],
+        "values": {"cwnd_pkts": rounded_all(windows[kept])},
+    }
+
+
+def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Series]) -> Figure:
+    lines = {name: (own.times_s, own.windows_pkts) for name, own in series.items()}
+    last = max(float(own.times_s[-1]) for own in series.values())
+    is_whole = figure.start_s <= 0 and figure.stop_s >= last
+    zooms = [] if is_whole else [Zoom(figure.title, figure.start_s, figure.stop_s)]
+    return overlay_figure(
+        lines, zooms=zooms, paper_label=paper.axis_label, heading=f"{figure.name}: {figure.title}"
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting changed between two variants, and what became of the window."""
+
+    setting: str
+    first: str
+    second: str
+    values: str
+    effects: tuple[str, ...]
+    """What changed beyond the tolerances; empty if nothing did."""
+
+
+def changes(paper: Paper, context: Context) -> list[Change]:
+    """Return, for each pair of variants that differ in one setting, what that does."""
+    settings = _settings(context)
+    found = []
+    for first, second, changed in single_changes(settings):
+        one, other = series_of(context, first), series_of(context, second)
+        if one is None or other is None:
+            continue
+        name = changed[0].name.removeprefix("receiver's ")
+        values = f"{_shown(changed[0].first)} \N{RIGHTWARDS ARROW} {_shown(changed[0].second)}"
+        found.append(Change(name, first, second, values, tuple(_effects(paper, one, other))))
+    return found
+
+
+def _effects(paper: Paper, one: Series, other: Series) -> list[str]:
+    """Return what differs between two windows by more than the paper's tolerances."""
+    effects = []
+    measures: tuple[tuple[str, str, Callable[[Series], float | None]], ...] = (
+        ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
+        ("first loss", "s", lambda series: _first(series, "start_s")),
+        ("period", "s", lambda series: _regular(series, "period_s")),
+        ("saw-tooth peak", "packets", lambda series: _regular(series, "peak_pkts")),
+    )
+    for name, unit, measure in measures:
+        a, b = measure(one), measure(other)
+        if a is None and b is None:
+            continue
+        if a is None or b is None:
+            effects.append(f"{name} {'appears' if a is None else 'disappears'}")
+            continue
+        is_window = unit == "packets"
+        tolerance = paper.window_tolerance_pkts if is_window else paper.time_tolerance * a
+        if abs(b - a) > tolerance:
+            effects.append(f"{name} {format_number(a)} to {format_number(b)} {unit}")
+    return effects
+
+
+def _first(series: Series, part: str) -> float | None:
+    episodes = series.episodes
+    return float(getattr(episodes[0], part)) if episodes else None
+
+
+def _regular(series: Series, part: str) -> float | None:
+    regular = sawtooth(find_episodes(series.times_s, series.windows_pkts)[1:])
+    return None if regular is None else float(getattr(regular, part))
+
+
+def _settings(context: Context) -> dict[str, dict[str, object]]:
+    """Return every setting of each variant that was run."""
+    found: dict[str, dict[str, object]] = {}
+    for labels, scenario in context.origin.scenarios:
+        variant = str(labels.get(context.contestant_column, ""))
+        if variant in context.contestants and variant not in found:
+            found[variant] = settings_of(scenario, lambda name: core.stack(name).values)
+    return found
+
+
+def _causes(paper: Paper, context: Context) -> Content | None:
+    settings = _settings(context)
+    shown = [name for name in paper.figures[-1].variants if name in settings]
+    if len(shown) < 2:  # noqa: PLR2004  a difference needs two
+        return None
+    names = dict.fromkeys(
+        setting.name
+        for other in shown[1:]
+        for setting in difference_of(settings[shown[0]], settings[other])
+    )
+    rows = [
+        (name, [_shown(settings[variant].get(name)) for variant in shown])
+        for name in sorted(names, key=lambda name: (name != ALGORITHM, "receiver's" in name))
+    ]
+    found = changes(paper, context)
+    html = render(
+        "paper_causes.html",
+        paper=paper,
+        variants=shown,
+        rows=rows,
+        changes=found,
+        sentence=_finding(found),
+    )
+    return Content(html)
+
+
+def _finding(found: list[Change]) -> str:
+    """Return what the one-at-a-time changes say, congestion control set against all else."""
+    if not found:
+        return ""
+    active = dict.fromkeys(change.setting for change in found if change.effects)
+    idle = [name for name in dict.fromkeys(c.setting for c in found) if name not in active]
+    parts = []
+    if active:
+        parts.append(f"Changed alone, the window follows from {join_words(list(active))}")
+    if idle:
+        verb = "it does not follow from" if active else "Changed alone, nothing follows from"
+        parts.append(f"{verb} {join_words(idle)}")
+    return f"{'; '.join(parts)}."
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format_number(value)
+    return str(value)
+
+
+def _floats(samples: pl.DataFrame, column: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return samples[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
