@@ -1,8 +1,8 @@
 """Make the demo's trace: a walk past a cell, both directions, in Mahimahi's format.
 
-Nothing here was measured. The logarithm of the rate is a walk that is pulled back to its mean, as in
-measurements of cellular links; on top of it comes one handover of 150 ms without service. A line is
-the millisecond of an opportunity to send one packet of 1504 bytes.
+Nothing here was measured. The logarithm of the rate is a walk that is pulled back to its mean, as
+in measurements of cellular links; on top of it comes one handover of 150 ms without service. A line
+is the millisecond of an opportunity to send one packet of 1504 bytes.
 
     python tools/make_walk_trace.py studies/traces
 """

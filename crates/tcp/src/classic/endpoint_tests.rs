@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
-use super::testing::{ns_2_full, ns_2_linux, ns_2_packet};
+use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, textbook};
 use crate::segment::{Flags, Segment};
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -137,6 +137,17 @@ fn full_tcp_delays_acks_if_two_segments_make_one() {
 }
 
 #[test]
+fn textbook_sends_ten_segments_and_acknowledges_every_second() {
+    let mut wire = Wire::new(textbook(), &[]);
+    wire.ends[0].write(Time::ZERO, 20 * 1_460);
+    wire.run(Time::from_millis(39));
+    let sizes = wire.sizes();
+    assert_eq!(sizes[..3], [(0, 40), (1, 40), (0, 40)]);
+    assert_eq!(sizes[3..13], [(0, 1_500); 10]);
+    assert_eq!(sizes[13..], [(1, 40); 5]);
+}
+
+#[test]
 fn data_flow_both_ways_at_once_and_carry_the_acks() {
     let settings = ClassicSettings { ack_segments: 2, ..ns_2_full() };
     let mut wire = Wire::new(settings, &[]);
@@ -203,10 +214,12 @@ proptest! {
         lost in prop::collection::vec(0_usize..120, 0..30),
         kind in 0_usize..5,
         bytes in 1_u64..80_000,
+        is_textbook: bool,
     ) {
         let recoveries =
             [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Fack];
-        let settings = ClassicSettings { recovery: recoveries[kind], ..ns_2_packet() };
+        let base = if is_textbook { textbook() } else { ns_2_packet() };
+        let settings = ClassicSettings { recovery: recoveries[kind], ..base };
         let mut wire = Wire::new(settings, &lost);
         wire.ends[0].write(Time::ZERO, bytes);
         wire.ends[0].close(Time::ZERO);

@@ -28,6 +28,10 @@ pub(super) fn ns_2_linux() -> ClassicSettings {
     settings_of(include_str!("../../profiles/ns-2-linux.toml"))
 }
 
+pub(super) fn textbook() -> ClassicSettings {
+    settings_of(include_str!("../../profiles/textbook.toml"))
+}
+
 /// One wire of the chain: a drop-tail queue whose limit counts the packet in transmission.
 struct Hop {
     bits_per_sec: u64,
