@@ -10,6 +10,7 @@
 //! to the present whenever the wire is asked anything.
 
 mod build;
+mod late;
 
 use std::collections::VecDeque;
 
@@ -22,10 +23,11 @@ use crate::event::{DropReason, LinkEvent, LinkEventKind};
 use crate::loss::Loss;
 use crate::outage::Blackouts;
 use crate::packet::{Admission, Packet};
-use crate::queue::{Arrival, Codel, Queue, Verdict, Waiting};
+use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate::Server;
 use crate::ring::Ring;
 use crate::schedule::Steps;
+use late::Late;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
@@ -73,14 +75,6 @@ struct Entrance {
     blackouts: Blackouts,
     loss: Steps<Loss>,
     random: Stream,
-}
-
-/// A queue that decides when a packet's turn comes.
-#[derive(Clone, Debug)]
-struct Late<P> {
-    queue: Codel<P>,
-    /// When the next turn comes.
-    next_turn: Time,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -342,56 +336,6 @@ impl<P: Packet> Wire<P> {
         };
         self.set_wake();
         Output::Event { at, event: LinkEvent { stage: self.stage, kind } }
-    }
-
-    #[inline(never)]
-    fn handle_late(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
-        self.serve_late(now);
-        self.ring.pass(now);
-        let backlog = self.total_backlog();
-        let flow = packet.flow();
-        let late = self.codel.as_mut().expect("the wire has CoDel");
-        if !late.queue.limits.have_room(backlog, bytes) {
-            return self.refuse(now, flow, bytes, DropReason::Overflow);
-        }
-        late.queue.push(Waiting { packet, bytes, arrived: now });
-        self.counts.queue_max = self.counts.queue_max.max(backlog.packets + 1);
-        self.serve_late(now);
-        Admission::Queued
-    }
-
-    /// Serves what has its turn until `now`.
-    #[inline(never)]
-    fn serve_late(&mut self, now: Time) {
-        let Some(mut late) = self.codel.take() else { return };
-        loop {
-            let Some(head) = late.queue.front() else {
-                late.next_turn = Time::NEVER;
-                break;
-            };
-            let turn = self.server.turn(head.arrived, head.bytes);
-            late.next_turn = turn;
-            if turn > now || turn.is_never() {
-                break;
-            }
-            let sent = late.queue.dequeue(turn, |dropped| {
-                let waited = turn.as_nanos() - dropped.arrived.as_nanos();
-                self.counts.queue_time = self.counts.queue_time.wrapping_add(waited);
-                self.refuse(turn, dropped.packet.flow(), dropped.bytes, DropReason::Aqm);
-            });
-            if let Some((head, is_marked)) = sent {
-                if is_marked {
-                    self.counts.marked.add(head.bytes);
-                    let flow = head.packet.flow();
-                    self.tell(turn, LinkEventKind::Marked { flow, bytes: head.bytes });
-                }
-                let served = self.server.serve_in_turn(turn, head.bytes);
-                self.ring.pass(turn);
-                self.send(turn, head.arrived, served, head.bytes, head.packet);
-            }
-        }
-        self.codel = Some(late);
-        self.set_wake();
     }
 
     fn total_backlog(&self) -> Backlog {

@@ -191,6 +191,7 @@ impl Capacity {
         self.set_time();
     }
 
+    #[inline(never)]
     fn set_time(&mut self) {
         self.time = Bytes(u64::from(self.bytes)) / self.rate;
     }

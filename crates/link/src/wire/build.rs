@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Rate, Stream, Time};
 
-use super::{Counts, Entrance, Late, Timing, Wire};
+use super::late::Late;
+use super::{Counts, Entrance, Timing, Wire};
 use crate::config::{OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
