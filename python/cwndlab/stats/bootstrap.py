@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
 from cwndlab.stats import students_t
 
 Floats: TypeAlias = npt.NDArray[np.float64]

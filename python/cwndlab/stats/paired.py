@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+
 from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval, bca_interval
 from cwndlab.stats.summary import standardised_effect
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from cwndlab.stats.bootstrap import Floats
 
 _FEWEST_FOR_SPREAD = 2
