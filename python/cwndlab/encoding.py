@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 
@@ -90,17 +90,16 @@ def to_parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    series = [_series(name, values) for name, values in columns.items()]
-    frame = pl.DataFrame(series)
-    return frame.select(pl.lit(key, dtype=pl.String).alias("run"), *frame.columns)
+    """The columns of a table with their types; NaN, which stands for undefined, becomes null."""
+    raw = pl.DataFrame(dict(columns))
+    typed = []
+    for name, kind in raw.schema.items():
+        defined = pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
+        typed.append(defined.cast(_type_of(name)))
+    return raw.select(pl.lit(key, dtype=pl.String).alias("run"), *typed)
 
 
-def _series(name: str, values: Iterable[Any]) -> pl.Series:
+def _type_of(name: str) -> type[pl.DataType]:
     if name in _TEXT:
-        return pl.Series(name, values, dtype=pl.String)
-    series = pl.Series(name, values)
-    if series.dtype == pl.Null:
-        series = series.cast(pl.Float64)
-    if series.dtype.is_float():
-        series = series.fill_nan(None)  # undefined
-    return series.cast(pl.Int64 if name in _COUNTS else pl.Float64)
+        return pl.String
+    return pl.Int64 if name in _COUNTS else pl.Float64

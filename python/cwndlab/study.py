@@ -30,21 +30,35 @@ if TYPE_CHECKING:
     from cwndlab.results import Results
     from cwndlab.source import Source
 
-LinkLike = str | Mapping[str, Any]
+Table = Mapping[str, Any]
+LinkLike = str | Table
 
 
 class Study:
     """A study that has been checked: every combination of its factors can be run."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one argument per key of a study file
         self,
         *,
-        link: LinkLike | Sequence[LinkLike],
+        link: LinkLike | Sequence[LinkLike] | None = None,
         algorithm: str | Sequence[str] | None = None,
-        duration: str | Sequence[str] | None = None,
+        duration: str | Sequence[str] = "60 s",
         repetitions: int = 1,
         seed: int = 1,
-        **more: Any,  # noqa: ANN401  the other keys of a study file, checked like these
+        reverse_link: LinkLike | Sequence[LinkLike] | None = None,
+        flows: int | Sequence[int] | None = None,
+        flow: Sequence[Table] | None = None,
+        direction: str | Sequence[str] | None = None,
+        stack: str | Sequence[str] | None = None,
+        application: str | Table | Sequence[str | Table] | None = None,
+        warm_up: str | None = None,
+        parameters: Mapping[str, Mapping[str, int]] | None = None,
+        stack_overrides: Table | None = None,
+        record: Table | None = None,
+        factors: Table | None = None,
+        id: str | None = None,  # noqa: A002  the key's name
+        title: str | None = None,
+        description: str | None = None,
     ) -> None:
         """Make a study of the keys of a study file; a list of values becomes a factor.
 
@@ -54,18 +68,44 @@ class Study:
             duration: simulated time of each run.
             repetitions: how often each combination is run, each with a seed of its own.
             seed: of the study; the same seed gives the same results.
-            more: any other key, such as `reverse_link`, `flows`, `flow`, `factors`.
+            reverse_link: the other direction; without it, as long as `link` and without limits.
+            flows: how many flows alike there are.
+            flow: tables of flows that differ.
+            direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
+            stack: profile of every end that has none of its own.
+            application: what sends: a kind, or a table with a `kind` and its keys.
+            warm_up: what is left out of the statistics at the beginning of each flow.
+            parameters: by algorithm, then by parameter.
+            stack_overrides: values of the stack profile that differ from it.
+            record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
+            factors: dotted paths and their values; or names with tables that set several paths.
+            id: names the results folder.
+            title: what reports call the study.
+            description: what reports say of it.
 
         Raises:
             StudyError: something in it does not hold.
         """
         document: dict[str, Any] = {
+            "id": id,
+            "title": title,
+            "description": description,
             "link": link,
+            "reverse_link": reverse_link,
             "algorithm": algorithm,
+            "stack": stack,
+            "direction": direction,
+            "application": application,
+            "flows": flows,
+            "flow": flow,
             "duration": duration,
+            "warm_up": warm_up,
             "repetitions": repetitions,
             "seed": seed,
-            **more,
+            "parameters": parameters,
+            "stack_overrides": stack_overrides,
+            "record": record,
+            "factors": factors,
         }
         document = {key: _plain(value) for key, value in document.items() if value is not None}
         more_factors = flatten_factors(document.pop("factors", {}))

@@ -43,7 +43,7 @@ def cwndlab() -> str:
     return str(Path(sysconfig.get_path("scripts")) / "cwndlab")
 
 
-@pytest.mark.parametrize("text", blocks("console"))
+@pytest.mark.parametrize("text", list(blocks("console")))
 def test_commands_of_the_documentation_work(text: str, clone: Path) -> None:
     commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
     assert commands, "a console block shows commands after `$ `"
@@ -53,13 +53,13 @@ def test_commands_of_the_documentation_work(text: str, clone: Path) -> None:
         run(clone, cwndlab(), *arguments)
 
 
-@pytest.mark.parametrize("text", blocks("toml"))
+@pytest.mark.parametrize("text", list(blocks("toml")))
 def test_studies_of_the_documentation_are_valid(text: str, clone: Path) -> None:
     (clone / "study.toml").write_text(text, encoding="utf-8")
     run(clone, cwndlab(), "run", "study.toml", "--dry-run")
 
 
-@pytest.mark.parametrize("text", blocks("python"))
+@pytest.mark.parametrize("text", list(blocks("python")))
 def test_python_of_the_documentation_works(text: str, clone: Path) -> None:
     run(clone, sys.executable, "-c", f"import matplotlib; matplotlib.use('Agg')\n{text}")
 
