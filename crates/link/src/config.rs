@@ -107,10 +107,10 @@ pub enum QueueConfig {
     },
     /// Controlled delay, RFC 8289.
     Codel {
-        /// Acceptable standing delay, RFC 8289 section 4.4.
+        /// Acceptable standing delay.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time to react, RFC 8289 section 4.3.
+        /// Time that senders are given to react: a long round trip.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -318,22 +318,22 @@ fn always() -> Probability {
     Probability::ONE
 }
 
-/// RFC 8289 section 4.4: 5 ms.
+/// TARGET of RFC 8289 section 5.
 fn codel_target() -> Duration {
     Duration::from_millis(5)
 }
 
-/// RFC 8289 section 4.3: 100 ms.
+/// INTERVAL of RFC 8289 section 5.
 fn codel_interval() -> Duration {
     Duration::from_millis(100)
 }
 
-/// Floyd and Jacobson 1993, section 8: 1/50.
+/// Floyd and Jacobson 1993 simulate with 1/50.
 fn red_max_probability() -> Probability {
     Probability::from_ppb(20_000_000).expect("1/50 is a probability")
 }
 
-/// Floyd and Jacobson 1993, section 6: 0.002, of which 2^-9 is the nearest power of two.
+/// Floyd and Jacobson 1993 recommend 0.002, of which 2^-9 is the nearest power of two.
 fn red_weight_shift() -> u32 {
     9
 }

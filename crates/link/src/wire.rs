@@ -6,8 +6,7 @@
 //!
 //! When a packet leaves the server and when it arrives is computed when it is queued, as all that
 //! decides it is known then. So one ring holds it until it arrives, and it costs one wake-up. Only
-//! CoDel decides later: its packets wait before the ring until their turn, which is worked out up
-//! to the present whenever the wire is asked anything.
+//! CoDel decides later: its packets wait before the ring until their turn, which costs a second one.
 
 mod build;
 mod late;

@@ -12,7 +12,7 @@
 //!
 //! Everything is decided when a packet's turn to be sent comes. The names are those of the
 //! pseudocode in RFC 8289 section 5; with ECN a packet is marked where it would be dropped, and
-//! sent. What is left out is the hint of section 5.6 for several queues.
+//! sent. One queue holds all flows.
 
 use std::collections::VecDeque;
 

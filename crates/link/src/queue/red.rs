@@ -87,7 +87,7 @@ impl Red {
             self.unmarked = Some(0);
             return Decision::Forced;
         };
-        // "pa = pb / (1 - count pb)", section 4.
+        // "pa = pb / (1 - count pb)", figure 2.
         let count = self.unmarked.map_or(0, |count| count + 1);
         let draw = self.random.next_u64() >> 32;
         let rest = BILLION.saturating_sub(count.saturating_mul(probability));
@@ -168,7 +168,7 @@ mod tests {
                 last = arrival;
             }
         }
-        // pb is 0.01 half way, so gaps are uniform from 1 to 1/pb = 100, section 4.
+        // pb is 0.01 half way, so gaps are uniform from 1 to 1/pb = 100.
         assert!(gaps.iter().skip(1).all(|&gap| gap <= 101));
         let mean = f64::from(last) / gaps.len() as f64;
         assert!((mean - 50.5).abs() < 2.0, "{mean}");

@@ -1,8 +1,7 @@
 //! Step marking: everything that arrives while more than a threshold is queued.
 //!
-//! "A simple AQM scheme ... marks packets when the instantaneous queue length exceeds the threshold"
-//! (RFC 8257 section 3.1, in other words). Packets that cannot be marked are dropped instead, as by
-//! RED with a probability of 1.
+//! It is the queue that DCTCP wants (RFC 8257 section 3.1): the queue at the moment counts, not its
+//! average. Packets that cannot be marked are dropped instead, as by RED with a probability of 1.
 
 use cwndlab_units::Bytes;
 

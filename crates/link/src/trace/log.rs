@@ -212,3 +212,31 @@ fn number_of(word: &str, (limit, most): (f64, &'static str)) -> Result<f64, Trac
 fn duration(seconds: f64) -> Duration {
     Duration::from_nanos(libm::round(seconds * 1e9) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn straight_lines_keep_the_mean_and_rise_in_steps() {
+        let log = RateLog::parse(b"0,10\n1,20\n2,20\n").expect("a log");
+        let lines = log.interpolated();
+        assert_eq!(lines.period(), Duration::from_secs(3));
+        // 15, 20 and, back to the first, 15 Mbit/s on average; a constant rate stays what it was.
+        let passed = |until_ms| lines.nanobits_until(Time::from_millis(until_ms));
+        assert_eq!(passed(1_000), 15_000_000 * 1_000_000_000);
+        assert_eq!(passed(2_000) - passed(1_000), 20_000_000 * 1_000_000_000);
+        assert_eq!(passed(3_000) - passed(2_000), 15_000_000 * 1_000_000_000);
+        let rates: Vec<u64> = (0..10)
+            .map(|step| lines.rate_at(Time::from_millis(step * 100)).0.bits_per_sec() / 1000)
+            .collect();
+        assert_eq!(rates[..3], [10_500, 11_500, 12_500]);
+        assert!(rates.is_sorted());
+    }
+
+    #[test]
+    fn a_longer_log_than_allowed_is_refused() {
+        let error = RateLog::parse_up_to(b"0,1\n1,1\n2,1\n", 2).expect_err("must be refused");
+        assert_eq!(error.to_string(), "line 3: the trace has more than 2 lines: cut it");
+    }
+}
