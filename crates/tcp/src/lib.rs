@@ -1,1 +1,21 @@
-//! Stub.
+//! TCP without sockets, clocks or payload: segments and time go in, segments and times come out.
+//!
+//! [`Endpoint`] is one end of a connection, with its sending and its receiving half. How it behaves
+//! is a [`Profile`]: Linux of some release, or one of ns-2's agents. Which congestion control it
+//! runs is `cwndlab-cc`'s matter. What is left out: payload, urgent data, reset and keep-alive, and
+//! the closing states beyond an acknowledged FIN.
+
+mod classic;
+mod endpoint;
+mod info;
+mod linux;
+mod profile;
+mod segment;
+mod seq;
+
+pub use classic::{ClassicSettings, Handshake, Recovery, RttSampling};
+pub use endpoint::{Endpoint, EndpointConfig};
+pub use info::{CaState, Counters, Info, TcpEvent};
+pub use linux::{EcnMode, LinuxSettings};
+pub use profile::{Profile, ProfileError};
+pub use segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};

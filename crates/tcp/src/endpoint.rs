@@ -1,0 +1,170 @@
+//! One end of a connection, whatever its stack.
+
+use std::sync::Arc;
+
+use cwndlab_cc::Congestion;
+use cwndlab_units::{Duration, Output, Time};
+
+use crate::classic::ClassicEndpoint;
+use crate::info::{Counters, Info, TcpEvent};
+use crate::linux::LinuxEndpoint;
+use crate::profile::Profile;
+use crate::segment::Segment;
+
+/// What an endpoint is made of.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Copied into every segment.
+    pub flow: u32,
+    /// How the stack behaves.
+    pub profile: Arc<Profile>,
+    /// The congestion control for what this end sends.
+    pub congestion: Congestion,
+    /// For initial numbers and for algorithms that draw.
+    pub seed: u64,
+    /// How far into a tick of the kernel's clock the run begins.
+    pub jiffies_phase: Duration,
+}
+
+/// One end of a connection as a state machine: segments and the application's calls go in,
+/// segments and events come out of [`Endpoint::poll`]. It reads no clock.
+#[derive(Debug)]
+pub struct Endpoint {
+    stack: Stack,
+}
+
+#[derive(Debug)]
+enum Stack {
+    Linux(Box<LinuxEndpoint>),
+    Classic(Box<ClassicEndpoint>),
+}
+
+macro_rules! each {
+    ($self:ident, $endpoint:ident => $call:expr) => {
+        match &$self.stack {
+            Stack::Linux($endpoint) => $call,
+            Stack::Classic($endpoint) => $call,
+        }
+    };
+    (mut $self:ident, $endpoint:ident => $call:expr) => {
+        match &mut $self.stack {
+            Stack::Linux($endpoint) => $call,
+            Stack::Classic($endpoint) => $call,
+        }
+    };
+}
+
+impl Endpoint {
+    /// A closed endpoint.
+    ///
+    /// # Panics
+    /// If the profile has neither kind of settings, which [`Profile::parse`] excludes.
+    pub fn new(config: EndpointConfig) -> Self {
+        let EndpointConfig { flow, profile, congestion, seed, jiffies_phase } = config;
+        let stack = match (&profile.linux, &profile.classic) {
+            (Some(settings), _) => Stack::Linux(Box::new(LinuxEndpoint::new(
+                flow,
+                settings.clone(),
+                congestion,
+                seed,
+                jiffies_phase,
+            ))),
+            (None, Some(settings)) => Stack::Classic(Box::new(ClassicEndpoint::new(
+                flow,
+                Arc::new(settings.clone()),
+                congestion,
+                seed,
+                jiffies_phase,
+            ))),
+            (None, None) => panic!("profile {} has no settings", profile.name),
+        };
+        Self { stack }
+    }
+
+    /// Opens the connection actively.
+    pub fn connect(&mut self, now: Time) {
+        each!(mut self, endpoint => endpoint.connect(now));
+    }
+
+    /// Waits for the peer to open the connection.
+    pub fn listen(&mut self) {
+        each!(mut self, endpoint => endpoint.listen());
+    }
+
+    /// Takes a segment from the network. Poll afterwards.
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        each!(mut self, endpoint => endpoint.handle_segment(now, segment));
+    }
+
+    /// Runs the timers that are due and gives out what there is to send.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
+        each!(mut self, endpoint => endpoint.poll(now))
+    }
+
+    /// The application writes. Returns the bytes that the send buffer took. Poll afterwards.
+    #[inline]
+    pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
+        each!(mut self, endpoint => endpoint.write(now, bytes))
+    }
+
+    /// What [`Endpoint::write`] would take now, roughly; 0 while the application has to wait.
+    #[inline]
+    pub fn send_space(&self) -> u64 {
+        each!(self, endpoint => endpoint.send_space())
+    }
+
+    /// The application reads what is in order. Poll afterwards.
+    #[inline]
+    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+        each!(mut self, endpoint => endpoint.read(now, max))
+    }
+
+    /// Bytes that [`Endpoint::read`] would give now.
+    #[inline]
+    pub fn readable(&self) -> u64 {
+        each!(self, endpoint => endpoint.readable())
+    }
+
+    /// The application has written everything: a FIN follows. Poll afterwards.
+    pub fn close(&mut self, now: Time) {
+        each!(mut self, endpoint => endpoint.close(now));
+    }
+
+    /// Whether data can flow.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        each!(self, endpoint => endpoint.is_established())
+    }
+
+    /// Whether the peer closed and all of its data were read.
+    pub fn peer_has_finished(&self) -> bool {
+        each!(self, endpoint => endpoint.peer_has_finished())
+    }
+
+    /// Whether both ends closed and everything is acknowledged.
+    pub fn is_closed(&self) -> bool {
+        each!(self, endpoint => endpoint.is_closed())
+    }
+
+    /// A snapshot of the sending half.
+    #[inline]
+    pub fn info(&self) -> Info {
+        each!(self, endpoint => endpoint.info())
+    }
+
+    /// What happened so far, counted.
+    pub fn counters(&self) -> Counters {
+        match &self.stack {
+            Stack::Linux(endpoint) => endpoint.counters(),
+            Stack::Classic(endpoint) => *endpoint.counters(),
+        }
+    }
+
+    /// The RTT sample that the last segment gave, in microseconds.
+    #[inline]
+    pub fn last_rtt_us(&self) -> Option<u32> {
+        each!(self, endpoint => endpoint.last_rtt_us())
+    }
+}

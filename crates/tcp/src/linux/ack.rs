@@ -1,0 +1,405 @@
+//! An ACK arrives: what it acknowledges, what it tells of the RTT, and what follows.
+
+use cwndlab_cc::AckSample;
+
+use super::rtx::{EVER_RETRANS, IS_SYN, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::sack::SackState;
+use super::send_buffer::Limit;
+use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
+use crate::info::CaState;
+use crate::linux::rtt::RttSample;
+use crate::segment::{Flags, Segment};
+use crate::seq::{after, before};
+
+/// What an ACK did, Linux's `FLAG_*`.
+pub(crate) mod flag {
+    pub(crate) const DATA: u32 = 0x01;
+    pub(crate) const WIN_UPDATE: u32 = 0x02;
+    pub(crate) const DATA_ACKED: u32 = 0x04;
+    pub(crate) const RETRANS_DATA_ACKED: u32 = 0x08;
+    pub(crate) const SYN_ACKED: u32 = 0x10;
+    pub(crate) const DATA_SACKED: u32 = 0x20;
+    pub(crate) const ECE: u32 = 0x40;
+    pub(crate) const LOST_RETRANS: u32 = 0x80;
+    pub(crate) const SLOWPATH: u32 = 0x100;
+    pub(crate) const ORIG_SACK_ACKED: u32 = 0x200;
+    pub(crate) const SND_UNA_ADVANCED: u32 = 0x400;
+    pub(crate) const DSACKING_ACK: u32 = 0x800;
+    pub(crate) const SET_XMIT_TIMER: u32 = 0x1000;
+    pub(crate) const SACK_RENEGING: u32 = 0x2000;
+    pub(crate) const UPDATE_TS_RECENT: u32 = 0x4000;
+    pub(crate) const ACK_MAYBE_DELAYED: u32 = 0x10000;
+    pub(crate) const DSACK_TLP: u32 = 0x20000;
+
+    pub(crate) const ACKED: u32 = DATA_ACKED | SYN_ACKED;
+    pub(crate) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
+    pub(crate) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
+    pub(crate) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;
+}
+
+/// `CA_ACK_*`, the argument of `in_ack_event`.
+const CA_ACK_SLOWPATH: u32 = 1;
+const CA_ACK_WIN_UPDATE: u32 = 2;
+const CA_ACK_ECE: u32 = 4;
+
+/// What is to be sent at the end of an ACK's processing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rexmit {
+    None,
+    /// What is lost.
+    Lost,
+    /// New data first (F-RTO).
+    New,
+}
+
+impl LinuxEndpoint {
+    /// `tcp_ack`. `flags` has SLOWPATH unless the header was predicted, and DATA with a payload.
+    pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: u32) {
+        let ack = segment.ack;
+        let prior_una = self.sk.snd_una;
+        let is_sack_reneg = self.is_sack_reneg;
+        let prior_delivered = self.sk.delivered;
+        let prior_lost = self.sk.lost;
+        let mut rexmit = Rexmit::None;
+        let mut duplicates = 0;
+        let mut state = SackState::new(empty_rate_sample());
+
+        if before(ack, prior_una) {
+            if !segment.sacks.is_empty() && self.is_sack {
+                flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
+                self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
+                self.transmit_recovery(rexmit);
+            }
+            return;
+        }
+        if after(ack, self.sk.snd_nxt) {
+            return;
+        }
+        if after(ack, prior_una) {
+            flags |= flag::SND_UNA_ADVANCED;
+            self.sk.inet_conn.icsk_retransmits = 0;
+        }
+        let prior_highest = if self.is_sack { self.highest_sack() } else { self.sk.snd_una };
+        let prior_packets = self.sk.packets_out;
+        state.rate.prior_in_flight = self.in_flight();
+
+        if flags & flag::UPDATE_TS_RECENT != 0 {
+            if let Some((tsval, _)) = segment.timestamps {
+                self.ts_recent = tsval;
+            }
+        }
+        if flags & (flag::SLOWPATH | flag::SND_UNA_ADVANCED) == flag::SND_UNA_ADVANCED {
+            self.snd_wl1 = segment.seq;
+            self.advance_una(ack);
+            flags |= flag::WIN_UPDATE;
+            self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
+        } else {
+            let mut event = CA_ACK_SLOWPATH;
+            flags |= self.update_window(segment);
+            if !segment.sacks.is_empty() && self.is_sack {
+                flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
+            }
+            let is_echo = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN);
+            if is_echo && self.sk.ecn_flags & ECN_OK != 0 {
+                flags |= flag::ECE;
+                event |= CA_ACK_ECE;
+            }
+            self.count_delivered(state.sack_delivered, flags & flag::ECE != 0);
+            if flags & flag::WIN_UPDATE != 0 {
+                event |= CA_ACK_WIN_UPDATE;
+            }
+            self.congestion.in_ack_event(&mut self.sk, event);
+        }
+        self.accept_cwr(segment);
+        self.probes_out = 0;
+
+        if prior_packets == 0 {
+            if flags & flag::DSACKING_ACK != 0 {
+                self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
+            }
+            self.handle_probe_ack();
+            self.handle_tlp_ack(ack, flags);
+            return;
+        }
+
+        flags |= self.clean_rtx_queue(prior_highest, prior_una, &mut state, flags);
+        self.rack_update_reo_wnd(state.rate.prior_delivered);
+        if self.tlp_high_seq.is_some() {
+            self.handle_tlp_ack(ack, flags);
+        }
+        if self.is_dubious(flags) {
+            if flags & (flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK) == 0 {
+                duplicates = 1;
+            }
+            self.fast_retransmit_alert(prior_una, duplicates, &mut flags, &mut rexmit);
+        }
+        if flags & flag::SET_XMIT_TIMER != 0 && !self.schedule_loss_probe(true) {
+            self.rearm_rto();
+        }
+        let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
+        let lost = self.sk.lost.wrapping_sub(prior_lost);
+        state.rate.is_ack_delayed = u8::from(flags & flag::ACK_MAYBE_DELAYED != 0);
+        self.rate_generate(delivered, lost, is_sack_reneg, &mut state.rate);
+        self.control_congestion(ack, delivered, flags, &state.rate);
+        self.transmit_recovery(rexmit);
+    }
+
+    #[inline]
+    fn advance_una(&mut self, ack: u32) {
+        let sk = &mut self.sk;
+        sk.bytes_acked += u64::from(ack.wrapping_sub(sk.snd_una));
+        sk.snd_una = ack;
+    }
+
+    /// `tcp_count_delivered`.
+    #[inline]
+    pub(crate) fn count_delivered(&mut self, packets: u32, is_ece: bool) {
+        self.sk.delivered = self.sk.delivered.wrapping_add(packets);
+        if is_ece {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(packets);
+        }
+    }
+
+    /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
+    fn update_window(&mut self, segment: &Segment) -> u32 {
+        let ack = segment.ack;
+        let mut window = u32::from(segment.window);
+        if !segment.flags.has(Flags::SYN) {
+            window <<= self.snd_wscale;
+        }
+        let is_newer = after(ack, self.sk.snd_una)
+            || after(segment.seq, self.snd_wl1)
+            || (segment.seq == self.snd_wl1 && (window > self.sk.snd_wnd || window == 0));
+        let mut flags = 0;
+        if is_newer {
+            flags |= flag::WIN_UPDATE;
+            self.snd_wl1 = segment.seq;
+            if self.sk.snd_wnd != window {
+                self.sk.snd_wnd = window;
+                if self.has_unsent() {
+                    self.check_idle_restart();
+                }
+                self.max_window = self.max_window.max(window);
+            }
+        }
+        self.advance_una(ack);
+        flags
+    }
+
+    #[inline]
+    fn is_dubious(&self, flags: u32) -> bool {
+        flags & flag::NOT_DUP == 0
+            || flags & flag::CA_ALERT != 0
+            || self.ca_state() != CaState::Open as u8
+    }
+
+    /// `tcp_clean_rtx_queue`: takes what is acknowledged off the queue.
+    fn clean_rtx_queue(
+        &mut self,
+        prior_highest: u32,
+        prior_una: u32,
+        state: &mut SackState,
+        ack_flags: u32,
+    ) -> u32 {
+        let is_ece = ack_flags & flag::ECE != 0;
+        let prior_sacked = self.sk.sacked_out;
+        let mut reord = self.sk.snd_nxt;
+        let mut flags = 0;
+        let mut acked = 0;
+        let (mut first_ackt, mut last_ackt) = (None, 0);
+        while !self.rtx.is_empty() {
+            let number = self.rtx.head();
+            let segment = *self.rtx.get(number);
+            if after(segment.end_seq, self.sk.snd_una) {
+                break;
+            }
+            if segment.flags & RETRANS != 0 {
+                if segment.flags & SACKED_RETRANS != 0 {
+                    self.sk.retrans_out -= 1;
+                }
+                flags |= flag::RETRANS_DATA_ACKED;
+            } else if segment.flags & SACKED_ACKED == 0 {
+                last_ackt = segment.tx_mstamp;
+                first_ackt.get_or_insert(last_ackt);
+                if before(segment.seq, reord) {
+                    reord = segment.seq;
+                }
+                if !after(segment.end_seq, self.sk.high_seq) {
+                    flags |= flag::ORIG_SACK_ACKED;
+                }
+            }
+            if segment.flags & SACKED_ACKED != 0 {
+                self.sk.sacked_out -= 1;
+            } else if self.is_sack {
+                self.count_delivered(1, is_ece);
+                if !self.is_spurious_retransmission(&segment) {
+                    self.rack_advance(segment.flags, segment.end_seq, segment.tx_mstamp);
+                }
+            }
+            if segment.flags & LOST != 0 {
+                self.sk.lost_out -= 1;
+            }
+            self.sk.packets_out -= 1;
+            acked += 1;
+            self.rate_delivered(number, &mut state.rate);
+            if segment.flags & IS_SYN == 0 {
+                flags |= flag::DATA_ACKED;
+                self.buffer.release(segment.payload());
+            } else {
+                flags |= flag::SYN_ACKED;
+                self.retrans_stamp = 0;
+            }
+            self.rtx.pop();
+        }
+        if self.rtx.is_empty() {
+            self.buffer.chrono.stop(Limit::Busy, self.now);
+        } else if self.rtx.get(self.rtx.head()).flags & SACKED_ACKED != 0 {
+            flags |= flag::SACK_RENEGING;
+        }
+
+        let now = self.sk.tcp_mstamp;
+        let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (None, None, None);
+        if let Some(first) = first_ackt.filter(|_| flags & flag::RETRANS_DATA_ACKED == 0) {
+            seq_rtt = Some((now - first) as u32);
+            ca_rtt = Some((now - last_ackt) as u32);
+            let advance = self.sk.snd_una.wrapping_sub(prior_una);
+            if acked == 1
+                && prior_sacked == 0
+                && advance < self.sk.mss_cache
+                && state.rate.prior_delivered.wrapping_add(1) == self.sk.delivered
+                && (flags | ack_flags) & (flag::CA_ALERT | flag::SYN_ACKED) == 0
+            {
+                flags |= flag::ACK_MAYBE_DELAYED;
+            }
+        }
+        if let Some(first) = state.first_sackt {
+            sack_rtt = Some((now - first) as u32);
+            ca_rtt = Some((now - state.last_sackt) as u32);
+        }
+        let has_rtt = self.update_rtt(flags, seq_rtt, sack_rtt, ca_rtt, state);
+        if flags & flag::ACKED != 0 {
+            flags |= flag::SET_XMIT_TIMER;
+            if self.is_sack {
+                if before(reord, prior_highest) {
+                    self.check_sack_reordering(reord);
+                }
+            } else {
+                self.remove_duplicate_acks(acked, is_ece);
+                if flags & flag::RETRANS_DATA_ACKED != 0 {
+                    flags &= !flag::ORIG_SACK_ACKED;
+                }
+            }
+        } else if let (Some(head), Some(sack_rtt), true) = (self.rtx.first(), sack_rtt, has_rtt) {
+            // The timer restarts only for data sent after the head was (re)transmitted.
+            if u64::from(sack_rtt) > now.saturating_sub(head.tx_mstamp) {
+                flags |= flag::SET_XMIT_TIMER;
+            }
+        }
+        let in_flight = self
+            .sk
+            .mss_cache
+            .wrapping_mul(self.sk.delivered.wrapping_sub(state.rate.prior_delivered));
+        let sample = AckSample { pkts_acked: acked, rtt_us: state.rate.rtt_us as i32, in_flight };
+        self.congestion.pkts_acked(&mut self.sk, &sample);
+        flags
+    }
+
+    /// An ACK echoes a timestamp from before the segment was sent again: the original arrived.
+    fn is_spurious_retransmission(&self, segment: &super::rtx::TxSegment) -> bool {
+        segment.flags & RETRANS != 0
+            && self.is_echo_before((segment.tx_mstamp / 1_000) as u32 + self.ts_offset)
+    }
+
+    /// Whether the last ACK echoes a timestamp from before `stamp` (RFC 3522).
+    #[inline]
+    pub(crate) fn is_echo_before(&self, stamp: u32) -> bool {
+        let options = &self.sk.rx_opt;
+        options.saw_tstamp != 0 && options.rcv_tsecr != 0 && before(options.rcv_tsecr, stamp)
+    }
+
+    /// `tcp_ack_update_rtt`. Returns whether there was a sample.
+    fn update_rtt(
+        &mut self,
+        flags: u32,
+        seq_rtt: Option<u32>,
+        sack_rtt: Option<u32>,
+        mut ca_rtt: Option<u32>,
+        state: &mut SackState,
+    ) -> bool {
+        let mut rtt = seq_rtt.or(sack_rtt);
+        let options = &self.sk.rx_opt;
+        if rtt.is_none()
+            && options.saw_tstamp != 0
+            && options.rcv_tsecr != 0
+            && flags & flag::ACKED != 0
+        {
+            // RFC 7323 section 4.1: only ACKs that acknowledge new data give a sample.
+            let delta = self.timestamp().wrapping_sub(options.rcv_tsecr);
+            if delta < i32::MAX as u32 / 1_000 {
+                rtt = Some(delta.max(1) * 1_000);
+                ca_rtt = rtt;
+            }
+        }
+        state.rate.rtt_us = ca_rtt.map_or(-1, i64::from);
+        let (Some(rtt_us), Some(ca_rtt)) = (rtt, ca_rtt) else { return false };
+        self.take_rtt(rtt_us, ca_rtt, flags & flag::ACK_MAYBE_DELAYED != 0);
+        true
+    }
+
+    /// Takes an RTT sample into the estimators and the timeout.
+    pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
+        self.last_rtt_us = Some(ca_rtt_us);
+        if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
+            let window =
+                self.settings.min_rtt_window_s.saturating_mul(1_000_000 / self.settings.jiffy_us);
+            let value = if ca_rtt_us == 0 { self.settings.jiffy_us } else { ca_rtt_us };
+            self.rtt_min.take(window, self.sk.cc_jiffies32, value);
+            self.sk.rtt_min_us = self.rtt_min.value();
+        }
+        let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
+        self.rtt.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
+        let max_us = u64::from(self.settings.rto_max_ms) * 1_000;
+        self.rto = self.clock.from_us(self.rtt.rto_us(self.sk.srtt_us).min(max_us));
+        self.backoff = 0;
+    }
+
+    /// `tcp_ack_probe`: the window may have opened.
+    fn handle_probe_ack(&mut self) {
+        if !self.has_unsent() {
+            return;
+        }
+        if self.is_next_in_window() {
+            self.backoff = 0;
+            self.clear_timer();
+        } else {
+            self.arm_probe_timer();
+        }
+    }
+
+    /// `tcp_process_tlp_ack` (RFC 8985 section 7.4).
+    fn handle_tlp_ack(&mut self, ack: u32, flags: u32) {
+        let Some(high_seq) = self.tlp_high_seq else { return };
+        if before(ack, high_seq) {
+            return;
+        }
+        let is_plain_duplicate =
+            flags & (flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED) == 0;
+        if !self.is_tlp_retrans || flags & flag::DSACK_TLP != 0 {
+            self.tlp_high_seq = None;
+        } else if after(ack, high_seq) {
+            // The probe repaired a loss, which counts as congestion.
+            self.init_cwnd_reduction();
+            self.set_ca_state(CaState::Cwr);
+            self.end_cwnd_reduction();
+            self.try_keep_open();
+        } else if is_plain_duplicate {
+            self.tlp_high_seq = None;
+        }
+    }
+
+    /// Whether any retransmitted data may be in flight still.
+    pub(crate) fn is_any_retransmission_out(&self) -> bool {
+        self.sk.retrans_out > 0
+            || self.rtx.first().is_some_and(|segment| segment.flags & EVER_RETRANS != 0)
+    }
+}

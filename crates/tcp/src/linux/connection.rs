@@ -1,0 +1,689 @@
+//! Segments and the application: the handshake, data that arrive, reading and writing.
+
+use cwndlab_cc::CwndEvent;
+use cwndlab_units::{Ecn, Time};
+
+use super::ack::flag;
+use super::receiver::{AckEngine, Arrival, MAX_QUICK_ACKS};
+use super::rtx::{IS_SYN, TxSegment};
+use super::send_buffer::Limit;
+use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
+use super::timer::Pending;
+use super::{ECN_DEMAND_CWR, ECN_OK, ECN_SEEN, EcnMode, LinuxEndpoint, State};
+use crate::info::TcpEvent;
+use crate::segment::{Flags, Segment, SynOptions};
+use crate::seq::{after, before};
+
+/// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
+const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
+
+impl AckEngine {
+    /// From this count of replies on, ACKs wait for them.
+    pub(crate) const PINGPONG_THRESHOLD: u32 = 1;
+
+    /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: 40 ms at HZ = 250.
+    pub(crate) const fn ato_min() -> u64 {
+        10
+    }
+
+    /// `TCP_DELACK_MAX`: 200 ms at HZ = 250.
+    const fn delay_max() -> u64 {
+        50
+    }
+
+    /// `tcp_incr_quickack`.
+    fn raise_quick(&mut self, rcv_wnd: u32, max: u32) {
+        let quick = (rcv_wnd / (2 * self.rcv_mss.max(1))).max(2).min(max);
+        self.quick = self.quick.max(quick);
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && self.pingpong < Self::PINGPONG_THRESHOLD
+    }
+}
+
+impl LinuxEndpoint {
+    // The application's side.
+
+    pub(crate) fn connect(&mut self, now: Time) {
+        self.set_now(now);
+        self.state = State::SynSent;
+        self.send_syn(Flags::SYN);
+        let seq = self.iss;
+        let mut segment =
+            TxSegment { seq, end_seq: seq.wrapping_add(1), flags: IS_SYN, ..TxSegment::default() };
+        segment.tx_mstamp = self.sk.tcp_mstamp;
+        self.stamp_rate(&mut segment);
+        self.rtx.push(segment);
+        self.sk.packets_out = 1;
+        self.sk.snd_nxt = segment.end_seq;
+        self.reset_timer(Pending::Retransmit, self.rto);
+    }
+
+    pub(crate) fn listen(&mut self) {
+        self.state = State::Listen;
+    }
+
+    #[inline]
+    pub(crate) fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.buffer.is_fin_queued
+            && self.sk.packets_out == 0
+            && !self.has_unsent()
+            && self.is_peer_finished
+    }
+
+    pub(crate) fn peer_has_finished(&self) -> bool {
+        self.is_peer_finished && self.receiver.readable == 0
+    }
+
+    /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
+    /// of the buffer is free.
+    #[inline]
+    pub(crate) fn send_space(&self) -> u64 {
+        if self.buffer.is_blocked || self.buffer.is_fin_queued || !self.is_established() {
+            return 0;
+        }
+        self.buffer.sndbuf_bytes.saturating_sub(self.buffer.queued_bytes)
+    }
+
+    /// `tcp_sendmsg`.
+    pub(crate) fn write(&mut self, now: Time, bytes: u64) -> u64 {
+        if self.send_space() == 0 {
+            return 0;
+        }
+        self.set_now(now);
+        self.check_app_limited();
+        if self.sk.packets_out == 0 && !self.has_unsent() {
+            self.check_idle_restart();
+        }
+        let mss = self.sk.mss_cache;
+        let mut written = 0;
+        // Segment by segment, as pushes and sends depend on each.
+        while written < bytes {
+            let filled = self.buffer.unsent(self.sk.snd_nxt) % u64::from(mss);
+            let piece = (u64::from(mss) - filled).min(bytes - written);
+            let taken = self.buffer.take(piece, self.sk.snd_nxt, mss);
+            if taken == 0 {
+                break;
+            }
+            written += taken;
+            let unsent = self.buffer.unsent(self.sk.snd_nxt);
+            if filled + taken == u64::from(mss) && written < bytes {
+                if self.buffer.needs_push(self.max_window) {
+                    self.buffer.mark_push();
+                    self.write_xmit(false);
+                } else if unsent == u64::from(mss) {
+                    self.write_xmit(false);
+                }
+            }
+        }
+        if written < bytes {
+            self.buffer.is_blocked = true;
+        }
+        if written > 0 && self.has_unsent() {
+            self.buffer.mark_push();
+        }
+        if self.has_unsent() {
+            self.buffer.chrono.start(Limit::Busy, now);
+            self.write_xmit(false);
+        }
+        self.note_phase();
+        written
+    }
+
+    /// The application reads (`tcp_recvmsg`).
+    pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
+        let bytes = self.receiver.read(max);
+        if bytes == 0 {
+            return 0;
+        }
+        self.set_now(now);
+        self.receiver.adjust_space(self.sk.tcp_mstamp);
+        self.clean_receive_buffer();
+        bytes
+    }
+
+    pub(crate) fn readable(&self) -> u64 {
+        self.receiver.readable
+    }
+
+    /// A FIN follows what was written.
+    pub(crate) fn close(&mut self, now: Time) {
+        if self.buffer.is_fin_queued || !self.is_established() {
+            return;
+        }
+        self.set_now(now);
+        self.buffer.is_fin_queued = true;
+        self.buffer.write_seq = self.buffer.write_seq.wrapping_add(1);
+        self.write_xmit(false);
+    }
+
+    /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
+    fn clean_receive_buffer(&mut self) {
+        let rcv_nxt = self.sk.rcv_nxt;
+        let receiver = &mut self.receiver;
+        let mut is_time = false;
+        if receiver.ack.is_scheduled {
+            let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
+            is_time = unacknowledged > receiver.ack.rcv_mss
+                || (receiver.ack.is_pushed
+                    && receiver.ack.pingpong < AckEngine::PINGPONG_THRESHOLD
+                    && receiver.is_drained());
+        }
+        if !is_time {
+            let window = receiver.receive_window(rcv_nxt);
+            let full = receiver.window_to_offer();
+            is_time = full > 0 && full >= 2 * window && full > window;
+        }
+        if is_time {
+            self.send_ack();
+        }
+    }
+
+    // The handshake.
+
+    fn syn_options(&self) -> SynOptions {
+        SynOptions {
+            mss: self.settings.announced_mss() as u16,
+            window_scale: Some(self.receiver.rcv_wscale),
+            is_sack_permitted: self.is_sack,
+        }
+    }
+
+    fn send_syn(&mut self, bits: u8) {
+        let mss = self.settings.announced_mss();
+        let is_reply = bits & Flags::ACK != 0;
+        let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let window_mss = if is_reply { mss - ts_bytes } else { mss };
+        let window = self.receiver.begin(self.sk.rcv_nxt, window_mss);
+        let mut bits = bits;
+        if is_reply {
+            if self.sk.ecn_flags & ECN_OK != 0 {
+                bits |= Flags::ECE;
+            }
+        } else if self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn() {
+            bits |= Flags::ECE | Flags::CWR;
+        }
+        // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
+        let segment = Segment {
+            flow: self.flow,
+            seq: self.iss,
+            ack: if is_reply { self.sk.rcv_nxt } else { 0 },
+            window,
+            flags: Flags(bits),
+            timestamps: self.is_timestamps.then(|| (self.timestamp(), self.ts_recent)),
+            syn: Some(self.syn_options()),
+            header_bytes: (HEADER_BYTES + 8 + ts_bytes) as u16,
+            ..Segment::default()
+        };
+        self.counters.segments_out += 1;
+        self.out.push_back(segment);
+    }
+
+    pub(crate) fn resend_syn(&mut self) {
+        let is_reply = self.state == State::SynReceived;
+        self.send_syn(if is_reply { Flags::SYN | Flags::ACK } else { Flags::SYN });
+    }
+
+    /// Takes what the peer's SYN offers.
+    fn take_syn(&mut self, segment: &Segment) {
+        self.irs = segment.seq;
+        self.sk.rcv_nxt = segment.seq.wrapping_add(1);
+        self.receiver.rcv_wup = self.sk.rcv_nxt;
+        let options = segment.syn.unwrap_or_default();
+        self.is_sack &= options.is_sack_permitted;
+        self.is_timestamps &= segment.timestamps.is_some();
+        match options.window_scale {
+            Some(shift) => self.snd_wscale = shift.min(14),
+            None => self.receiver.rcv_wscale = 0,
+        }
+        if let Some((tsval, _)) = segment.timestamps {
+            self.ts_recent = tsval;
+        }
+        let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let peer = u32::from(options.mss).max(48);
+        self.sk.mss_cache = peer.min(self.settings.announced_mss()) - ts_bytes;
+        self.sk.advmss = self.settings.announced_mss() - ts_bytes;
+        self.snd_wl1 = segment.seq;
+    }
+
+    fn handle_syn(&mut self, segment: &Segment) {
+        self.take_syn(segment);
+        let asks = segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
+        if asks && (self.settings.ecn != EcnMode::Off || self.congestion.needs_ecn()) {
+            self.sk.ecn_flags |= ECN_OK;
+        }
+        self.sk.snd_wnd = segment.window.into();
+        self.max_window = self.sk.snd_wnd;
+        self.state = State::SynReceived;
+        self.send_syn(Flags::SYN | Flags::ACK);
+        self.synack_mstamp = self.sk.tcp_mstamp;
+        self.sk.snd_nxt = self.iss.wrapping_add(1);
+        self.sk.packets_out = 1;
+        let seq = self.iss;
+        let tx = TxSegment {
+            seq,
+            end_seq: seq.wrapping_add(1),
+            flags: IS_SYN,
+            tx_mstamp: self.sk.tcp_mstamp,
+            ..TxSegment::default()
+        };
+        self.rtx.push(tx);
+        self.reset_timer(Pending::Retransmit, self.rto);
+    }
+
+    /// The SYN-ACK, `tcp_rcv_synsent_state_process`.
+    fn handle_syn_ack(&mut self, segment: &Segment) {
+        if segment.ack != self.sk.snd_nxt {
+            return;
+        }
+        self.take_syn(segment);
+        let asked = self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn();
+        if asked && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR) {
+            self.sk.ecn_flags |= ECN_OK;
+        }
+        self.note_options(segment);
+        self.sk.snd_wnd = segment.window.into();
+        self.max_window = self.sk.snd_wnd;
+        self.handle_ack(segment, flag::SLOWPATH);
+        self.establish();
+        self.send_ack();
+    }
+
+    /// `tcp_init_transfer`.
+    fn establish(&mut self) {
+        self.state = State::Established;
+        self.buffer.write_seq = self.sk.snd_nxt;
+        self.snd_sml = self.sk.snd_una;
+        self.highest_sack_seq = self.sk.snd_una;
+        self.sk.high_seq = self.sk.snd_nxt;
+        // A SYN that had to be sent twice or more makes the first window one segment
+        // (RFC 5681 section 3.1).
+        self.sk.snd_cwnd =
+            if self.sk.total_retrans > 1 { 1 } else { self.settings.initial_cwnd_pkts };
+        self.sk.inet_conn.icsk_retransmits = 0;
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        self.sk.lsndtime = self.sk.cc_jiffies32;
+        if self.settings.pacing {
+            self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
+        }
+        self.congestion.attach(&mut self.sk);
+        self.congestion.init(&mut self.sk);
+        let mss = self.sk.advmss;
+        self.receiver.established(mss, self.settings.initial_cwnd_pkts, self.sk.tcp_mstamp);
+        self.expand_send_buffer();
+        self.event(TcpEvent::Established);
+    }
+
+    /// `tcp_sndbuf_expand`: room for twice the window, headers and bookkeeping included.
+    fn expand_send_buffer(&mut self) {
+        let per_segment = {
+            let bytes = self.settings.announced_mss().max(self.sk.mss_cache) + 320 + 320;
+            u64::from(bytes.next_power_of_two()) + 256
+        };
+        let segments =
+            self.settings.initial_cwnd_pkts.max(self.sk.snd_cwnd).max(self.sk.reordering + 1);
+        let factor = self.congestion.sndbuf_expand(&mut self.sk).unwrap_or(2);
+        let wanted = u64::from(factor) * u64::from(segments) * per_segment;
+        let largest = u64::from(self.settings.send_buffer_max_bytes);
+        self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
+    }
+
+    // Segments.
+
+    #[inline]
+    fn note_options(&mut self, segment: &Segment) {
+        let options = &mut self.sk.rx_opt;
+        match segment.timestamps.filter(|_| self.is_timestamps) {
+            Some((tsval, tsecr)) => {
+                options.saw_tstamp = 1;
+                options.rcv_tsval = tsval;
+                options.rcv_tsecr = tsecr;
+            }
+            None => options.saw_tstamp = 0,
+        }
+    }
+
+    pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.set_now(now);
+        self.last_rtt_us = None;
+        match self.state {
+            State::Established => self.handle_established(segment),
+            State::Listen if segment.flags.has(Flags::SYN) => self.handle_syn(segment),
+            State::SynSent => {
+                if segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK) {
+                    self.handle_syn_ack(segment);
+                }
+            }
+            State::SynReceived => {
+                if segment.flags.has(Flags::SYN) {
+                    self.send_syn(Flags::SYN | Flags::ACK);
+                } else if segment.flags.has(Flags::ACK) && segment.ack == self.sk.snd_nxt {
+                    self.note_options(segment);
+                    let window = u32::from(segment.window) << self.snd_wscale;
+                    self.handle_ack(segment, flag::SLOWPATH);
+                    self.sk.snd_wnd = window;
+                    self.max_window = self.max_window.max(window);
+                    self.establish();
+                    self.handle_established(segment);
+                }
+            }
+            State::Closed | State::Listen => {}
+        }
+        self.note_phase();
+    }
+
+    #[inline]
+    pub(crate) fn note_phase(&mut self) {
+        if self.sk.cc_phase != self.last_phase {
+            self.last_phase = self.sk.cc_phase;
+            self.event(TcpEvent::Phase(self.last_phase));
+        }
+    }
+
+    /// `tcp_rcv_established`.
+    #[inline]
+    fn handle_established(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::SYN) {
+            // The SYN-ACK again: our ACK was lost.
+            self.send_ack();
+            return;
+        }
+        self.note_options(segment);
+        let end = segment.end_seq();
+        let has_data = end != segment.seq;
+        let window = u32::from(segment.window) << self.snd_wscale;
+        let is_predicted = segment.flags.0 & !(Flags::PSH) == Flags::ACK
+            && segment.seq == self.sk.rcv_nxt
+            && segment.sacks.is_empty()
+            && window == self.sk.snd_wnd
+            && self.receiver.is_in_order()
+            && !after(segment.ack, self.sk.snd_nxt);
+        if !is_predicted && !self.is_acceptable(segment, end) {
+            return;
+        }
+        let mut flags = if is_predicted { 0 } else { flag::SLOWPATH | flag::UPDATE_TS_RECENT };
+        if is_predicted && segment.seq == self.receiver.rcv_wup {
+            flags |= flag::UPDATE_TS_RECENT;
+        } else if !is_predicted && after(segment.seq, self.receiver.rcv_wup) {
+            flags &= !flag::UPDATE_TS_RECENT;
+        }
+        if has_data {
+            flags |= flag::DATA;
+        }
+        // Linux skips the ACK of a segment that predicts it and acknowledges nothing new.
+        let is_news = !is_predicted || segment.ack != self.sk.snd_una || !has_data;
+        if is_news {
+            self.handle_ack(segment, flags);
+        } else if flags & flag::UPDATE_TS_RECENT != 0 {
+            self.ts_recent = segment.timestamps.map_or(self.ts_recent, |(tsval, _)| tsval);
+        }
+        if has_data {
+            self.handle_data(segment, end);
+        }
+        if self.has_unsent() {
+            self.write_xmit(false);
+        }
+        if self.receiver.ack.is_scheduled {
+            self.check_ack(!is_predicted);
+        }
+        self.check_space();
+    }
+
+    /// `tcp_validate_incoming`: the segment must touch the window (RFC 9293 section 3.4).
+    fn is_acceptable(&mut self, segment: &Segment, end: u32) -> bool {
+        let right_edge =
+            self.sk.rcv_nxt.wrapping_add(self.receiver.receive_window(self.sk.rcv_nxt));
+        if !before(end, self.receiver.rcv_wup) && !after(segment.seq, right_edge) {
+            return true;
+        }
+        if end != segment.seq && before(segment.seq, self.sk.rcv_nxt) {
+            self.enter_quick_ack(MAX_QUICK_ACKS);
+            self.counters.duplicate_segments += 1;
+            if self.settings.dsack {
+                let end = if after(end, self.sk.rcv_nxt) { self.sk.rcv_nxt } else { end };
+                self.receiver.duplicate =
+                    Some(crate::segment::SackBlock { start: segment.seq, end });
+            }
+        }
+        self.send_ack();
+        false
+    }
+
+    /// `tcp_check_space`: the application may write again.
+    #[inline]
+    fn check_space(&mut self) {
+        if !self.buffer.is_blocked {
+            return;
+        }
+        if self.in_flight() < self.sk.snd_cwnd {
+            self.expand_send_buffer();
+            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        }
+        if self.buffer.is_writable() {
+            self.buffer.is_blocked = false;
+            self.buffer.chrono.stop(Limit::SendBuffer, self.now);
+        }
+    }
+
+    /// Everything written is sent, and the application cannot write: the buffer limits.
+    pub(crate) fn note_send_buffer_limit(&mut self) {
+        if !self.has_unsent() && self.buffer.is_blocked {
+            self.buffer.chrono.start(Limit::SendBuffer, self.now);
+        }
+    }
+
+    pub(crate) fn enter_quick_ack(&mut self, max: u32) {
+        let rcv_wnd = self.receiver.rcv_wnd;
+        let ack = &mut self.receiver.ack;
+        ack.raise_quick(rcv_wnd, max);
+        ack.pingpong = 0;
+        ack.ato = AckEngine::ato_min();
+    }
+
+    /// `tcp_data_queue`.
+    fn handle_data(&mut self, segment: &Segment, end: u32) {
+        let is_fin = segment.flags.has(Flags::FIN);
+        let data_end = segment.seq.wrapping_add(segment.payload);
+        if let Some((_, tsecr)) = segment.timestamps {
+            let now_ms = self.timestamp();
+            self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
+        }
+        if is_fin {
+            self.fin_received = Some(data_end);
+        }
+        let mut rcv_nxt = self.sk.rcv_nxt;
+        let arrival = if segment.payload > 0 {
+            self.receiver.handle_data(&mut rcv_nxt, segment.seq, data_end)
+        } else {
+            Arrival::InOrder { has_filled_gap: false }
+        };
+        if !self.settings.dsack {
+            self.receiver.duplicate = None;
+        }
+        self.sk.rcv_nxt = rcv_nxt;
+        match arrival {
+            Arrival::InOrder { has_filled_gap } => {
+                if has_filled_gap {
+                    self.receiver.ack.is_now = true;
+                }
+                self.note_data_received(segment);
+                if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
+                    self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
+                    self.is_peer_finished = true;
+                    self.receiver.ack.is_scheduled = true;
+                    self.receiver.ack.is_now = true;
+                    self.event(TcpEvent::PeerFinished);
+                }
+            }
+            Arrival::OutOfOrder => {
+                self.check_ce(segment.ecn);
+                self.receiver.ack.is_scheduled = true;
+                if segment.payload >= 128 {
+                    self.receiver.grow_window(segment.payload);
+                }
+            }
+            Arrival::Duplicate => {
+                self.counters.duplicate_segments += 1;
+                self.enter_quick_ack(MAX_QUICK_ACKS);
+                self.receiver.ack.is_scheduled = true;
+            }
+            Arrival::OutOfWindow => {
+                self.enter_quick_ack(MAX_QUICK_ACKS);
+                self.receiver.ack.is_scheduled = true;
+            }
+        }
+        debug_assert!(!before(end, segment.seq));
+    }
+
+    /// `tcp_event_data_recv`.
+    fn note_data_received(&mut self, segment: &Segment) {
+        let (jiffies, rto, rcv_wnd) = (self.jiffies, self.rto, self.receiver.rcv_wnd);
+        let ack = &mut self.receiver.ack;
+        ack.is_scheduled = true;
+        let bytes = segment.payload;
+        if bytes >= ack.rcv_mss {
+            ack.rcv_mss = bytes.min(self.sk.advmss);
+            // A full segment with PSH is the end of a write: no more may come soon.
+            ack.is_pushed |= segment.flags.has(Flags::PSH);
+        } else if bytes > 0 {
+            ack.is_pushed = true;
+        }
+        const ATO_MIN: u64 = AckEngine::ato_min();
+        if ack.ato == 0 {
+            ack.raise_quick(rcv_wnd, MAX_QUICK_ACKS);
+            ack.ato = ATO_MIN;
+        } else {
+            let gap = jiffies - ack.lrcvtime;
+            if gap <= ATO_MIN / 2 {
+                ack.ato = (ack.ato >> 1) + ATO_MIN / 2;
+            } else if gap < ack.ato {
+                ack.ato = ((ack.ato >> 1) + gap).min(rto);
+            } else if gap > rto {
+                ack.raise_quick(rcv_wnd, MAX_QUICK_ACKS);
+            }
+        }
+        ack.lrcvtime = jiffies;
+        self.check_ce(segment.ecn);
+        if bytes >= 128 {
+            self.receiver.grow_window(bytes);
+        }
+    }
+
+    /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
+    fn check_ce(&mut self, ecn: Ecn) {
+        if self.sk.ecn_flags & ECN_OK == 0 {
+            return;
+        }
+        let needs_ecn = self.congestion.needs_ecn();
+        match ecn {
+            Ecn::NotEct => {
+                if self.sk.ecn_flags & ECN_SEEN != 0 {
+                    self.enter_quick_ack(2);
+                }
+            }
+            Ecn::Ce => {
+                if needs_ecn {
+                    self.congestion.cwnd_event(&mut self.sk, CwndEvent::EcnIsCe);
+                }
+                if self.sk.ecn_flags & ECN_DEMAND_CWR == 0 {
+                    self.enter_quick_ack(2);
+                    self.sk.ecn_flags |= ECN_DEMAND_CWR;
+                }
+                self.sk.ecn_flags |= ECN_SEEN;
+            }
+            Ecn::Ect0 | Ecn::Ect1 => {
+                if needs_ecn {
+                    self.congestion.cwnd_event(&mut self.sk, CwndEvent::EcnNoCe);
+                }
+                self.sk.ecn_flags |= ECN_SEEN;
+            }
+        }
+    }
+
+    /// `tcp_ecn_accept_cwr`: the peer has reduced its window.
+    #[inline]
+    pub(crate) fn accept_cwr(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::CWR) && self.sk.ecn_flags & ECN_OK != 0 {
+            self.sk.ecn_flags &= !ECN_DEMAND_CWR;
+            if segment.payload > 0 {
+                self.receiver.ack.is_now = true;
+            }
+        }
+    }
+
+    /// `__tcp_ack_snd_check`: at once, after a while, or held back (RFC 9293 section 3.8.6.3).
+    fn check_ack(&mut self, is_slow_path: bool) {
+        let rcv_nxt = self.sk.rcv_nxt;
+        let receiver = &mut self.receiver;
+        let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
+        let is_more_than_one =
+            unacknowledged > receiver.ack.rcv_mss && receiver.window_to_offer() >= receiver.rcv_wnd;
+        if is_more_than_one || receiver.ack.is_quick() || receiver.ack.is_now {
+            self.send_ack();
+            return;
+        }
+        if !is_slow_path || receiver.is_in_order() {
+            self.delay_ack();
+            return;
+        }
+        if !self.is_sack || self.compressed_acks >= self.settings.compressed_sack_limit {
+            self.send_ack();
+            return;
+        }
+        if self.compressed_ack_rcv_nxt != rcv_nxt {
+            self.compressed_ack_rcv_nxt = rcv_nxt;
+            self.duplicate_acks_sent = 0;
+        }
+        if self.duplicate_acks_sent < DUPLICATE_ACKS_AT_ONCE {
+            self.duplicate_acks_sent += 1;
+            self.send_ack();
+            return;
+        }
+        self.compressed_acks += 1;
+        if self.compressed_ack_timer.is_none() {
+            let mut rtt_us = self.receiver.rtt_us();
+            if self.sk.srtt_us > 0 && self.sk.srtt_us < rtt_us {
+                rtt_us = self.sk.srtt_us;
+            }
+            self.start_compressed_ack_timer(rtt_us);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    fn delay_ack(&mut self) {
+        const DELAY_MIN: u64 = AckEngine::ato_min();
+        let srtt_us = self.sk.srtt_us;
+        let jiffies = self.jiffies;
+        let clock = self.clock;
+        let ack = &mut self.receiver.ack;
+        let mut ato = ack.ato;
+        if ato > DELAY_MIN {
+            let mut max = 125;
+            if ack.pingpong >= AckEngine::PINGPONG_THRESHOLD || ack.is_pushed {
+                max = AckEngine::delay_max();
+            }
+            if srtt_us > 0 {
+                max = max.min(clock.from_us(u64::from(srtt_us >> 3)).max(DELAY_MIN));
+            }
+            ato = ato.min(max);
+        }
+        ato = ato.min(AckEngine::delay_max());
+        let mut timeout = jiffies + ato;
+        if ack.timer.is_some() {
+            if ack.timeout <= jiffies + (ato >> 2) {
+                self.send_ack();
+                return;
+            }
+            timeout = timeout.min(ack.timeout);
+        }
+        let ack = &mut self.receiver.ack;
+        ack.is_scheduled = true;
+        ack.timeout = timeout;
+        ack.timer = Some(clock.timer(self.now, timeout - jiffies));
+    }
+}

@@ -1,0 +1,360 @@
+//! The endpoint as Linux behaves: ACK state machine, SACK scoreboard, RACK-TLP (RFC 8985), PRR
+//! (RFC 6937), RTO (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples,
+//! pacing, the cwnd-limited test and idle restart, delayed and quick ACKs, auto-tuned windows.
+//!
+//! What it leaves out: urgent data, MTU probing, fast open, keep-alive, and segmentation offload,
+//! which belongs to the host.
+//!
+//! ```text
+//!            SACK or duplicate ACK            loss seen by RACK
+//!    Open <---------------------> Disorder ---------------------> Recovery
+//!      ^ ECE   |  all above high_seq acknowledged    |               |
+//!      |       v                                     |    timeout    |
+//!      +----- CWR                                    +--> Loss <-----+
+//! ```
+
+mod ack;
+mod clock;
+mod connection;
+mod output;
+mod rack;
+mod rate;
+mod receiver;
+mod recovery;
+mod rtt;
+mod rtx;
+mod sack;
+mod send_buffer;
+mod settings;
+mod timer;
+
+pub use settings::{EcnMode, LinuxSettings};
+
+use std::collections::VecDeque;
+
+use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
+use cwndlab_units::{Duration, Output, Rate, Time};
+
+use crate::info::{CaState, Counters, Info, TcpEvent};
+use crate::segment::{SackBlock, Segment};
+use clock::Clock;
+use rack::Rack;
+use receiver::Receiver;
+use rtt::{RttEstimator, WindowedMin};
+use rtx::RtxQueue;
+use send_buffer::SendBuffer;
+use timer::RetransmitTimer;
+
+/// `TCP_ECN_OK`: both ends agreed on ECN.
+const ECN_OK: u8 = 1;
+/// `TCP_ECN_QUEUE_CWR`: the next new segment carries CWR.
+const ECN_QUEUE_CWR: u8 = 2;
+/// `TCP_ECN_DEMAND_CWR`: ACKs carry ECE until the peer sends CWR.
+const ECN_DEMAND_CWR: u8 = 4;
+/// `TCP_ECN_SEEN`: the peer sends ECN-capable packets.
+const ECN_SEEN: u8 = 8;
+
+/// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct LinuxEndpoint {
+    /// The contract's fields are the endpoint's own state.
+    sk: TcpSock,
+    congestion: Congestion,
+    now: Time,
+    jiffies: u64,
+    clock: Clock,
+
+    rtx: RtxQueue,
+    buffer: SendBuffer,
+    timer: RetransmitTimer,
+    rack: Rack,
+    rtt: RttEstimator,
+    rtt_min: WindowedMin,
+    rto: u64,
+    receiver: Receiver,
+
+    /// Right after the highest sacked segment.
+    highest_sack_seq: u32,
+    /// The blocks of the last ACK with SACK, sorted; what they cover needs no second look.
+    sack_cache: [SackBlock; 4],
+    /// 0 is no undo.
+    undo_marker: u32,
+    has_undo_marker: bool,
+    undo_retrans: i32,
+    /// Timestamp clock at the first retransmission of a recovery, 0 if none.
+    retrans_stamp: u32,
+    prior_ssthresh: u32,
+    prr_delivered: u32,
+    prr_out: u32,
+    is_sack_reneg: bool,
+    is_frto: bool,
+    tlp_high_seq: Option<u32>,
+    is_tlp_retrans: bool,
+    backoff: u32,
+    probes_out: u32,
+    dsack_dups: u32,
+    is_reord_seen: bool,
+    snd_sml: u32,
+    snd_wl1: u32,
+    max_window: u32,
+    snd_wscale: u8,
+    data_segs_out: u32,
+    rate_delivered: u32,
+    rate_interval_us: u64,
+
+    state: State,
+    flow: u32,
+    iss: u32,
+    irs: u32,
+    ts_offset: u32,
+    ts_recent: u32,
+    is_sack: bool,
+    is_timestamps: bool,
+    fin_received: Option<u32>,
+    is_peer_finished: bool,
+    /// Timestamp in microseconds at which a SYN-ACK left, for its RTT.
+    synack_mstamp: u64,
+
+    compressed_acks: u32,
+    duplicate_acks_sent: u32,
+    compressed_ack_rcv_nxt: u32,
+    compressed_ack_timer: Option<Time>,
+    pacing_timer: Option<Time>,
+
+    settings: LinuxSettings,
+    out: VecDeque<Segment>,
+    events: VecDeque<(Time, TcpEvent)>,
+    counters: Counters,
+    last_rtt_us: Option<u32>,
+    last_phase: u8,
+}
+
+impl LinuxEndpoint {
+    pub(crate) fn new(
+        flow: u32,
+        settings: LinuxSettings,
+        congestion: Congestion,
+        seed: u64,
+        jiffies_phase: Duration,
+    ) -> Self {
+        let clock = Clock::new(settings.jiffy(), jiffies_phase);
+        let mss = settings.announced_mss();
+        let rto_min_us = settings.rto_min_ms * 1_000;
+        // Initial sequence number and timestamp offset are random per connection
+        // (RFC 6528 section 3, RFC 7323 section 5.4); no behaviour depends on them.
+        let iss = (seed >> 32) as u32;
+        let sk = TcpSock {
+            cc_random: seed,
+            snd_cwnd: settings.initial_cwnd_pkts,
+            reordering: settings.reordering_pkts,
+            mss_cache: mss,
+            advmss: mss,
+            snd_una: iss,
+            snd_nxt: iss,
+            app_limited: u32::MAX,
+            ..TcpSock::default()
+        };
+        Self {
+            sk,
+            congestion,
+            now: Time::ZERO,
+            jiffies: 0,
+            clock,
+            rtx: RtxQueue::new(),
+            buffer: SendBuffer::new(iss.wrapping_add(1), &settings),
+            timer: RetransmitTimer::default(),
+            rack: Rack::default(),
+            rtt: RttEstimator::new(rto_min_us),
+            rtt_min: WindowedMin::new(),
+            rto: clock.from_us(u64::from(settings.rto_initial_ms) * 1_000),
+            receiver: Receiver::new(&settings),
+            highest_sack_seq: iss,
+            sack_cache: [SackBlock::default(); 4],
+            undo_marker: 0,
+            has_undo_marker: false,
+            undo_retrans: 0,
+            retrans_stamp: 0,
+            prior_ssthresh: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            is_sack_reneg: false,
+            is_frto: false,
+            tlp_high_seq: None,
+            is_tlp_retrans: false,
+            backoff: 0,
+            probes_out: 0,
+            dsack_dups: 0,
+            is_reord_seen: false,
+            snd_sml: iss,
+            snd_wl1: 0,
+            max_window: 0,
+            snd_wscale: 0,
+            data_segs_out: 0,
+            rate_delivered: 0,
+            rate_interval_us: 0,
+            state: State::Closed,
+            flow,
+            iss,
+            irs: 0,
+            ts_offset: seed as u32,
+            ts_recent: 0,
+            is_sack: settings.sack,
+            is_timestamps: settings.timestamps,
+            fin_received: None,
+            is_peer_finished: false,
+            synack_mstamp: 0,
+            compressed_acks: 0,
+            duplicate_acks_sent: 0,
+            compressed_ack_rcv_nxt: 0,
+            compressed_ack_timer: None,
+            pacing_timer: None,
+            settings,
+            out: VecDeque::with_capacity(16),
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            last_rtt_us: None,
+            last_phase: 0,
+        }
+    }
+
+    /// `tcp_mstamp_refresh`: all clocks show `now`.
+    #[inline]
+    fn set_now(&mut self, now: Time) {
+        if now == self.now && self.jiffies != 0 {
+            return;
+        }
+        self.now = now;
+        self.jiffies = self.clock.jiffies(now);
+        self.sk.cc_jiffies32 = self.jiffies as u32;
+        self.sk.tcp_clock_cache = now.as_nanos();
+        self.sk.tcp_mstamp = now.as_micros();
+    }
+
+    /// The millisecond clock of timestamps; never 0, which means none.
+    #[inline]
+    fn timestamp(&self) -> u32 {
+        (self.sk.tcp_mstamp / 1_000) as u32 + self.ts_offset
+    }
+
+    #[inline]
+    fn in_flight(&self) -> u32 {
+        let sk = &self.sk;
+        (sk.packets_out + sk.retrans_out).wrapping_sub(sk.sacked_out + sk.lost_out)
+    }
+
+    #[inline]
+    fn ca_state(&self) -> u8 {
+        self.sk.inet_conn.icsk_ca_state
+    }
+
+    #[inline]
+    fn is_rack(&self) -> bool {
+        self.settings.rack && self.is_sack
+    }
+
+    #[inline]
+    fn in_cwnd_reduction(&self) -> bool {
+        let state = self.ca_state();
+        state == CaState::Cwr as u8 || state == CaState::Recovery as u8
+    }
+
+    fn event(&mut self, event: TcpEvent) {
+        self.events.push_back((self.now, event));
+    }
+
+    /// Runs what is due, then gives out segments and events one by one.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
+        loop {
+            if let Some(packet) = self.out.pop_front() {
+                return Output::Packet { at: now, port: 0, packet };
+            }
+            if let Some((at, event)) = self.events.pop_front() {
+                return Output::Event { at, event };
+            }
+            let next = self.next_timer();
+            if next > now {
+                return if next.is_never() { Output::Idle } else { Output::Wait(next) };
+            }
+            self.set_now(now);
+            self.run_timers();
+        }
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        let mut next = self.timer.fires;
+        for timer in [self.receiver.ack.timer, self.compressed_ack_timer, self.pacing_timer] {
+            if let Some(time) = timer {
+                next = next.min(time);
+            }
+        }
+        next
+    }
+
+    /// The RTT sample of the last segment that was handled.
+    #[inline]
+    pub(crate) fn last_rtt_us(&self) -> Option<u32> {
+        self.last_rtt_us
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = self.counters;
+        self.buffer.chrono.add_to(&mut counters, self.now);
+        counters
+    }
+
+    pub(crate) fn info(&self) -> Info {
+        let sk = &self.sk;
+        let first_byte = self.iss.wrapping_add(1);
+        let una = self.sk.bytes_acked;
+        let nxt = una + u64::from(sk.snd_nxt.wrapping_sub(sk.snd_una));
+        let una = if sk.snd_una == self.iss { 0 } else { una };
+        let nxt = if sk.snd_nxt == self.iss || sk.snd_una == self.iss { 0 } else { nxt };
+        debug_assert!(una == 0 || (una as u32) == sk.snd_una.wrapping_sub(first_byte));
+        let pacing = sk.inet_conn.icsk_inet.sk.sk_pacing_rate;
+        Info {
+            cwnd_pkts: sk.snd_cwnd,
+            ssthresh_pkts: (sk.snd_ssthresh < INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
+            srtt_us: sk.srtt_us >> 3,
+            rttvar_us: sk.mdev_us >> 2,
+            min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
+            rto: self.clock.to_duration(self.rto),
+            unacked_pkts: sk.packets_out,
+            sacked_pkts: sk.sacked_out,
+            lost_pkts: sk.lost_out,
+            retrans_pkts: sk.retrans_out,
+            in_flight_pkts: self.in_flight(),
+            retransmits: sk.inet_conn.icsk_retransmits.into(),
+            backoff: self.backoff,
+            ca_state: CaState::from_u8(self.ca_state()),
+            snd_una_bytes: una,
+            snd_nxt_bytes: nxt,
+            snd_wnd_bytes: sk.snd_wnd,
+            notsent_bytes: self.buffer.unsent(sk.snd_nxt),
+            pacing_rate: (pacing != u64::MAX).then(|| Rate::from_bits_per_sec(pacing * 8)),
+            delivery_rate: self.delivery_rate(),
+            phase: sk.cc_phase,
+        }
+    }
+
+    fn delivery_rate(&self) -> Option<Rate> {
+        let bits = u64::from(self.rate_delivered) * u64::from(self.sk.mss_cache) * 8 * 1_000_000;
+        bits.checked_div(self.rate_interval_us).map(Rate::from_bits_per_sec)
+    }
+}
+
+/// A rate sample before any segment contributed.
+fn empty_rate_sample() -> RateSample {
+    RateSample { rtt_us: -1, ..RateSample::default() }
+}

@@ -1,0 +1,395 @@
+//! What leaves: new data as far as the windows, pacing and Nagle's algorithm allow, lost data
+//! again, and ACKs.
+
+use cwndlab_cc::CwndEvent;
+use cwndlab_units::{Ecn, Time};
+
+use super::ack::Rexmit;
+use super::receiver::AckEngine;
+use super::rtx::{EVER_RETRANS, IS_FIN, IS_PUSH, IS_SYN, SACKED_RETRANS, TxSegment};
+use super::send_buffer::Limit;
+use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
+use super::timer::Pending;
+use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::seq::{after, before};
+
+/// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
+const UNPACED_SEGMENTS: u32 = 10;
+/// `sk_pacing_status`: TCP paces by its own timer.
+const PACING_NEEDED: u32 = 1;
+/// Rates above the window per RTT, in percent: twice in slow start, 1.2 times afterwards
+/// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const PACING_SLOW_START_PCT: u64 = 200;
+const PACING_AVOIDANCE_PCT: u64 = 120;
+
+impl LinuxEndpoint {
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        before(self.sk.snd_nxt, self.buffer.write_seq)
+    }
+
+    #[inline]
+    fn window_end(&self) -> u32 {
+        self.sk.snd_una.wrapping_add(self.sk.snd_wnd)
+    }
+
+    /// Where the next new segment ends.
+    #[inline]
+    fn next_end(&self) -> u32 {
+        let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
+        let mss = self.sk.mss_cache;
+        // A FIN rides on the last full segment.
+        let is_fin_only = self.buffer.is_fin_queued && left == mss + 1;
+        let bytes = if is_fin_only { left } else { left.min(mss) };
+        self.sk.snd_nxt.wrapping_add(bytes)
+    }
+
+    #[inline]
+    pub(crate) fn is_next_in_window(&self) -> bool {
+        !after(self.next_end(), self.window_end())
+    }
+
+    /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
+    #[inline]
+    pub(crate) fn write_xmit(&mut self, is_probe: bool) {
+        let mut sent = 0;
+        let mut is_rwnd_limited = false;
+        while self.has_unsent() {
+            if self.is_paced_out() {
+                break;
+            }
+            let end = self.next_end();
+            let is_fin = self.buffer.is_fin_queued && end == self.buffer.write_seq;
+            if self.in_flight() >= self.sk.snd_cwnd && !is_probe && !is_fin {
+                break;
+            }
+            if after(end, self.window_end()) {
+                is_rwnd_limited = true;
+                break;
+            }
+            let bytes = end.wrapping_sub(self.sk.snd_nxt);
+            let is_partial = bytes < self.sk.mss_cache && !is_fin;
+            if is_partial && !is_probe && self.is_held_by_nagle() {
+                break;
+            }
+            self.transmit_new(end, is_fin);
+            if is_partial {
+                self.snd_sml = end;
+            }
+            sent += 1;
+            if is_probe {
+                break;
+            }
+        }
+        let now = self.now;
+        if is_rwnd_limited {
+            self.buffer.chrono.start(Limit::ReceiveWindow, now);
+        } else {
+            self.buffer.chrono.stop(Limit::ReceiveWindow, now);
+        }
+        let is_cwnd_limited = self.in_flight() >= self.sk.snd_cwnd;
+        if sent > 0 || is_cwnd_limited {
+            self.validate_cwnd(is_cwnd_limited);
+        }
+        if sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.prr_out += sent;
+            }
+            if !is_probe {
+                self.schedule_loss_probe(false);
+            }
+        } else if self.sk.packets_out == 0
+            && self.has_unsent()
+            && self.timer.pending == Pending::Nothing
+        {
+            self.arm_probe_timer();
+        }
+    }
+
+    /// `tcp_minshall_check`: a short segment is in flight, so another one waits (RFC 896 in
+    /// Minshall's variant).
+    #[inline]
+    fn is_held_by_nagle(&self) -> bool {
+        self.settings.nagle
+            && self.sk.packets_out > 0
+            && after(self.snd_sml, self.sk.snd_una)
+            && !after(self.snd_sml, self.sk.snd_nxt)
+    }
+
+    /// `tcp_pacing_check`: whether the next segment is not due yet.
+    #[inline]
+    fn is_paced_out(&mut self) -> bool {
+        if self.sk.inet_conn.icsk_inet.sk.sk_pacing_status != PACING_NEEDED {
+            return false;
+        }
+        if self.sk.tcp_wstamp_ns <= self.sk.tcp_clock_cache {
+            return false;
+        }
+        if self.pacing_timer.is_none() {
+            self.pacing_timer = Some(Time::from_nanos(self.sk.tcp_wstamp_ns));
+        }
+        true
+    }
+
+    /// The departure time of a segment, and what pacing makes of the next one's.
+    #[inline]
+    fn pace(&mut self, payload: u32) -> u64 {
+        let prior = self.sk.tcp_wstamp_ns;
+        let departure = prior.max(self.sk.tcp_clock_cache);
+        self.sk.tcp_wstamp_ns = departure;
+        let sock = &self.sk.inet_conn.icsk_inet.sk;
+        let rate = sock.sk_pacing_rate;
+        if sock.sk_pacing_status != 0
+            && rate != u64::MAX
+            && rate != 0
+            && self.data_segs_out >= UNPACED_SEGMENTS
+        {
+            let length_ns = u64::from(payload) * 1_000_000_000 / rate;
+            // A late timer may catch up by half a segment.
+            let credit = departure - prior;
+            self.sk.tcp_wstamp_ns += length_ns - credit.min(length_ns / 2);
+        }
+        departure / 1_000
+    }
+
+    /// `tcp_update_pacing_rate`.
+    #[inline]
+    pub(crate) fn update_pacing_rate(&mut self) {
+        let sk = &mut self.sk;
+        let percent = if sk.snd_cwnd < sk.snd_ssthresh / 2 {
+            PACING_SLOW_START_PCT
+        } else {
+            PACING_AVOIDANCE_PCT
+        };
+        let mut rate = u64::from(sk.mss_cache) * ((1_000_000 / 100) << 3) * percent;
+        rate *= u64::from(sk.snd_cwnd.max(sk.packets_out));
+        if sk.srtt_us > 0 {
+            rate /= u64::from(sk.srtt_us);
+        }
+        let sock = &mut sk.inet_conn.icsk_inet.sk;
+        sock.sk_pacing_rate = rate.min(sock.sk_max_pacing_rate);
+    }
+
+    /// Sends the next new segment, up to `end`.
+    #[inline]
+    fn transmit_new(&mut self, end: u32, is_fin: bool) {
+        let seq = self.sk.snd_nxt;
+        let payload = end.wrapping_sub(seq) - u32::from(is_fin);
+        let mut flags = if is_fin { IS_FIN } else { 0 };
+        if self.buffer.take_push(end) || is_fin {
+            flags |= IS_PUSH;
+        }
+        self.note_data_sent();
+        self.data_segs_out = self.data_segs_out.saturating_add(1);
+        let mut segment = TxSegment { seq, end_seq: end, flags, ..TxSegment::default() };
+        segment.tx_mstamp = self.pace(payload);
+        self.stamp_rate(&mut segment);
+        self.emit_data(&segment, true);
+        self.sk.snd_nxt = end;
+        self.rtx.push(segment);
+        self.buffer.chrono.start(Limit::Busy, self.now);
+        let prior = self.sk.packets_out;
+        self.sk.packets_out += 1;
+        if prior == 0 || self.timer.pending == Pending::LossProbe {
+            self.rearm_rto();
+        }
+    }
+
+    /// `tcp_event_data_sent`.
+    #[inline]
+    fn note_data_sent(&mut self) {
+        if self.in_flight() == 0 {
+            self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
+        }
+        self.sk.lsndtime = self.sk.cc_jiffies32;
+        let ack = &mut self.receiver.ack;
+        if self.jiffies - ack.lrcvtime < ack.ato {
+            ack.pingpong = (ack.pingpong + 1).min(u32::from(u8::MAX));
+        }
+    }
+
+    /// Sends a segment of the queue once more, `__tcp_retransmit_skb`.
+    pub(crate) fn transmit_again(&mut self, number: u32) {
+        let mut segment = *self.rtx.get(number);
+        self.note_data_sent();
+        self.data_segs_out = self.data_segs_out.saturating_add(1);
+        segment.tx_mstamp = self.pace(segment.payload());
+        self.stamp_rate(&mut segment);
+        segment.flags |= EVER_RETRANS;
+        *self.rtx.get_mut(number) = segment;
+        self.rtx.list_as_newest(number);
+        self.sk.total_retrans += 1;
+        self.counters.retransmitted_segments += 1;
+        self.emit_data(&segment, false);
+    }
+
+    /// `tcp_retransmit_skb`: the same, and the segment counts as retransmitted.
+    pub(crate) fn retransmit(&mut self, number: u32) {
+        self.transmit_again(number);
+        self.rtx.get_mut(number).flags |= SACKED_RETRANS;
+        self.rtx.update_waiting(number);
+        self.sk.retrans_out += 1;
+        if self.retrans_stamp == 0 {
+            let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
+            self.retrans_stamp = (sent_ms + self.ts_offset).max(1);
+        }
+        self.undo_retrans = self.undo_retrans.max(0) + 1;
+    }
+
+    /// `tcp_xmit_retransmit_queue`: what is lost, lowest first, as far as the window allows.
+    pub(crate) fn retransmit_lost(&mut self) {
+        if self.sk.packets_out == 0 {
+            return;
+        }
+        let mut is_head_sent = false;
+        while self.sk.retrans_out < self.sk.lost_out && !self.is_paced_out() {
+            if self.in_flight() >= self.sk.snd_cwnd {
+                break;
+            }
+            let Some(number) = self.rtx.next_waiting() else { break };
+            let is_head = number == self.rtx.head();
+            if !is_head && after(self.rtx.get(number).end_seq, self.window_end()) {
+                break;
+            }
+            self.retransmit(number);
+            if self.in_cwnd_reduction() {
+                self.prr_out += 1;
+            }
+            is_head_sent |= is_head && self.timer.pending != Pending::Reordering;
+        }
+        if is_head_sent {
+            self.reset_xmit_timer(Pending::Retransmit, self.rto);
+        }
+    }
+
+    /// `tcp_xmit_recovery`: what an ACK's processing asked for.
+    #[inline]
+    pub(crate) fn transmit_recovery(&mut self, rexmit: Rexmit) {
+        match rexmit {
+            Rexmit::None => return,
+            Rexmit::Lost => {}
+            Rexmit::New => {
+                self.write_xmit(false);
+                if after(self.sk.snd_nxt, self.sk.high_seq) {
+                    return;
+                }
+                self.is_frto = false;
+            }
+        }
+        self.retransmit_lost();
+    }
+
+    /// A segment with everything that is the same for all of them: it acknowledges.
+    #[inline]
+    fn segment(&mut self, seq: u32) -> Segment {
+        let mut header = HEADER_BYTES;
+        let mut segment = Segment {
+            flow: self.flow,
+            seq,
+            ack: self.sk.rcv_nxt,
+            flags: Flags(Flags::ACK),
+            ..Segment::default()
+        };
+        if self.is_timestamps {
+            segment.timestamps = Some((self.timestamp(), self.ts_recent));
+            header += TIMESTAMP_BYTES;
+        }
+        if self.is_sack {
+            header += self.put_sacks(&mut segment.sacks, self.is_timestamps);
+        }
+        let window = self.receiver.select_window(self.sk.rcv_nxt);
+        segment.window = (window >> self.receiver.rcv_wscale).min(u32::from(u16::MAX)) as u16;
+        segment.header_bytes = header as u16;
+        self.counters.segments_out += 1;
+        segment
+    }
+
+    /// Puts the blocks to report, a duplicate first. Returns the bytes that they take.
+    #[inline]
+    fn put_sacks(&mut self, sacks: &mut SackBlocks, is_timestamps: bool) -> u32 {
+        let duplicate = self.receiver.duplicate.take();
+        if duplicate.is_none() && self.receiver.sacks().is_empty() {
+            return 0;
+        }
+        // 40 bytes of options hold four blocks, or three beside timestamps.
+        let room = if is_timestamps { 3 } else { 4 };
+        for block in duplicate.iter().chain(self.receiver.sacks()).take(room) {
+            sacks.push(*block);
+        }
+        4 + 8 * sacks.as_slice().len() as u32
+    }
+
+    #[inline]
+    fn emit_data(&mut self, tx: &TxSegment, is_new: bool) {
+        let payload = tx.payload();
+        let mut segment = self.segment(tx.seq);
+        segment.payload = payload;
+        let mut bits = Flags::ACK;
+        if tx.flags & IS_PUSH != 0 {
+            bits |= Flags::PSH;
+        }
+        if tx.flags & IS_FIN != 0 {
+            bits |= Flags::FIN;
+        }
+        debug_assert!(tx.flags & IS_SYN == 0, "a SYN is not data");
+        if self.sk.ecn_flags & ECN_OK != 0 {
+            if is_new && payload > 0 {
+                segment.ecn = Ecn::Ect0;
+                if self.sk.ecn_flags & ECN_QUEUE_CWR != 0 {
+                    self.sk.ecn_flags &= !ECN_QUEUE_CWR;
+                    bits |= Flags::CWR;
+                }
+            } else if self.congestion.needs_ecn() {
+                segment.ecn = Ecn::Ect0;
+            }
+            if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
+                bits |= Flags::ECE;
+            }
+        }
+        segment.flags = Flags(bits);
+        self.note_ack_sent();
+        self.out.push_back(segment);
+    }
+
+    /// Sends an ACK without data.
+    pub(crate) fn send_ack(&mut self) {
+        let mut segment = self.segment(self.sk.snd_nxt);
+        if self.sk.ecn_flags & ECN_OK != 0 {
+            if self.congestion.needs_ecn() {
+                segment.ecn = Ecn::Ect0;
+            }
+            if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
+                segment.flags.0 |= Flags::ECE;
+            }
+        }
+        self.note_ack_sent();
+        self.out.push_back(segment);
+    }
+
+    /// Asks about a closed window with a byte that was acknowledged already
+    /// (RFC 9293 section 3.8.6.1).
+    pub(crate) fn send_window_probe(&mut self) {
+        let seq = self.sk.snd_una.wrapping_sub(1);
+        let segment = self.segment(seq);
+        self.out.push_back(segment);
+    }
+
+    /// `tcp_event_ack_sent`.
+    #[inline]
+    fn note_ack_sent(&mut self) {
+        self.compressed_acks = 0;
+        self.compressed_ack_timer = None;
+        let ack = &mut self.receiver.ack;
+        if ack.quick > 0 && ack.is_scheduled {
+            ack.quick -= 1;
+            if ack.quick == 0 {
+                ack.ato = AckEngine::ato_min();
+            }
+        }
+        ack.is_scheduled = false;
+        ack.is_now = false;
+        ack.is_pushed = false;
+        ack.timer = None;
+    }
+}

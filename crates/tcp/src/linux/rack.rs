@@ -1,0 +1,162 @@
+//! RACK: time-based loss detection (RFC 8985 section 6).
+
+use super::LinuxEndpoint;
+use super::rate::sent_after;
+use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::timer::Pending;
+use crate::info::CaState;
+use crate::seq::before;
+
+/// Rounds for which an enlarged reordering window lasts: RFC 8985 section 6.2 step 4.
+pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
+/// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
+pub(crate) const TIMEOUT_MIN_US: u64 = 2_000;
+
+/// `RACK.*` of RFC 8985 section 5.2.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rack {
+    /// Send time and end of the segment delivered that was sent last.
+    mstamp: u64,
+    end_seq: u32,
+    pub(crate) rtt_us: u32,
+    /// Something was delivered since the last search.
+    pub(crate) is_advanced: bool,
+    pub(crate) is_dsack_seen: bool,
+    /// The reordering window in quarters of the lowest RTT.
+    reo_wnd_steps: u8,
+    pub(crate) reo_wnd_persist: u8,
+    last_delivered: u32,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            mstamp: 0,
+            end_seq: 0,
+            rtt_us: 0,
+            is_advanced: false,
+            is_dsack_seen: false,
+            reo_wnd_steps: 1,
+            reo_wnd_persist: 0,
+            last_delivered: 0,
+        }
+    }
+}
+
+impl LinuxEndpoint {
+    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2).
+    #[inline]
+    pub(crate) fn rack_advance(&mut self, flags: u8, end_seq: u32, sent: u64) {
+        let rtt_us = self.sk.tcp_mstamp.saturating_sub(sent) as u32;
+        // A retransmission that seems too fast: its original was delivered.
+        if rtt_us < self.sk.rtt_min_us && flags & RETRANS != 0 {
+            return;
+        }
+        let rack = &mut self.rack;
+        rack.is_advanced = true;
+        rack.rtt_us = rtt_us;
+        if sent_after(sent, rack.mstamp, end_seq, rack.end_seq) {
+            rack.mstamp = sent;
+            rack.end_seq = end_seq;
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 4: DSACKs enlarge the reordering window.
+    #[inline]
+    pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u32) {
+        if prior_delivered == 0 {
+            return;
+        }
+        let rack = &mut self.rack;
+        if before(prior_delivered, rack.last_delivered) {
+            rack.is_dsack_seen = false;
+        }
+        if rack.is_dsack_seen {
+            rack.reo_wnd_steps = rack.reo_wnd_steps.saturating_add(1);
+            rack.is_dsack_seen = false;
+            rack.last_delivered = self.sk.delivered;
+            rack.reo_wnd_persist = RECOVERY_THRESHOLD;
+        } else if rack.reo_wnd_persist == 0 {
+            rack.reo_wnd_steps = 1;
+        }
+    }
+
+    fn rack_reo_wnd_us(&self) -> u32 {
+        if !self.is_reord_seen {
+            if self.ca_state() >= CaState::Recovery as u8 {
+                return 0;
+            }
+            if self.sk.sacked_out >= self.sk.reordering {
+                return 0;
+            }
+        }
+        let steps = u32::from(self.rack.reo_wnd_steps);
+        (self.sk.rtt_min_us >> 2).saturating_mul(steps).min(self.sk.srtt_us >> 3)
+    }
+
+    /// How long until a segment counts as lost; not positive if it does.
+    #[inline]
+    pub(crate) fn rack_remaining_us(&self, sent: u64, reo_wnd_us: u32) -> i64 {
+        let due = u64::from(self.rack.rtt_us) + u64::from(reo_wnd_us);
+        due as i64 - self.sk.tcp_mstamp.saturating_sub(sent) as i64
+    }
+
+    /// Marks what is lost (RFC 8985 section 6.2 step 5). Returns how long to wait for the rest.
+    pub(crate) fn rack_detect_loss(&mut self) -> Option<u64> {
+        let reo_wnd_us = self.rack_reo_wnd_us();
+        let mut wait_us = None;
+        let mut next = self.rtx.oldest();
+        while let Some(number) = next {
+            next = self.rtx.sent_next(number);
+            let segment = self.rtx.get(number);
+            if segment.flags & (LOST | SACKED_RETRANS) == LOST {
+                continue;
+            }
+            let sent = segment.tx_mstamp;
+            if !sent_after(self.rack.mstamp, sent, self.rack.end_seq, segment.end_seq) {
+                break;
+            }
+            let remaining = self.rack_remaining_us(sent, reo_wnd_us);
+            if remaining <= 0 {
+                self.mark_lost(number);
+                self.rtx.unlist(number);
+            } else {
+                wait_us = wait_us.max(Some(remaining as u64));
+            }
+        }
+        wait_us
+    }
+
+    /// `tcp_rack_mark_lost`. Returns whether the reordering timer was set.
+    pub(crate) fn rack_mark_lost(&mut self) -> bool {
+        if !self.rack.is_advanced {
+            return false;
+        }
+        self.rack.is_advanced = false;
+        let Some(wait_us) = self.rack_detect_loss() else { return false };
+        let delay = self.clock.from_us(wait_us + TIMEOUT_MIN_US);
+        self.reset_timer(Pending::Reordering, delay.min(self.rto));
+        true
+    }
+
+    /// A segment is thought lost; or its retransmission, if it has been retransmitted.
+    pub(crate) fn mark_lost(&mut self, number: u32) {
+        let segment = self.rtx.get_mut(number);
+        if segment.flags & SACKED_ACKED != 0 {
+            return;
+        }
+        let sk = &mut self.sk;
+        if segment.flags & LOST != 0 {
+            if segment.flags & SACKED_RETRANS == 0 {
+                return;
+            }
+            segment.flags &= !SACKED_RETRANS;
+            sk.retrans_out -= 1;
+        } else {
+            segment.flags |= LOST;
+            sk.lost_out += 1;
+        }
+        sk.lost = sk.lost.wrapping_add(1);
+        self.rtx.update_waiting(number);
+    }
+}

@@ -1,0 +1,113 @@
+//! Delivery rate samples (Cheng, Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation).
+
+use cwndlab_cc::RateSample;
+
+use super::LinuxEndpoint;
+use super::rtx::{APP_LIMITED, RETRANS, SACKED_ACKED, TxSegment};
+use crate::seq::after;
+
+/// Whether the first of two segments was sent after the second: by time, then by sequence.
+#[inline]
+pub(crate) fn sent_after(time: u64, other_time: u64, end_seq: u32, other_end_seq: u32) -> bool {
+    time > other_time || (time == other_time && after(end_seq, other_end_seq))
+}
+
+impl LinuxEndpoint {
+    /// The snapshot that a segment takes along when it is sent.
+    #[inline]
+    pub(crate) fn stamp_rate(&mut self, segment: &mut TxSegment) {
+        let sk = &mut self.sk;
+        if sk.packets_out == 0 {
+            sk.first_tx_mstamp = segment.tx_mstamp;
+            sk.delivered_mstamp = segment.tx_mstamp;
+        }
+        segment.first_tx_mstamp = sk.first_tx_mstamp;
+        segment.delivered_mstamp = sk.delivered_mstamp;
+        segment.delivered = sk.delivered;
+        segment.delivered_ce = sk.delivered_ce;
+        segment.flags &= !APP_LIMITED;
+        if sk.app_limited != 0 {
+            segment.flags |= APP_LIMITED;
+        }
+    }
+
+    /// A segment was delivered: the one sent last gives the sample.
+    #[inline]
+    pub(crate) fn rate_delivered(&mut self, number: u32, sample: &mut RateSample) {
+        let segment = self.rtx.get_mut(number);
+        if segment.delivered_mstamp == 0 {
+            return;
+        }
+        let sk = &mut self.sk;
+        let sent = segment.tx_mstamp;
+        if sample.prior_delivered == 0
+            || sent_after(sent, sk.first_tx_mstamp, segment.end_seq, sample.last_end_seq)
+        {
+            sample.prior_delivered_ce = segment.delivered_ce;
+            sample.prior_delivered = segment.delivered;
+            sample.prior_mstamp = segment.delivered_mstamp;
+            sample.is_app_limited = u8::from(segment.flags & APP_LIMITED != 0);
+            sample.is_retrans = u8::from(segment.flags & RETRANS != 0);
+            sample.last_end_seq = segment.end_seq;
+            sk.first_tx_mstamp = sent;
+            sample.interval_us = sent.saturating_sub(segment.first_tx_mstamp) as i64;
+        }
+        if segment.flags & SACKED_ACKED != 0 {
+            segment.delivered_mstamp = 0;
+        }
+    }
+
+    /// Completes the sample of an ACK.
+    #[inline]
+    pub(crate) fn rate_generate(
+        &mut self,
+        delivered: u32,
+        lost: u32,
+        is_sack_reneg: bool,
+        sample: &mut RateSample,
+    ) {
+        let sk = &mut self.sk;
+        if sk.app_limited != 0 && after(sk.delivered, sk.app_limited) {
+            sk.app_limited = 0;
+        }
+        if delivered != 0 {
+            sk.delivered_mstamp = sk.tcp_mstamp;
+        }
+        sample.acked_sacked = delivered;
+        sample.losses = lost as i32;
+        if sample.prior_mstamp == 0 || is_sack_reneg {
+            sample.delivered = -1;
+            sample.interval_us = -1;
+            return;
+        }
+        sample.delivered = sk.delivered.wrapping_sub(sample.prior_delivered) as i32;
+        sample.delivered_ce = sk.delivered_ce.wrapping_sub(sample.prior_delivered_ce) as i32;
+        let send_us = sample.interval_us.max(0) as u64;
+        let ack_us = sk.tcp_mstamp.saturating_sub(sample.prior_mstamp);
+        let interval_us = send_us.max(ack_us);
+        sample.interval_us = interval_us as i64;
+        sample.snd_interval_us = send_us as u32;
+        sample.rcv_interval_us = ack_us as u32;
+        // A rate above what one round trip allows comes from stretched ACKs.
+        if interval_us < u64::from(sk.rtt_min_us) {
+            sample.interval_us = -1;
+            return;
+        }
+        let is_higher = (sample.delivered as i64 as u64).wrapping_mul(self.rate_interval_us)
+            >= u64::from(self.rate_delivered) * interval_us;
+        if sample.is_app_limited == 0 || is_higher {
+            self.rate_delivered = sample.delivered as u32;
+            self.rate_interval_us = interval_us;
+        }
+    }
+
+    /// Marks the flight as limited by the application, if nothing else holds it up.
+    pub(crate) fn check_app_limited(&mut self) {
+        let unsent = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
+        let in_flight = self.in_flight();
+        let sk = &mut self.sk;
+        if unsent < sk.mss_cache && in_flight < sk.snd_cwnd && sk.lost_out <= sk.retrans_out {
+            sk.app_limited = sk.delivered.wrapping_add(in_flight).max(1);
+        }
+    }
+}

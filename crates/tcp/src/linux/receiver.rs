@@ -1,0 +1,422 @@
+//! The receiving half: reassembly, SACK blocks, the advertised window with its auto-tuning, and
+//! when an ACK leaves.
+
+use cwndlab_units::Time;
+
+use crate::linux::settings::LinuxSettings;
+use crate::segment::SackBlock;
+use crate::seq::{after, before, earlier, later};
+
+/// `TCP_NUM_SACKS`: blocks that are remembered.
+const SACK_BLOCKS_KEPT: usize = 4;
+/// `TCP_MAX_QUICKACKS`.
+pub(crate) const MAX_QUICK_ACKS: u32 = 16;
+/// What a received segment occupies beyond its payload: `sk_buff`, shared info and headroom, as a
+/// segment built by a Linux sender brings along (1,448 bytes are charged as 2,728).
+pub(crate) const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
+
+/// State of the receiving half.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// Data out of order: sorted, disjoint, not touching.
+    out_of_order: Vec<SackBlock>,
+    /// SACK blocks to report, the most recent first (RFC 2018 section 4).
+    sacks: Vec<SackBlock>,
+    /// A duplicate to report (RFC 2883).
+    pub(crate) duplicate: Option<SackBlock>,
+    /// Bytes in order that the application has not read.
+    pub(crate) readable: u64,
+    /// Bytes that the application has read.
+    pub(crate) copied: u64,
+    /// Memory that unread data and data out of order occupy.
+    memory_bytes: u32,
+    out_of_order_memory_bytes: u32,
+
+    /// Right edge of the window last advertised is `rcv_wup + rcv_wnd`.
+    pub(crate) rcv_wup: u32,
+    pub(crate) rcv_wnd: u32,
+    pub(crate) rcv_wscale: u8,
+    rcv_ssthresh: u32,
+    window_clamp: u32,
+    rcvbuf_bytes: u32,
+    rcvbuf_max_bytes: u32,
+    advmss: u32,
+
+    /// RTT seen from here, scaled by 8, in microseconds.
+    rcv_rtt_us: u32,
+    rcv_rtt_last_tsecr: u32,
+    /// What was read in the last round: bytes, and where and when the present one began.
+    space_bytes: u32,
+    space_seq: u64,
+    space_time_us: u64,
+
+    /// Memory of the acknowledgement engine, `icsk_ack`.
+    pub(crate) ack: AckEngine,
+}
+
+/// `icsk_ack`: whether, how and when the next ACK leaves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AckEngine {
+    /// An ACK is due, sooner or later.
+    pub(crate) is_scheduled: bool,
+    /// It is due at once.
+    pub(crate) is_now: bool,
+    /// A pushed or short segment came.
+    pub(crate) is_pushed: bool,
+    /// ACKs that leave without delay.
+    pub(crate) quick: u32,
+    /// The connection is interactive: replies carry the ACKs.
+    pub(crate) pingpong: u32,
+    /// Expected time between segments in jiffies, 0 before the first.
+    pub(crate) ato: u64,
+    /// Jiffies at which data last came.
+    pub(crate) lrcvtime: u64,
+    /// Jiffies for which the delayed ACK is set.
+    pub(crate) timeout: u64,
+    /// When the delayed ACK's timer fires.
+    pub(crate) timer: Option<Time>,
+    /// Largest payload seen.
+    pub(crate) rcv_mss: u32,
+}
+
+/// What became of a segment's payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// In order; the gap behind it was filled if `has_filled_gap`.
+    InOrder { has_filled_gap: bool },
+    /// Kept for later.
+    OutOfOrder,
+    /// All of it was there before.
+    Duplicate,
+    /// Beyond the window.
+    OutOfWindow,
+}
+
+impl Receiver {
+    pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        let advmss = settings.announced_mss();
+        let mut receiver = Self {
+            out_of_order: Vec::new(),
+            sacks: Vec::new(),
+            duplicate: None,
+            readable: 0,
+            copied: 0,
+            memory_bytes: 0,
+            out_of_order_memory_bytes: 0,
+            rcv_wup: 0,
+            rcv_wnd: 0,
+            rcv_wscale: 0,
+            rcv_ssthresh: 0,
+            window_clamp: u32::MAX,
+            rcvbuf_bytes: settings.receive_buffer_bytes,
+            rcvbuf_max_bytes: settings.receive_buffer_max_bytes,
+            advmss,
+            rcv_rtt_us: 0,
+            rcv_rtt_last_tsecr: 0,
+            space_bytes: 0,
+            space_seq: 0,
+            space_time_us: 0,
+            ack: AckEngine { rcv_mss: 536.min(advmss), ..AckEngine::default() },
+        };
+        // `tcp_select_initial_window`: the scale that the largest buffer needs.
+        let largest = receiver.rcvbuf_max_bytes.max(receiver.full_space());
+        receiver.rcv_wscale = largest.max(1).ilog2().saturating_sub(15).min(14) as u8;
+        receiver
+    }
+
+    /// `tcp_win_from_space` with `tcp_adv_win_scale` 1: half of the buffer is overhead.
+    fn window_from(space: u32) -> u32 {
+        space - (space >> 1)
+    }
+
+    fn full_space(&self) -> u32 {
+        Self::window_from(self.rcvbuf_bytes)
+    }
+
+    fn free_space(&self) -> u32 {
+        let used = self.memory_bytes.saturating_add(self.out_of_order_memory_bytes);
+        Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
+    }
+
+    /// The window that a SYN carries, whole segments of `mss`, and the state after it.
+    pub(crate) fn begin(&mut self, rcv_nxt: u32, mss: u32) -> u16 {
+        let space = self.full_space();
+        let whole = if space > mss { space / mss * mss } else { space };
+        self.rcv_wnd = whole.min(u32::from(u16::MAX));
+        self.rcv_wup = rcv_nxt;
+        self.rcv_ssthresh = self.rcv_wnd;
+        self.rcv_wnd as u16
+    }
+
+    /// The handshake is complete (`tcp_init_buffer_space`).
+    pub(crate) fn established(&mut self, mss: u32, initial_cwnd_pkts: u32, now_us: u64) {
+        self.advmss = mss;
+        let largest = self.full_space();
+        self.window_clamp = largest.saturating_sub(mss).max(2 * mss).min(largest);
+        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp);
+        self.space_bytes = self.rcv_ssthresh.min(self.rcv_wnd).min(initial_cwnd_pkts * mss);
+        self.space_time_us = now_us;
+        self.space_seq = self.copied;
+    }
+
+    /// Bytes that the peer may still send.
+    pub(crate) fn receive_window(&self, rcv_nxt: u32) -> u32 {
+        let window = self.rcv_wup.wrapping_add(self.rcv_wnd).wrapping_sub(rcv_nxt) as i32;
+        window.max(0) as u32
+    }
+
+    /// `__tcp_select_window`: what would be advertised now, in whole units of the scale.
+    pub(crate) fn window_to_offer(&mut self) -> u32 {
+        let mut free = self.free_space();
+        let allowed = self.full_space();
+        let full = self.window_clamp.min(allowed);
+        let mss = self.ack.rcv_mss.min(full);
+        let unit = 1 << self.rcv_wscale;
+        if free < full >> 1 {
+            self.ack.quick = 0;
+            free &= !(unit - 1);
+            if free < allowed >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free.min(self.rcv_ssthresh).next_multiple_of(unit)
+    }
+
+    /// `tcp_select_window`: the window that goes into an ACK, in bytes. It never shrinks.
+    pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u32 {
+        let current = self.receive_window(rcv_nxt);
+        let mut window = self.window_to_offer();
+        if window < current {
+            window = current.next_multiple_of(1 << self.rcv_wscale);
+        }
+        self.rcv_wnd = window;
+        self.rcv_wup = rcv_nxt;
+        window
+    }
+
+    /// Whether nothing is out of order.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.out_of_order.is_empty()
+    }
+
+    /// The SACK blocks to report, the most recent first.
+    pub(crate) fn sacks(&self) -> &[SackBlock] {
+        &self.sacks
+    }
+
+    /// Takes a payload. `rcv_nxt` advances over what is in order.
+    pub(crate) fn handle_data(&mut self, rcv_nxt: &mut u32, seq: u32, end: u32) -> Arrival {
+        let right_edge = rcv_nxt.wrapping_add(self.receive_window(*rcv_nxt));
+        if !after(end, *rcv_nxt) {
+            self.duplicate = Some(SackBlock { start: seq, end });
+            return Arrival::Duplicate;
+        }
+        if !before(seq, right_edge) {
+            return Arrival::OutOfWindow;
+        }
+        if after(seq, *rcv_nxt) {
+            return self.handle_out_of_order(seq, end);
+        }
+        if before(seq, *rcv_nxt) {
+            self.duplicate = Some(SackBlock { start: seq, end: *rcv_nxt });
+        }
+        let had_gap = !self.out_of_order.is_empty();
+        let fresh = end.wrapping_sub(*rcv_nxt);
+        self.readable += u64::from(fresh);
+        self.memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
+        *rcv_nxt = end;
+        if had_gap {
+            self.take_from_out_of_order(rcv_nxt);
+        }
+        Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty() }
+    }
+
+    /// Moves what follows on directly, and forgets SACK blocks that are covered now.
+    fn take_from_out_of_order(&mut self, rcv_nxt: &mut u32) {
+        let count = self.out_of_order.iter().take_while(|b| !after(b.start, *rcv_nxt)).count();
+        for block in self.out_of_order.drain(..count) {
+            if after(block.end, *rcv_nxt) {
+                let fresh = block.end.wrapping_sub(*rcv_nxt);
+                self.readable += u64::from(fresh);
+                let memory = Self::memory_of(fresh, self.ack.rcv_mss);
+                self.memory_bytes += memory;
+                self.out_of_order_memory_bytes =
+                    self.out_of_order_memory_bytes.saturating_sub(memory);
+                *rcv_nxt = block.end;
+            }
+        }
+        if self.out_of_order.is_empty() {
+            self.out_of_order_memory_bytes = 0;
+            self.sacks.clear();
+        } else {
+            self.sacks.retain(|block| before(*rcv_nxt, block.start));
+        }
+    }
+
+    fn memory_of(bytes: u32, mss: u32) -> u32 {
+        bytes + bytes.div_ceil(mss.max(1)) * TRUESIZE_OVERHEAD_BYTES
+    }
+
+    fn handle_out_of_order(&mut self, seq: u32, end: u32) -> Arrival {
+        // Segments usually come at the end of the last block or of some block near it.
+        let from = self.out_of_order.iter().rposition(|block| before(block.end, seq));
+        let first = from.map_or(0, |index| index + 1);
+        let touching =
+            self.out_of_order[first..].iter().take_while(|b| !after(b.start, end)).count();
+        let mut merged = SackBlock { start: seq, end };
+        let known: u32 = self.out_of_order[first..first + touching]
+            .iter()
+            .map(|block| block.end.wrapping_sub(block.start))
+            .sum();
+        for block in &self.out_of_order[first..first + touching] {
+            if !before(seq, block.start) && !after(end, block.end) {
+                self.duplicate = Some(SackBlock { start: seq, end });
+                self.report(seq, end);
+                return Arrival::OutOfOrder;
+            }
+            let overlap_start = later(seq, block.start);
+            let overlap_end = earlier(end, block.end);
+            if before(overlap_start, overlap_end) {
+                self.duplicate = Some(SackBlock { start: overlap_start, end: overlap_end });
+            }
+            merged.start = earlier(merged.start, block.start);
+            merged.end = later(merged.end, block.end);
+        }
+        let fresh = merged.end.wrapping_sub(merged.start) - known;
+        self.out_of_order_memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
+        match touching {
+            0 => self.out_of_order.insert(first, merged),
+            _ => {
+                self.out_of_order[first] = merged;
+                self.out_of_order.drain(first + 1..first + touching);
+            }
+        }
+        self.report(seq, end);
+        Arrival::OutOfOrder
+    }
+
+    /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
+    fn report(&mut self, seq: u32, end: u32) {
+        let extends = |block: &SackBlock| !after(seq, block.end) && !before(end, block.start);
+        if let Some(index) = self.sacks.iter().position(extends) {
+            let block = &mut self.sacks[index];
+            block.start = earlier(block.start, seq);
+            block.end = later(block.end, end);
+            self.sacks[..=index].rotate_right(1);
+            let mut other = 1;
+            while other < self.sacks.len() {
+                let (first, second) = (self.sacks[0], self.sacks[other]);
+                if !after(second.start, first.end) && !before(second.end, first.start) {
+                    self.sacks[0].start = earlier(first.start, second.start);
+                    self.sacks[0].end = later(first.end, second.end);
+                    self.sacks.remove(other);
+                } else {
+                    other += 1;
+                }
+            }
+            return;
+        }
+        self.sacks.truncate(SACK_BLOCKS_KEPT - 1);
+        self.sacks.insert(0, SackBlock { start: seq, end });
+    }
+
+    /// `tcp_grow_window`: a segment of `bytes` came; the window follows if the buffer has room.
+    pub(crate) fn grow_window(&mut self, bytes: u32) {
+        let room = self.window_clamp.min(self.free_space()) as i64 - i64::from(self.rcv_ssthresh);
+        if room <= 0 {
+            return;
+        }
+        let truesize = bytes + TRUESIZE_OVERHEAD_BYTES;
+        let increase = if Self::window_from(truesize) <= bytes {
+            2 * self.advmss
+        } else {
+            self.increase_for(truesize, bytes)
+        };
+        if increase > 0 {
+            let increase = increase.max(2 * bytes);
+            self.rcv_ssthresh += i64::from(increase).min(room) as u32;
+            self.ack.quick |= 1;
+        }
+    }
+
+    /// `__tcp_grow_window`: a segment with much overhead grows the window only while the buffer is
+    /// large enough to hold a window of such segments.
+    fn increase_for(&self, truesize: u32, bytes: u32) -> u32 {
+        let mut overhead = truesize >> 1;
+        let mut window = Self::window_from(self.rcvbuf_max_bytes) >> 1;
+        while self.rcv_ssthresh <= window {
+            if overhead <= bytes {
+                return 2 * self.ack.rcv_mss;
+            }
+            overhead >>= 1;
+            window >>= 1;
+        }
+        0
+    }
+
+    /// The RTT seen from here, scaled by 8, in microseconds; 0 before the first sample.
+    pub(crate) fn rtt_us(&self) -> u32 {
+        self.rcv_rtt_us
+    }
+
+    /// `tcp_rcv_rtt_measure_ts`: the peer's data echo a timestamp of ours.
+    pub(crate) fn take_timestamp_rtt(&mut self, tsecr: u32, now_ms: u32, bytes: u32) {
+        if tsecr == self.rcv_rtt_last_tsecr {
+            return;
+        }
+        self.rcv_rtt_last_tsecr = tsecr;
+        if bytes >= self.ack.rcv_mss {
+            let rtt_us = now_ms.wrapping_sub(tsecr).max(1).saturating_mul(1_000);
+            self.rcv_rtt_us = match self.rcv_rtt_us {
+                0 => rtt_us << 3,
+                old => (i64::from(old) + i64::from(rtt_us) - i64::from(old >> 3)) as u32,
+            };
+        }
+    }
+
+    /// The application reads.
+    pub(crate) fn read(&mut self, max: u64) -> u64 {
+        let bytes = self.readable.min(max);
+        self.readable -= bytes;
+        self.copied += bytes;
+        if self.readable == 0 {
+            self.memory_bytes = 0;
+        } else {
+            let memory = Self::memory_of(bytes as u32, self.ack.rcv_mss);
+            self.memory_bytes = self.memory_bytes.saturating_sub(memory);
+        }
+        bytes
+    }
+
+    /// Whether all data that the application might read have been read.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.memory_bytes == 0
+    }
+
+    /// `tcp_rcv_space_adjust`: once a round trip, the buffer follows what was read in it.
+    pub(crate) fn adjust_space(&mut self, now_us: u64) {
+        if self.rcv_rtt_us == 0 || now_us - self.space_time_us < u64::from(self.rcv_rtt_us >> 3) {
+            return;
+        }
+        let copied = u32::try_from(self.copied - self.space_seq).unwrap_or(u32::MAX);
+        if copied > self.space_bytes {
+            let mut window = (u64::from(copied) << 1) + 16 * u64::from(self.advmss);
+            let grow =
+                window * u64::from(copied - self.space_bytes) / u64::from(self.space_bytes.max(1));
+            window += grow << 1;
+            let mut memory = (self.advmss + 320).next_multiple_of(64) + 576;
+            while Self::window_from(memory) < self.advmss {
+                memory += 128;
+            }
+            let wanted = window / u64::from(self.advmss) * u64::from(memory);
+            let buffer = wanted.min(u64::from(self.rcvbuf_max_bytes)) as u32;
+            if buffer > self.rcvbuf_bytes {
+                self.rcvbuf_bytes = buffer;
+                self.window_clamp = Self::window_from(buffer);
+            }
+            self.space_bytes = copied;
+        }
+        self.space_seq = self.copied;
+        self.space_time_us = now_us;
+    }
+}

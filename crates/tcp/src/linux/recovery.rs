@@ -1,0 +1,669 @@
+//! The ACK state machine: entering and leaving recovery, proportional rate reduction (RFC 6937),
+//! F-RTO (RFC 5682), and undoing what was not congestion.
+
+use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
+
+use super::ack::{Rexmit, flag};
+use super::rack::RECOVERY_THRESHOLD;
+use super::rtx::{LOST, SACKED_ACKED};
+use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
+use crate::info::{CaState, TcpEvent};
+use crate::seq::{after, before};
+
+impl LinuxEndpoint {
+    pub(crate) fn set_ca_state(&mut self, state: CaState) {
+        let is_change = self.ca_state() != state as u8;
+        self.congestion.set_state(&mut self.sk, state as u8);
+        self.sk.inet_conn.icsk_ca_state = state as u8;
+        if is_change {
+            self.event(TcpEvent::State(state));
+        }
+    }
+
+    /// `tcp_current_ssthresh`: what the threshold would be after an idle time.
+    fn current_ssthresh(&self) -> u32 {
+        let sk = &self.sk;
+        if self.in_cwnd_reduction() {
+            sk.snd_ssthresh
+        } else {
+            sk.snd_ssthresh.max((sk.snd_cwnd >> 1) + (sk.snd_cwnd >> 2))
+        }
+    }
+
+    /// `tcp_fastretrans_alert`: what a dubious ACK leads to, state by state.
+    pub(crate) fn fast_retransmit_alert(
+        &mut self,
+        prior_una: u32,
+        duplicates: u32,
+        flags: &mut u32,
+        rexmit: &mut Rexmit,
+    ) {
+        let is_ece = *flags & flag::ECE != 0;
+        let is_advanced = *flags & flag::SND_UNA_ADVANCED != 0;
+        if self.sk.packets_out == 0 {
+            self.sk.sacked_out = 0;
+        }
+        if is_ece {
+            self.prior_ssthresh = 0;
+        }
+        if self.check_reneging(*flags) {
+            return;
+        }
+        // Leave a state when all that was sent before it is acknowledged.
+        let state = CaState::from_u8(self.ca_state());
+        if state == CaState::Open {
+            self.retrans_stamp = 0;
+        } else if !before(self.sk.snd_una, self.sk.high_seq) {
+            match state {
+                CaState::Cwr if self.sk.snd_una != self.sk.high_seq => {
+                    self.end_cwnd_reduction();
+                    self.set_ca_state(CaState::Open);
+                }
+                CaState::Recovery => {
+                    if !self.is_sack {
+                        self.sk.sacked_out = 0;
+                    }
+                    if self.try_undo_recovery() {
+                        return;
+                    }
+                    self.end_cwnd_reduction();
+                }
+                _ => {}
+            }
+        }
+        match CaState::from_u8(self.ca_state()) {
+            CaState::Recovery => {
+                if !is_advanced {
+                    self.add_duplicate_acks(duplicates, is_ece);
+                } else if self.try_undo_partial(prior_una) {
+                    return;
+                }
+                if self.try_undo_dsack() {
+                    self.try_to_open(*flags);
+                }
+                self.identify_loss(flags);
+                if self.ca_state() != CaState::Recovery as u8 {
+                    if !self.is_time_to_recover() {
+                        return;
+                    }
+                    self.enter_recovery(is_ece);
+                }
+            }
+            CaState::Loss => {
+                self.process_loss(*flags, duplicates, rexmit);
+                self.identify_loss(flags);
+                let is_open = self.ca_state() == CaState::Open as u8;
+                if !(is_open || *flags & flag::LOST_RETRANS != 0) {
+                    return;
+                }
+                if !self.consider_recovery(is_advanced, duplicates, is_ece, flags) {
+                    return;
+                }
+            }
+            _ => {
+                if !self.consider_recovery(is_advanced, duplicates, is_ece, flags) {
+                    return;
+                }
+            }
+        }
+        if !self.is_rack() && self.sk.sacked_out > 0 && self.is_sack {
+            self.mark_head_lost(1);
+        }
+        *rexmit = Rexmit::Lost;
+    }
+
+    /// The rest of the states: perhaps losses are evident now. Returns whether recovery began.
+    fn consider_recovery(
+        &mut self,
+        is_advanced: bool,
+        duplicates: u32,
+        is_ece: bool,
+        flags: &mut u32,
+    ) -> bool {
+        if !self.is_sack {
+            if is_advanced {
+                self.sk.sacked_out = 0;
+            }
+            self.add_duplicate_acks(duplicates, is_ece);
+        }
+        if self.ca_state() <= CaState::Disorder as u8 {
+            self.try_undo_dsack();
+        }
+        self.identify_loss(flags);
+        if !self.is_time_to_recover() {
+            self.try_to_open(*flags);
+            return false;
+        }
+        self.enter_recovery(is_ece);
+        if !self.is_sack {
+            self.mark_head_lost(1);
+        }
+        true
+    }
+
+    /// The receiver dropped what it had sacked: the head of the queue is sacked, yet not
+    /// acknowledged. Forget all SACKs after half a round trip, at the retransmission timer.
+    fn check_reneging(&mut self, flags: u32) -> bool {
+        if flags & flag::SACK_RENEGING == 0 {
+            return false;
+        }
+        let half_rtt_us = u64::from(self.sk.srtt_us >> 4).max(10_000);
+        self.reset_timer(super::timer::Pending::Retransmit, self.clock.from_us(half_rtt_us));
+        true
+    }
+
+    fn identify_loss(&mut self, flags: &mut u32) {
+        if self.rtx.is_empty() {
+            return;
+        }
+        if !self.is_sack {
+            self.mark_newreno_lost(*flags & flag::SND_UNA_ADVANCED != 0);
+        } else if self.settings.rack {
+            let prior_retrans = self.sk.retrans_out;
+            if self.rack_mark_lost() {
+                *flags &= !flag::SET_XMIT_TIMER;
+            }
+            if prior_retrans > self.sk.retrans_out {
+                *flags |= flag::LOST_RETRANS;
+            }
+        }
+    }
+
+    fn is_time_to_recover(&self) -> bool {
+        self.sk.lost_out > 0 || (!self.is_rack() && self.sk.sacked_out >= self.sk.reordering)
+    }
+
+    // Duplicate ACKs without SACK (RFC 6582).
+
+    /// `tcp_add_reno_sack`: each duplicate ACK stands for a segment that arrived.
+    fn add_duplicate_acks(&mut self, duplicates: u32, is_ece: bool) {
+        if self.is_sack || duplicates == 0 {
+            return;
+        }
+        let prior = self.sk.sacked_out;
+        self.sk.sacked_out += duplicates;
+        self.check_duplicate_acks(0);
+        let delivered = self.sk.sacked_out.saturating_sub(prior);
+        self.count_delivered(delivered, is_ece);
+    }
+
+    /// `tcp_limit_reno_sacked`: no more duplicates than segments that are not lost; more is
+    /// reordering.
+    fn check_duplicate_acks(&mut self, acked: u32) {
+        let sk = &mut self.sk;
+        let holes = sk.lost_out.max(1).min(sk.packets_out);
+        if sk.sacked_out + holes > sk.packets_out {
+            sk.sacked_out = sk.packets_out - holes;
+            let degree = (sk.packets_out + acked).min(self.settings.max_reordering_pkts);
+            sk.reordering = sk.reordering.max(degree);
+            self.is_reord_seen = true;
+        }
+    }
+
+    /// `tcp_remove_reno_sacks`: a cumulative ACK covers the hole and some of the duplicates.
+    pub(crate) fn remove_duplicate_acks(&mut self, acked: u32, is_ece: bool) {
+        if acked > 0 {
+            let delivered = i64::from(acked) - i64::from(self.sk.sacked_out);
+            self.count_delivered(delivered.max(1) as u32, is_ece);
+            self.sk.sacked_out = self.sk.sacked_out.saturating_sub(acked - 1);
+        }
+        self.check_duplicate_acks(acked);
+    }
+
+    /// `tcp_newreno_mark_lost` (RFC 6582 section 3.2 steps 2 and 3).
+    fn mark_newreno_lost(&mut self, is_advanced: bool) {
+        let state = self.ca_state();
+        let is_recovery = state == CaState::Recovery as u8;
+        if (state < CaState::Recovery as u8 && self.sk.sacked_out >= self.sk.reordering)
+            || (is_recovery && is_advanced)
+        {
+            let head = self.rtx.head();
+            if self.rtx.get(head).flags & LOST == 0 {
+                self.mark_lost(head);
+            }
+        }
+    }
+
+    /// Without RACK: the first hole is lost, and all of more than `reordering` sacked below.
+    fn mark_head_lost(&mut self, at_least: u32) {
+        let count = (self.sk.sacked_out + 1).saturating_sub(self.sk.reordering).max(at_least);
+        let mut sacked = 0;
+        let mut number = self.rtx.head();
+        while number != self.rtx.tail() {
+            let segment = self.rtx.get(number);
+            if after(segment.end_seq, self.sk.high_seq) || sacked >= count {
+                break;
+            }
+            if segment.flags & SACKED_ACKED != 0 {
+                sacked += 1;
+            } else {
+                if segment.flags & LOST == 0 {
+                    self.mark_lost(number);
+                }
+                if sacked == 0 && count == at_least {
+                    break;
+                }
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+
+    // Into and out of the reduction of the window.
+
+    /// `tcp_init_cwnd_reduction`.
+    pub(crate) fn init_cwnd_reduction(&mut self) {
+        self.sk.high_seq = self.sk.snd_nxt;
+        self.tlp_high_seq = None;
+        self.sk.snd_cwnd_cnt = 0;
+        self.sk.prior_cwnd = self.sk.snd_cwnd;
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        self.queue_cwr();
+    }
+
+    fn queue_cwr(&mut self) {
+        if self.sk.ecn_flags & ECN_OK != 0 {
+            self.sk.ecn_flags |= ECN_QUEUE_CWR;
+        }
+    }
+
+    fn init_undo(&mut self) {
+        self.undo_marker = self.sk.snd_una;
+        self.has_undo_marker = true;
+        self.undo_retrans = match self.sk.retrans_out {
+            0 => -1,
+            retransmitted => retransmitted as i32,
+        };
+    }
+
+    /// `tcp_enter_recovery`.
+    pub(crate) fn enter_recovery(&mut self, is_ece: bool) {
+        self.prior_ssthresh = 0;
+        self.init_undo();
+        if !self.in_cwnd_reduction() {
+            if !is_ece {
+                self.prior_ssthresh = self.current_ssthresh();
+            }
+            self.init_cwnd_reduction();
+        }
+        self.counters.recoveries += 1;
+        self.set_ca_state(CaState::Recovery);
+    }
+
+    /// `tcp_enter_cwr`: a reduction without loss.
+    fn enter_cwr(&mut self) {
+        self.prior_ssthresh = 0;
+        if self.ca_state() < CaState::Cwr as u8 {
+            self.has_undo_marker = false;
+            self.init_cwnd_reduction();
+            self.set_ca_state(CaState::Cwr);
+        }
+    }
+
+    /// `tcp_enter_loss` (RFC 5681 section 3.1, RFC 5682 section 2.1 step 1).
+    pub(crate) fn enter_loss(&mut self) {
+        let state = self.ca_state();
+        let is_new_recovery = state < CaState::Recovery as u8;
+        let retransmits = self.sk.inet_conn.icsk_retransmits;
+        self.timeout_mark_lost();
+        if state <= CaState::Disorder as u8
+            || !after(self.sk.high_seq, self.sk.snd_una)
+            || (state == CaState::Loss as u8 && retransmits == 0)
+        {
+            self.prior_ssthresh = self.current_ssthresh();
+            self.sk.prior_cwnd = self.sk.snd_cwnd;
+            self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+            self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
+            self.init_undo();
+        }
+        self.sk.snd_cwnd = self.in_flight() + 1;
+        self.sk.snd_cwnd_cnt = 0;
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        let reordering = self.settings.reordering_pkts;
+        if state <= CaState::Disorder as u8 && self.sk.sacked_out >= reordering {
+            self.sk.reordering = self.sk.reordering.min(reordering);
+        }
+        self.set_ca_state(CaState::Loss);
+        self.sk.high_seq = self.sk.snd_nxt;
+        self.tlp_high_seq = None;
+        self.queue_cwr();
+        self.is_frto = self.settings.forward_rto_recovery && (is_new_recovery || retransmits > 0);
+    }
+
+    /// `tcp_timeout_mark_lost`: all but what was sent within the last round trip.
+    fn timeout_mark_lost(&mut self) {
+        let head = self.rtx.head();
+        let is_reneg = self.rtx.get(head).flags & SACKED_ACKED != 0;
+        if is_reneg {
+            self.sk.sacked_out = 0;
+            self.is_sack_reneg = true;
+            self.sack_cache = Default::default();
+        } else if !self.is_sack {
+            self.sk.sacked_out = 0;
+        }
+        let mut number = head;
+        while number != self.rtx.tail() {
+            if is_reneg {
+                let segment = self.rtx.get_mut(number);
+                if segment.flags & SACKED_ACKED != 0 {
+                    segment.flags &= !SACKED_ACKED;
+                    self.rtx.list_as_newest(number);
+                }
+                self.mark_lost(number);
+            } else {
+                let sent = self.rtx.get(number).tx_mstamp;
+                let is_recent =
+                    self.is_rack() && number != head && self.rack_remaining_us(sent, 0) > 0;
+                if !is_recent {
+                    self.mark_lost(number);
+                }
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+
+    /// `tcp_cwnd_reduction`: PRR (RFC 6937 section 3).
+    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, is_advanced: bool) {
+        if delivered == 0 || self.sk.prior_cwnd == 0 {
+            return;
+        }
+        let in_flight = self.in_flight();
+        let room = i64::from(self.sk.snd_ssthresh) - i64::from(in_flight);
+        self.prr_delivered = self.prr_delivered.wrapping_add(delivered);
+        let sent = i64::from(self.prr_out);
+        let mut count = if room < 0 {
+            let prior = u64::from(self.sk.prior_cwnd);
+            let share = u64::from(self.sk.snd_ssthresh) * u64::from(self.prr_delivered);
+            ((share + prior - 1) / prior) as i64 - sent
+        } else {
+            let mut count = (i64::from(self.prr_delivered) - sent).max(i64::from(delivered));
+            if is_advanced && lost == 0 {
+                count += 1;
+            }
+            count.min(room)
+        };
+        // Fast retransmit at once when recovery begins.
+        count = count.max(i64::from(self.prr_out == 0));
+        self.sk.snd_cwnd = (i64::from(in_flight) + count).max(1) as u32;
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    pub(crate) fn end_cwnd_reduction(&mut self) {
+        if self.congestion.has_cong_control() {
+            return;
+        }
+        let is_cwr = self.ca_state() == CaState::Cwr as u8;
+        if self.sk.snd_ssthresh < INFINITE_SSTHRESH && (is_cwr || self.has_undo_marker) {
+            self.sk.snd_cwnd = self.sk.snd_ssthresh;
+            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        }
+        self.congestion.cwnd_event(&mut self.sk, CwndEvent::CompleteCwr);
+    }
+
+    /// `tcp_cong_control`: the window after an ACK.
+    #[inline]
+    pub(crate) fn control_congestion(
+        &mut self,
+        ack: u32,
+        delivered: u32,
+        flags: u32,
+        sample: &RateSample,
+    ) {
+        if self.congestion.has_cong_control() {
+            self.congestion.cong_control(&mut self.sk, ack, flags as i32, sample);
+            return;
+        }
+        if self.in_cwnd_reduction() {
+            let is_advanced = flags & flag::SND_UNA_ADVANCED != 0;
+            self.reduce_cwnd(delivered, sample.losses as u32, is_advanced);
+        } else {
+            let is_reordering = self.sk.reordering > self.settings.reordering_pkts;
+            let needed = if is_reordering { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
+            if flags & needed != 0 {
+                self.congestion.cong_avoid(&mut self.sk, ack, delivered);
+                self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+            }
+        }
+        self.update_pacing_rate();
+    }
+
+    // Undo.
+
+    /// `tcp_packet_delayed`: an ACK from before the first retransmission.
+    fn is_packet_delayed(&self) -> bool {
+        self.retrans_stamp == 0 || self.is_echo_before(self.retrans_stamp)
+    }
+
+    fn may_undo(&self) -> bool {
+        self.has_undo_marker && (self.undo_retrans == 0 || self.is_packet_delayed())
+    }
+
+    /// `tcp_undo_cwnd_reduction`.
+    fn undo_cwnd_reduction(&mut self, is_unmarking: bool) {
+        if is_unmarking {
+            let mut number = self.rtx.head();
+            while number != self.rtx.tail() {
+                self.rtx.get_mut(number).flags &= !LOST;
+                self.rtx.update_waiting(number);
+                number = number.wrapping_add(1);
+            }
+            self.sk.lost_out = 0;
+        }
+        if self.prior_ssthresh != 0 {
+            self.sk.snd_cwnd = self.congestion.undo_cwnd(&mut self.sk);
+            if self.prior_ssthresh > self.sk.snd_ssthresh {
+                self.sk.snd_ssthresh = self.prior_ssthresh;
+                self.sk.ecn_flags &= !ECN_QUEUE_CWR;
+            }
+        }
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        self.has_undo_marker = false;
+        self.rack.is_advanced = true;
+        self.counters.undos += 1;
+        self.event(TcpEvent::Undo(self.sk.snd_cwnd));
+    }
+
+    /// `tcp_try_undo_recovery`. Returns whether the old state is held.
+    fn try_undo_recovery(&mut self) -> bool {
+        if self.may_undo() {
+            if self.ca_state() == CaState::Loss as u8 {
+                self.counters.spurious_timeouts += 1;
+            }
+            self.undo_cwnd_reduction(false);
+        } else if self.rack.reo_wnd_persist > 0 {
+            self.rack.reo_wnd_persist -= 1;
+        }
+        if self.sk.snd_una == self.sk.high_seq && !self.is_sack {
+            // Hold on until something above is acknowledged: against false fast retransmits
+            // (RFC 6582 section 4.1).
+            if !self.is_any_retransmission_out() {
+                self.retrans_stamp = 0;
+            }
+            return true;
+        }
+        self.set_ca_state(CaState::Open);
+        self.is_sack_reneg = false;
+        false
+    }
+
+    /// `tcp_try_undo_dsack`: every retransmission was reported as a duplicate.
+    fn try_undo_dsack(&mut self) -> bool {
+        if self.has_undo_marker && self.undo_retrans == 0 {
+            let rack = &mut self.rack;
+            rack.reo_wnd_persist = RECOVERY_THRESHOLD.min(rack.reo_wnd_persist + 1);
+            self.undo_cwnd_reduction(false);
+            return true;
+        }
+        false
+    }
+
+    /// `tcp_try_undo_loss`.
+    fn try_undo_loss(&mut self, is_frto: bool) -> bool {
+        if !is_frto && !self.may_undo() {
+            return false;
+        }
+        self.undo_cwnd_reduction(true);
+        self.counters.spurious_timeouts += 1;
+        self.sk.inet_conn.icsk_retransmits = 0;
+        if is_frto || self.is_sack {
+            self.set_ca_state(CaState::Open);
+            self.is_sack_reneg = false;
+        }
+        true
+    }
+
+    /// `tcp_try_undo_partial`: a partial ACK of data that were only late. Returns whether to wait.
+    fn try_undo_partial(&mut self, prior_una: u32) -> bool {
+        if !self.has_undo_marker || !self.is_packet_delayed() {
+            return false;
+        }
+        self.check_sack_reordering(prior_una);
+        if self.sk.retrans_out > 0 {
+            return true;
+        }
+        if !self.is_any_retransmission_out() {
+            self.retrans_stamp = 0;
+        }
+        self.undo_cwnd_reduction(true);
+        self.try_keep_open();
+        false
+    }
+
+    /// `tcp_try_to_open`.
+    fn try_to_open(&mut self, flags: u32) {
+        if !self.is_any_retransmission_out() {
+            self.retrans_stamp = 0;
+        }
+        if flags & flag::ECE != 0 {
+            self.enter_cwr();
+        }
+        if self.ca_state() != CaState::Cwr as u8 {
+            self.try_keep_open();
+        }
+    }
+
+    /// `tcp_try_keep_open`.
+    pub(crate) fn try_keep_open(&mut self) {
+        let is_left_out = self.sk.sacked_out + self.sk.lost_out > 0;
+        let state = if is_left_out || self.is_any_retransmission_out() {
+            CaState::Disorder
+        } else {
+            CaState::Open
+        };
+        if self.ca_state() != state as u8 {
+            self.set_ca_state(state);
+            self.sk.high_seq = self.sk.snd_nxt;
+        }
+    }
+
+    /// `tcp_process_loss`: an ACK after a timeout.
+    fn process_loss(&mut self, flags: u32, duplicates: u32, rexmit: &mut Rexmit) {
+        let is_recovered = !before(self.sk.snd_una, self.sk.high_seq);
+        let is_advanced = flags & flag::SND_UNA_ADVANCED != 0;
+        if is_advanced && self.try_undo_loss(false) {
+            return;
+        }
+        if self.is_frto {
+            // RFC 5682 section 3.1 step 3.b: data that were never retransmitted arrived.
+            if flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(true) {
+                return;
+            }
+            if after(self.sk.snd_nxt, self.sk.high_seq) {
+                if flags & flag::DATA_SACKED != 0 || duplicates > 0 {
+                    self.is_frto = false;
+                }
+            } else if is_advanced && !is_recovered {
+                self.sk.high_seq = self.sk.snd_nxt;
+                let end = self.sk.snd_una.wrapping_add(self.sk.snd_wnd);
+                if self.has_unsent() && after(end, self.sk.snd_nxt) {
+                    *rexmit = Rexmit::New;
+                    return;
+                }
+                self.is_frto = false;
+            }
+        }
+        if is_recovered {
+            self.try_undo_recovery();
+            return;
+        }
+        if !self.is_sack {
+            if after(self.sk.snd_nxt, self.sk.high_seq) && duplicates > 0 {
+                self.add_duplicate_acks(duplicates, flags & flag::ECE != 0);
+            } else if is_advanced {
+                self.sk.sacked_out = 0;
+            }
+        }
+        *rexmit = Rexmit::Lost;
+    }
+
+    /// `tcp_cwnd_restart`: the window decays while nothing is sent (RFC 5681 section 4.1).
+    pub(crate) fn check_idle_restart(&mut self) {
+        if !self.settings.slow_start_after_idle
+            || self.sk.packets_out > 0
+            || self.congestion.has_cong_control()
+        {
+            return;
+        }
+        let mut idle = i64::from(self.sk.cc_jiffies32.wrapping_sub(self.sk.lsndtime) as i32);
+        let rto = self.rto as i64;
+        if idle <= rto {
+            return;
+        }
+        self.congestion.cwnd_event(&mut self.sk, CwndEvent::CwndRestart);
+        self.sk.snd_ssthresh = self.current_ssthresh();
+        let mut cwnd = self.sk.snd_cwnd;
+        let restart = self.settings.initial_cwnd_pkts.min(cwnd);
+        loop {
+            idle -= rto;
+            if idle <= 0 || cwnd <= restart {
+                break;
+            }
+            cwnd >>= 1;
+        }
+        self.sk.snd_cwnd = cwnd.max(restart);
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        self.sk.snd_cwnd_used = 0;
+    }
+
+    /// `tcp_cwnd_validate`: whether the window was what limited the sender (RFC 7661's concern).
+    pub(crate) fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
+        let sk = &mut self.sk;
+        if !before(sk.snd_una, sk.cwnd_usage_seq)
+            || is_cwnd_limited
+            || (sk.is_cwnd_limited == 0 && sk.packets_out > sk.max_packets_out)
+        {
+            sk.is_cwnd_limited = u8::from(is_cwnd_limited);
+            sk.max_packets_out = sk.packets_out;
+            sk.cwnd_usage_seq = sk.snd_nxt;
+        }
+        let in_slow_start = sk.snd_cwnd < sk.snd_ssthresh;
+        if sk.is_cwnd_limited != 0 || (in_slow_start && sk.snd_cwnd < 2 * sk.max_packets_out) {
+            sk.snd_cwnd_used = 0;
+            sk.snd_cwnd_stamp = sk.cc_jiffies32;
+            return;
+        }
+        sk.snd_cwnd_used = sk.snd_cwnd_used.max(sk.packets_out);
+        let unused = sk.cc_jiffies32.wrapping_sub(sk.snd_cwnd_stamp) as i32;
+        if self.settings.slow_start_after_idle
+            && i64::from(unused) >= self.rto as i64
+            && !self.congestion.has_cong_control()
+        {
+            self.limit_cwnd_to_use();
+        }
+        self.note_send_buffer_limit();
+    }
+
+    /// `tcp_cwnd_application_limited`.
+    fn limit_cwnd_to_use(&mut self) {
+        if self.ca_state() == CaState::Open as u8 && !self.buffer.is_blocked {
+            let used = self.sk.snd_cwnd_used.max(self.settings.initial_cwnd_pkts);
+            if used < self.sk.snd_cwnd {
+                self.sk.snd_ssthresh = self.current_ssthresh();
+                self.sk.snd_cwnd = (self.sk.snd_cwnd + used) >> 1;
+            }
+            self.sk.snd_cwnd_used = 0;
+        }
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+    }
+}

@@ -1,0 +1,150 @@
+//! Round trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance
+//! that falls slowly and rises at once), and the lowest RTT in a window.
+
+/// Smoothed RTT and timeout. `srtt_us` and `mdev_us` live in the socket, as algorithms read them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEstimator {
+    pub(crate) rttvar_us: u32,
+    mdev_max_us: u32,
+    /// `snd_nxt` at which the variance may fall again.
+    rtt_seq: u32,
+    rto_min_us: u32,
+}
+
+/// What [`RttEstimator::take`] reads of the connection.
+pub(crate) struct RttSample {
+    pub(crate) rtt_us: u32,
+    pub(crate) snd_una: u32,
+    pub(crate) snd_nxt: u32,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(rto_min_us: u32) -> Self {
+        Self { rttvar_us: 0, mdev_max_us: 0, rtt_seq: 0, rto_min_us }
+    }
+
+    /// Takes a sample into `srtt_us` (scaled by 8) and `mdev_us` (scaled by 4).
+    pub(crate) fn take(&mut self, srtt_us: &mut u32, mdev_us: &mut u32, sample: &RttSample) {
+        let rtt = i64::from(sample.rtt_us);
+        if *srtt_us == 0 {
+            *srtt_us = (sample.rtt_us << 3).max(1);
+            *mdev_us = sample.rtt_us << 1;
+            self.rttvar_us = (*mdev_us).max(self.rto_min_us);
+            self.mdev_max_us = self.rttvar_us;
+            self.rtt_seq = sample.snd_nxt;
+            return;
+        }
+        let error = rtt - i64::from(*srtt_us >> 3);
+        let smoothed = i64::from(*srtt_us) + error;
+        let mut deviation = error.abs() - i64::from(*mdev_us >> 2);
+        // A falling RTT must not raise the variance as fast as a rising one does.
+        if error < 0 && deviation > 0 {
+            deviation >>= 3;
+        }
+        *mdev_us = (i64::from(*mdev_us) + deviation).max(0) as u32;
+        if *mdev_us > self.mdev_max_us {
+            self.mdev_max_us = *mdev_us;
+            self.rttvar_us = self.rttvar_us.max(self.mdev_max_us);
+        }
+        if crate::seq::after(sample.snd_una, self.rtt_seq) {
+            if self.mdev_max_us < self.rttvar_us {
+                self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
+            }
+            self.rtt_seq = sample.snd_nxt;
+            self.mdev_max_us = self.rto_min_us;
+        }
+        *srtt_us = smoothed.max(1) as u32;
+    }
+
+    /// The timeout that follows (RFC 6298 section 2.3).
+    pub(crate) fn rto_us(&self, srtt_us: u32) -> u64 {
+        u64::from(srtt_us >> 3) + u64::from(self.rttvar_us)
+    }
+}
+
+/// The lowest value of a sliding window, from its best three samples
+/// (Kathleen Nichols' algorithm, `lib/win_minmax.c`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowedMin {
+    samples: [(u32, u32); 3],
+}
+
+impl WindowedMin {
+    pub(crate) fn new() -> Self {
+        Self { samples: [(0, u32::MAX); 3] }
+    }
+
+    pub(crate) fn value(&self) -> u32 {
+        self.samples[0].1
+    }
+
+    /// Takes a value at a time; both the time and the window's length are in jiffies.
+    pub(crate) fn take(&mut self, window: u32, time: u32, value: u32) {
+        let sample = (time, value);
+        let [best, second, third] = self.samples;
+        if value <= best.1 || time.wrapping_sub(third.0) > window {
+            self.samples = [sample; 3];
+            return;
+        }
+        if value <= second.1 {
+            self.samples = [best, sample, sample];
+        } else if value <= third.1 {
+            self.samples[2] = sample;
+        }
+        let age = time.wrapping_sub(self.samples[0].0);
+        if age > window {
+            self.samples = [self.samples[1], self.samples[2], sample];
+            if time.wrapping_sub(self.samples[0].0) > window {
+                self.samples = [self.samples[1], self.samples[2], sample];
+            }
+        } else if self.samples[1].0 == self.samples[0].0 && age > window / 4 {
+            self.samples[1] = sample;
+            self.samples[2] = sample;
+        } else if self.samples[2].0 == self.samples[1].0 && age > window / 2 {
+            self.samples[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_all(samples: &[u32]) -> (u32, u32, RttEstimator) {
+        let (mut srtt, mut mdev) = (0, 0);
+        let mut estimator = RttEstimator::new(200_000);
+        for (index, &rtt_us) in samples.iter().enumerate() {
+            let snd_una = index as u32 * 1_000;
+            let sample = RttSample { rtt_us, snd_una, snd_nxt: snd_una + 500 };
+            estimator.take(&mut srtt, &mut mdev, &sample);
+        }
+        (srtt, mdev, estimator)
+    }
+
+    /// Traced on Linux 6.1 (reference/linux61, S1 reno): handshake of 40,104 us, then an ACK.
+    #[test]
+    fn first_sample_gives_the_kernels_values() {
+        let (srtt, mdev, estimator) = take_all(&[40_104]);
+        assert_eq!((srtt >> 3, mdev >> 2), (40_104, 20_052));
+        assert_eq!(estimator.rto_us(srtt), 240_104);
+    }
+
+    #[test]
+    fn timeout_stays_above_the_rtt_by_the_floor() {
+        let (srtt, _, estimator) = take_all(&[50_000; 200]);
+        assert_eq!(srtt >> 3, 50_000);
+        assert_eq!(estimator.rto_us(srtt), 250_000);
+    }
+
+    #[test]
+    fn minimum_is_forgotten_after_the_window() {
+        let mut min = WindowedMin::new();
+        min.take(100, 0, 50);
+        for time in 1..=100 {
+            min.take(100, time, 80);
+            assert_eq!(min.value(), 50);
+        }
+        min.take(100, 101, 80);
+        assert_eq!(min.value(), 80);
+    }
+}

@@ -1,0 +1,277 @@
+//! What SACK blocks say (RFC 2018, RFC 2883), and reordering that follows from it.
+
+use cwndlab_cc::RateSample;
+
+use super::LinuxEndpoint;
+use super::ack::flag;
+use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use crate::info::CaState;
+use crate::segment::{SackBlock, SackBlocks};
+use crate::seq::{after, before};
+
+/// What one ACK's blocks told.
+#[derive(Debug)]
+pub(crate) struct SackState {
+    pub(crate) flags: u32,
+    /// Lowest never retransmitted segment that was sacked below the highest one.
+    reord: u32,
+    /// Send times of the first and last newly sacked segment that was never retransmitted.
+    pub(crate) first_sackt: Option<u64>,
+    pub(crate) last_sackt: u64,
+    pub(crate) sack_delivered: u32,
+    pub(crate) rate: RateSample,
+}
+
+impl SackState {
+    pub(crate) fn new(rate: RateSample) -> Self {
+        Self { flags: 0, reord: 0, first_sackt: None, last_sackt: 0, sack_delivered: 0, rate }
+    }
+}
+
+impl LinuxEndpoint {
+    /// The sequence number after the highest sacked segment; `snd_una` without any.
+    #[inline]
+    pub(crate) fn highest_sack(&self) -> u32 {
+        if self.sk.sacked_out == 0 { self.sk.snd_una } else { self.highest_sack_seq }
+    }
+
+    /// `tcp_sacktag_write_queue`.
+    pub(crate) fn handle_sacks(
+        &mut self,
+        wire: &SackBlocks,
+        ack: u32,
+        prior_una: u32,
+        state: &mut SackState,
+    ) -> u32 {
+        state.reord = self.sk.snd_nxt;
+        let blocks = wire.as_slice();
+        let is_dsack = self.check_dsack(blocks, ack, prior_una, state);
+        if before(ack, prior_una.wrapping_sub(self.max_window)) {
+            return 0;
+        }
+        if self.sk.packets_out == 0 {
+            return state.flags;
+        }
+        let mut used = [SackBlock::default(); 4];
+        let mut count = 0;
+        for (index, block) in blocks.iter().enumerate() {
+            let is_duplicate = index == 0 && is_dsack;
+            if !self.is_valid_block(block, is_duplicate) || !after(block.end, prior_una) {
+                continue;
+            }
+            if is_duplicate {
+                self.tag_range(block.start, block.end, true, state);
+            } else {
+                used[count] = *block;
+                count += 1;
+            }
+        }
+        let used = &mut used[..count];
+        for index in 1..used.len() {
+            let mut at = index;
+            while at > 0 && before(used[at].start, used[at - 1].start) {
+                used.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+        for block in used.iter() {
+            self.tag_news(*block, state);
+        }
+        let mut cache = [SackBlock::default(); 4];
+        cache[..count].copy_from_slice(used);
+        self.sack_cache = cache;
+        if self.ca_state() != CaState::Loss as u8 || self.has_undo_marker {
+            self.check_sack_reordering(state.reord);
+        }
+        state.flags
+    }
+
+    /// Tags what no block of the last ACK covered already.
+    fn tag_news(&mut self, block: SackBlock, state: &mut SackState) {
+        let mut start = block.start;
+        for index in 0..self.sack_cache.len() {
+            let cached = self.sack_cache[index];
+            if cached.start == cached.end || !after(cached.end, start) {
+                continue;
+            }
+            if !before(cached.start, block.end) {
+                break;
+            }
+            if before(start, cached.start) {
+                self.tag_range(start, cached.start, false, state);
+            }
+            start = cached.end;
+            if !before(start, block.end) {
+                return;
+            }
+        }
+        self.tag_range(start, block.end, false, state);
+    }
+
+    /// `tcp_is_sackblock_valid`, without its leniency for very old duplicates.
+    fn is_valid_block(&self, block: &SackBlock, is_dsack: bool) -> bool {
+        let sk = &self.sk;
+        if after(block.end, sk.snd_nxt) || !before(block.start, block.end) {
+            return false;
+        }
+        if !before(block.start, sk.snd_nxt) {
+            return false;
+        }
+        after(block.start, sk.snd_una) || is_dsack
+    }
+
+    /// Tags every segment that lies wholly in the range.
+    fn tag_range(&mut self, start: u32, end: u32, is_dsack: bool, state: &mut SackState) {
+        let Some(mut number) = self.rtx.find(start, self.sk.mss_cache) else { return };
+        while number != self.rtx.tail() {
+            let segment = self.rtx.get(number);
+            if !before(segment.seq, end) {
+                break;
+            }
+            if !before(segment.seq, start) && !after(segment.end_seq, end) {
+                self.tag(number, is_dsack, state);
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+
+    /// `tcp_sacktag_one`.
+    #[inline]
+    fn tag(&mut self, number: u32, is_dsack: bool, state: &mut SackState) {
+        let segment = *self.rtx.get(number);
+        let mut flags = segment.flags;
+        if is_dsack && flags & RETRANS != 0 {
+            if self.has_undo_marker
+                && self.undo_retrans > 0
+                && after(segment.end_seq, self.undo_marker)
+            {
+                self.undo_retrans -= 1;
+            }
+            if flags & SACKED_ACKED != 0 && before(segment.seq, state.reord) {
+                state.reord = segment.seq;
+            }
+        }
+        if !after(segment.end_seq, self.sk.snd_una) {
+            return;
+        }
+        let is_new = flags & SACKED_ACKED == 0;
+        if is_new {
+            self.rack_advance(flags, segment.end_seq, segment.tx_mstamp);
+            let highest = self.highest_sack();
+            let sk = &mut self.sk;
+            if flags & SACKED_RETRANS != 0 {
+                // Not marked lost: its retransmission is believed to be in flight still.
+                if flags & LOST != 0 {
+                    flags &= !(LOST | SACKED_RETRANS);
+                    sk.lost_out -= 1;
+                    sk.retrans_out -= 1;
+                }
+            } else {
+                if flags & RETRANS == 0 {
+                    if before(segment.seq, highest) && before(segment.seq, state.reord) {
+                        state.reord = segment.seq;
+                    }
+                    if !after(segment.end_seq, sk.high_seq) {
+                        state.flags |= flag::ORIG_SACK_ACKED;
+                    }
+                    state.first_sackt.get_or_insert(segment.tx_mstamp);
+                    state.last_sackt = segment.tx_mstamp;
+                }
+                if flags & LOST != 0 {
+                    flags &= !LOST;
+                    sk.lost_out -= 1;
+                }
+            }
+            flags |= SACKED_ACKED;
+            state.flags |= flag::DATA_SACKED;
+            sk.sacked_out += 1;
+            state.sack_delivered += 1;
+            if sk.sacked_out == 1 || after(segment.end_seq, self.highest_sack_seq) {
+                self.highest_sack_seq = segment.end_seq;
+            }
+        }
+        if is_dsack && flags & SACKED_RETRANS != 0 {
+            flags &= !SACKED_RETRANS;
+            self.sk.retrans_out -= 1;
+        }
+        self.rtx.get_mut(number).flags = flags;
+        self.rtx.update_waiting(number);
+        if is_new {
+            self.rate_delivered(number, &mut state.rate);
+            self.rtx.unlist(number);
+        }
+    }
+
+    /// `tcp_check_dsack`: whether the first block reports a duplicate (RFC 2883 section 4).
+    fn check_dsack(
+        &mut self,
+        blocks: &[SackBlock],
+        ack: u32,
+        prior_una: u32,
+        state: &mut SackState,
+    ) -> bool {
+        let Some(first) = blocks.first() else { return false };
+        let is_below = before(first.start, ack);
+        let is_inside = blocks.get(1).is_some_and(|second| {
+            !after(first.end, second.end) && !before(first.start, second.start)
+        });
+        if !is_below && !is_inside {
+            return false;
+        }
+        let duplicates = self.handle_dsack(first, state);
+        if duplicates == 0 {
+            return false;
+        }
+        // A duplicate of data that are forgotten already can only be counted.
+        if self.has_undo_marker
+            && self.undo_retrans > 0
+            && !after(first.end, prior_una)
+            && after(first.end, self.undo_marker)
+        {
+            self.undo_retrans = (self.undo_retrans - duplicates as i32).max(0);
+        }
+        true
+    }
+
+    /// `tcp_dsack_seen`. Returns the number of duplicate segments, 0 if the report is doubtful.
+    fn handle_dsack(&mut self, block: &SackBlock, state: &mut SackState) -> u32 {
+        if !before(block.start, block.end) {
+            return 0;
+        }
+        let bytes = block.end.wrapping_sub(block.start);
+        if bytes > self.max_window {
+            return 0;
+        }
+        let mut duplicates = 1;
+        if bytes > self.sk.mss_cache {
+            duplicates = bytes.div_ceil(self.sk.mss_cache);
+        } else if self.tlp_high_seq == Some(block.end) {
+            state.flags |= flag::DSACK_TLP;
+        }
+        self.dsack_dups += duplicates;
+        if self.dsack_dups > self.sk.total_retrans {
+            return 0;
+        }
+        if self.is_reord_seen && state.flags & flag::DSACK_TLP == 0 {
+            self.rack.is_dsack_seen = true;
+        }
+        state.flags |= flag::DSACKING_ACK;
+        state.sack_delivered += duplicates;
+        duplicates
+    }
+
+    /// `tcp_check_sack_reordering`: something below the highest SACK arrived late.
+    pub(crate) fn check_sack_reordering(&mut self, low_seq: u32) {
+        let highest = self.highest_sack();
+        if !before(low_seq, highest) {
+            return;
+        }
+        let distance = highest.wrapping_sub(low_seq);
+        let mss = self.sk.mss_cache;
+        if distance > self.sk.reordering.saturating_mul(mss) {
+            let degree = distance.div_ceil(mss);
+            self.sk.reordering = degree.min(self.settings.max_reordering_pkts);
+        }
+        self.is_reord_seen = true;
+    }
+}

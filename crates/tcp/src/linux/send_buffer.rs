@@ -1,0 +1,237 @@
+//! What the application has written and the network has not taken: bytes, the memory that they
+//! occupy, where PSH goes, and what held the sender up.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Time};
+
+use crate::info::Counters;
+use crate::linux::receiver::TRUESIZE_OVERHEAD_BYTES;
+use crate::linux::settings::LinuxSettings;
+use crate::seq::{after, before};
+
+/// The send buffer. Data are cut into segments when they leave; the memory is charged as if each
+/// full segment had a buffer of its own, as it has with `gso_max_segs` 1.
+#[derive(Clone, Debug)]
+pub(crate) struct SendBuffer {
+    /// Sequence number after the last byte written.
+    pub(crate) write_seq: u32,
+    /// Where the segment that is being filled began.
+    tail_start: u32,
+    /// Sequence numbers after which a PSH is due.
+    push_points: VecDeque<u32>,
+    pushed_seq: u32,
+    /// `sk_wmem_queued` and `sk_sndbuf`.
+    pub(crate) queued_bytes: u64,
+    pub(crate) sndbuf_bytes: u64,
+    /// `SOCK_NOSPACE`: the application waits for room.
+    pub(crate) is_blocked: bool,
+    pub(crate) is_fin_queued: bool,
+    pub(crate) chrono: Chrono,
+}
+
+impl SendBuffer {
+    pub(crate) fn new(first_seq: u32, settings: &LinuxSettings) -> Self {
+        Self {
+            write_seq: first_seq,
+            tail_start: first_seq,
+            push_points: VecDeque::new(),
+            pushed_seq: first_seq,
+            queued_bytes: 0,
+            sndbuf_bytes: settings.send_buffer_bytes.into(),
+            is_blocked: false,
+            is_fin_queued: false,
+            chrono: Chrono::default(),
+        }
+    }
+
+    /// Bytes written and not sent, a FIN not counted.
+    #[inline]
+    pub(crate) fn unsent(&self, snd_nxt: u32) -> u64 {
+        // Before the SYN is sent `snd_nxt` lies one before the first byte.
+        let unsent = self.write_seq.wrapping_sub(snd_nxt) as i32;
+        (unsent.max(0) as u64).saturating_sub(u64::from(self.is_fin_queued))
+    }
+
+    /// How much `wanted` bytes the buffer takes, as `tcp_sendmsg` does: it fills the segment at
+    /// the tail, and starts another as long as less than the whole buffer is used.
+    pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
+        let mut left = wanted;
+        if before(self.tail_start, snd_nxt) || self.tail_start == self.write_seq {
+            self.tail_start = self.write_seq;
+        }
+        while left > 0 {
+            let filled = self.write_seq.wrapping_sub(self.tail_start);
+            let is_new = filled == 0 || filled >= mss;
+            if is_new {
+                if self.queued_bytes >= self.sndbuf_bytes {
+                    break;
+                }
+                self.tail_start = self.write_seq;
+                self.queued_bytes += u64::from(TRUESIZE_OVERHEAD_BYTES);
+            }
+            let room = mss - self.write_seq.wrapping_sub(self.tail_start);
+            let bytes = left.min(u64::from(room));
+            self.write_seq = self.write_seq.wrapping_add(bytes as u32);
+            self.queued_bytes += bytes;
+            left -= bytes;
+        }
+        wanted - left
+    }
+
+    /// Whether a PSH is due because half the peer's window was written since the last one.
+    pub(crate) fn needs_push(&self, max_window: u32) -> bool {
+        after(self.write_seq, self.pushed_seq.wrapping_add(max_window >> 1))
+    }
+
+    /// `tcp_mark_push`: the segment at the tail gets a PSH.
+    pub(crate) fn mark_push(&mut self) {
+        self.pushed_seq = self.write_seq;
+        if self.push_points.back() != Some(&self.write_seq) {
+            self.push_points.push_back(self.write_seq);
+        }
+    }
+
+    /// Whether the segment from `seq` to `end` carries a PSH; to be asked in rising order.
+    #[inline]
+    pub(crate) fn take_push(&mut self, end: u32) -> bool {
+        let mut is_push = false;
+        while self.push_points.front().is_some_and(|&point| !after(point, end)) {
+            self.push_points.pop_front();
+            is_push = true;
+        }
+        is_push
+    }
+
+    /// A segment was acknowledged.
+    #[inline]
+    pub(crate) fn release(&mut self, payload: u32) {
+        let bytes = u64::from(payload + TRUESIZE_OVERHEAD_BYTES);
+        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// `sk_stream_is_writeable`: a third of the buffer is free.
+    #[inline]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.sndbuf_bytes.saturating_sub(self.queued_bytes) >= self.queued_bytes >> 1
+            && self.queued_bytes < self.sndbuf_bytes
+    }
+}
+
+/// What holds a sender up, the stronger reason last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Limit {
+    /// Nothing to send.
+    #[default]
+    Idle,
+    /// Data are in flight or wait.
+    Busy,
+    /// The peer's window is full.
+    ReceiveWindow,
+    /// The send buffer is full and all of it sent.
+    SendBuffer,
+}
+
+/// `tcp_chrono`: how long each limit lasted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chrono {
+    is_on: [bool; 4],
+    limit: Limit,
+    since: Time,
+    spent: [Duration; 4],
+}
+
+impl Chrono {
+    /// A limit begins; the strongest one counts.
+    #[inline]
+    pub(crate) fn start(&mut self, limit: Limit, now: Time) {
+        if !self.is_on[limit as usize] {
+            self.is_on[limit as usize] = true;
+            self.settle(now);
+        }
+    }
+
+    /// A limit ends. When `Busy` ends, all end.
+    #[inline]
+    pub(crate) fn stop(&mut self, limit: Limit, now: Time) {
+        if self.is_on[limit as usize] {
+            self.is_on[limit as usize] = false;
+            if limit == Limit::Busy {
+                self.is_on = [false; 4];
+            }
+            self.settle(now);
+        }
+    }
+
+    fn settle(&mut self, now: Time) {
+        self.spent[self.limit as usize] += now.saturating_since(self.since);
+        self.since = now;
+        self.limit = [Limit::SendBuffer, Limit::ReceiveWindow, Limit::Busy]
+            .into_iter()
+            .find(|limit| self.is_on[*limit as usize])
+            .unwrap_or_default();
+    }
+
+    pub(crate) fn add_to(mut self, counters: &mut Counters, now: Time) {
+        self.settle(now);
+        let [_, busy, receive_window, send_buffer] = self.spent;
+        counters.busy = busy + receive_window + send_buffer;
+        counters.rwnd_limited = receive_window;
+        counters.sndbuf_limited = send_buffer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    fn buffer(sndbuf_bytes: u64) -> SendBuffer {
+        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let mut buffer = SendBuffer::new(1, &settings);
+        buffer.sndbuf_bytes = sndbuf_bytes;
+        buffer
+    }
+
+    /// Traced on Linux 6.1 (reference/linux61, S1): 10 segments in flight and 31,856 bytes waiting
+    /// after the first write of 64 KiB.
+    #[test]
+    fn first_write_fills_32_segments() {
+        let mut buffer = buffer(87_040);
+        assert_eq!(buffer.take(65_536, 1, 1_448), 14_480 + 31_856);
+        assert!(!buffer.is_writable());
+    }
+
+    #[test]
+    fn room_comes_back_when_a_third_is_free() {
+        let mut buffer = buffer(3 * 2_728);
+        assert_eq!(buffer.take(10_000, 1, 1_448), 3 * 1_448);
+        assert!(!buffer.is_writable());
+        buffer.release(1_448);
+        assert!(buffer.is_writable());
+    }
+
+    #[test]
+    fn push_goes_to_the_segment_that_ends_a_write() {
+        let mut buffer = buffer(1_000_000);
+        buffer.take(2_000, 1, 1_448);
+        buffer.mark_push();
+        assert!(!buffer.take_push(1 + 1_448));
+        assert!(buffer.take_push(1 + 2_896));
+        assert!(!buffer.take_push(1 + 2_896));
+    }
+
+    #[test]
+    fn the_strongest_limit_counts() {
+        let mut chrono = Chrono::default();
+        chrono.start(Limit::Busy, Time::from_millis(10));
+        chrono.start(Limit::ReceiveWindow, Time::from_millis(20));
+        chrono.stop(Limit::ReceiveWindow, Time::from_millis(50));
+        chrono.stop(Limit::Busy, Time::from_millis(60));
+        let mut counters = Counters::default();
+        chrono.add_to(&mut counters, Time::from_millis(100));
+        assert_eq!(counters.busy, Duration::from_millis(50));
+        assert_eq!(counters.rwnd_limited, Duration::from_millis(30));
+        assert_eq!(counters.sndbuf_limited, Duration::ZERO);
+    }
+}

@@ -1,0 +1,88 @@
+//! What distinguishes one release of Linux from another: the `[linux]` table of a stack profile.
+
+use cwndlab_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// Whether a connection uses ECN (`tcp_ecn`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnMode {
+    /// Never.
+    Off,
+    /// If the peer asks for it.
+    Passive,
+    /// Ask for it, and agree if the peer asks.
+    Active,
+}
+
+/// The settings, named after the sysctl or constant that they stand for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinuxSettings {
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
+    /// `TCP_INIT_CWND`.
+    pub initial_cwnd_pkts: u32,
+    /// `TCP_RTO_MIN`.
+    pub rto_min_ms: u32,
+    /// `TCP_RTO_MAX`.
+    pub rto_max_ms: u32,
+    /// `TCP_TIMEOUT_INIT`.
+    pub rto_initial_ms: u32,
+    /// One tick of the timer wheel, 1/HZ.
+    pub jiffy_us: u32,
+    /// `tcp_sack` (RFC 2018); without it, duplicate ACKs are counted (NewReno, RFC 6582).
+    pub sack: bool,
+    /// `tcp_dsack` (RFC 2883).
+    pub dsack: bool,
+    /// `tcp_timestamps` (RFC 7323).
+    pub timestamps: bool,
+    /// RACK loss detection (RFC 8985) instead of counting duplicate ACKs; needs SACK.
+    pub rack: bool,
+    /// Tail loss probe (RFC 8985 section 7); needs SACK.
+    pub tail_loss_probe: bool,
+    /// F-RTO (RFC 5682).
+    pub forward_rto_recovery: bool,
+    /// `tcp_ecn`.
+    pub ecn: EcnMode,
+    /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
+    pub slow_start_after_idle: bool,
+    /// `tcp_rmem[1]`.
+    pub receive_buffer_bytes: u32,
+    /// `tcp_rmem[2]`; auto-tuning stops there.
+    pub receive_buffer_max_bytes: u32,
+    /// `tcp_wmem[1]`.
+    pub send_buffer_bytes: u32,
+    /// `tcp_wmem[2]`; auto-tuning stops there.
+    pub send_buffer_max_bytes: u32,
+    /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
+    pub compressed_sack_delay_us: u32,
+    /// `tcp_comp_sack_nr`: how many of them; 0 holds back none.
+    pub compressed_sack_limit: u32,
+    /// `tcp_reordering`.
+    pub reordering_pkts: u32,
+    /// `tcp_max_reordering`.
+    pub max_reordering_pkts: u32,
+    /// `tcp_min_rtt_wlen`.
+    pub min_rtt_window_s: u32,
+    /// Pace every algorithm, as the fq qdisc does.
+    pub pacing: bool,
+    /// Nagle's algorithm (RFC 896); off is `TCP_NODELAY`.
+    pub nagle: bool,
+}
+
+/// IP and TCP header without options, and the timestamps option with its padding.
+pub(crate) const HEADER_BYTES: u32 = 40;
+/// `TCPOLEN_TSTAMP_ALIGNED`.
+pub(crate) const TIMESTAMP_BYTES: u32 = 12;
+
+impl LinuxSettings {
+    /// The MSS that is announced (RFC 6691).
+    pub(crate) fn announced_mss(&self) -> u32 {
+        self.mtu_bytes.saturating_sub(HEADER_BYTES).max(48)
+    }
+
+    pub(crate) fn jiffy(&self) -> Duration {
+        Duration::from_micros(u64::from(self.jiffy_us.max(1)))
+    }
+}

@@ -1,0 +1,288 @@
+//! The timers: retransmission, probe and reordering share one; besides there are the delayed ACK,
+//! the held-back SACK and pacing.
+
+use cwndlab_units::{Duration, Time};
+
+use super::LinuxEndpoint;
+use super::rack::TIMEOUT_MIN_US;
+use super::receiver::AckEngine;
+use super::rtx::EVER_RETRANS;
+use crate::info::{CaState, TcpEvent};
+use crate::seq::before;
+
+/// What the retransmission timer is set for (`icsk_pending`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Pending {
+    #[default]
+    Nothing,
+    Retransmit,
+    /// Zero window probe.
+    Probe0,
+    /// Tail loss probe.
+    LossProbe,
+    /// RACK's reordering window.
+    Reordering,
+}
+
+/// The retransmission timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RetransmitTimer {
+    pub(crate) pending: Pending,
+    pub(crate) fires: Time,
+}
+
+impl Default for RetransmitTimer {
+    fn default() -> Self {
+        Self { pending: Pending::Nothing, fires: Time::NEVER }
+    }
+}
+
+impl LinuxEndpoint {
+    fn rto_max(&self) -> u64 {
+        self.clock.from_us(u64::from(self.settings.rto_max_ms) * 1_000)
+    }
+
+    /// Sets the timer for `delay` jiffies from now.
+    #[inline]
+    pub(crate) fn reset_timer(&mut self, pending: Pending, delay: u64) {
+        let delay = delay.min(self.rto_max());
+        self.timer = RetransmitTimer { pending, fires: self.clock.timer(self.now, delay) };
+    }
+
+    /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
+    #[inline]
+    pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: u64) {
+        let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
+        let ahead = if ahead == 0 { 0 } else { self.clock.from_us(ahead.div_ceil(1_000)) };
+        self.reset_timer(pending, delay + ahead);
+    }
+
+    pub(crate) fn clear_timer(&mut self) {
+        self.timer = RetransmitTimer::default();
+    }
+
+    /// `tcp_rto_delta_us`: what is left of the timeout since the first segment was sent.
+    pub(crate) fn rto_left_us(&self) -> i64 {
+        let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
+        (sent + self.clock.to_us(self.rto)) as i64 - self.sk.tcp_mstamp as i64
+    }
+
+    /// `tcp_rearm_rto` (RFC 6298 section 5).
+    pub(crate) fn rearm_rto(&mut self) {
+        if self.sk.packets_out == 0 {
+            self.clear_timer();
+            return;
+        }
+        let mut rto = self.rto;
+        if matches!(self.timer.pending, Pending::Reordering | Pending::LossProbe) {
+            rto = self.clock.from_us(self.rto_left_us().max(1) as u64);
+        }
+        self.reset_xmit_timer(Pending::Retransmit, rto);
+    }
+
+    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2). Returns whether it was scheduled.
+    pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) -> bool {
+        let state = self.ca_state();
+        if !self.settings.tail_loss_probe
+            || self.sk.packets_out == 0
+            || !self.is_sack
+            || (state != CaState::Open as u8 && state != CaState::Cwr as u8)
+        {
+            return false;
+        }
+        let mut timeout_us = if self.sk.srtt_us == 0 {
+            u64::from(self.settings.rto_initial_ms) * 1_000
+        } else {
+            let slack = if self.sk.packets_out == 1 {
+                u64::from(self.settings.rto_min_ms) * 1_000
+            } else {
+                TIMEOUT_MIN_US
+            };
+            u64::from(self.sk.srtt_us >> 2) + slack
+        };
+        let rto_us =
+            if is_advancing_rto { self.clock.to_us(self.rto) as i64 } else { self.rto_left_us() };
+        if rto_us > 0 {
+            timeout_us = timeout_us.min(rto_us as u64);
+        }
+        self.reset_xmit_timer(Pending::LossProbe, self.clock.from_us(timeout_us));
+        true
+    }
+
+    /// Runs every timer that is due.
+    pub(crate) fn run_timers(&mut self) {
+        let now = self.now;
+        if self.pacing_timer.is_some_and(|at| at <= now) {
+            self.pacing_timer = None;
+            self.handle_pacing_timer();
+        }
+        if self.compressed_ack_timer.is_some_and(|at| at <= now) {
+            self.compressed_ack_timer = None;
+            if self.compressed_acks > 0 {
+                self.compressed_acks = 0;
+                self.send_ack();
+            }
+        }
+        if self.receiver.ack.timer.is_some_and(|at| at <= now) {
+            self.handle_delayed_ack_timer();
+        }
+        if self.timer.fires <= now {
+            let pending = self.timer.pending;
+            self.timer.fires = Time::NEVER;
+            match pending {
+                Pending::Nothing => {}
+                Pending::Reordering => self.handle_reordering_timer(),
+                Pending::LossProbe => self.send_loss_probe(),
+                Pending::Retransmit => {
+                    self.timer.pending = Pending::Nothing;
+                    self.handle_retransmit_timer();
+                }
+                Pending::Probe0 => {
+                    self.timer.pending = Pending::Nothing;
+                    self.handle_probe_timer();
+                }
+            }
+        }
+        self.note_phase();
+    }
+
+    fn handle_pacing_timer(&mut self) {
+        if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
+            self.retransmit_lost();
+        }
+        self.write_xmit(false);
+    }
+
+    fn handle_delayed_ack_timer(&mut self) {
+        let rto = self.rto;
+        let ack = &mut self.receiver.ack;
+        ack.timer = None;
+        if !ack.is_scheduled {
+            return;
+        }
+        if ack.pingpong < AckEngine::PINGPONG_THRESHOLD {
+            ack.ato = (ack.ato << 1).min(rto);
+        } else {
+            ack.pingpong = 0;
+            ack.ato = AckEngine::ato_min();
+        }
+        self.counters.delayed_acks += 1;
+        self.send_ack();
+    }
+
+    /// `tcp_rack_reo_timeout`.
+    fn handle_reordering_timer(&mut self) {
+        let prior_in_flight = self.in_flight();
+        let lost = self.sk.lost;
+        self.rack_detect_loss();
+        if prior_in_flight != self.in_flight() {
+            if self.ca_state() != CaState::Recovery as u8 {
+                self.enter_recovery(false);
+                if !self.congestion.has_cong_control() {
+                    self.reduce_cwnd(1, self.sk.lost.wrapping_sub(lost), false);
+                }
+            }
+            self.retransmit_lost();
+        }
+        if self.timer.pending != Pending::Retransmit {
+            self.rearm_rto();
+        }
+    }
+
+    /// `tcp_retransmit_timer` (RFC 6298 section 5.4 and later).
+    fn handle_retransmit_timer(&mut self) {
+        if self.sk.packets_out == 0 {
+            return;
+        }
+        if !self.is_established() {
+            self.handle_syn_timeout();
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.enter_loss();
+        let count = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
+        self.sk.inet_conn.icsk_retransmits = count;
+        self.event(TcpEvent::Timeout(count.into()));
+        self.retransmit(self.rtx.head());
+        self.backoff += 1;
+        self.rto = (self.rto << 1).min(self.rto_max());
+        self.reset_timer(Pending::Retransmit, self.rto);
+    }
+
+    /// Sends a SYN or SYN-ACK again.
+    fn handle_syn_timeout(&mut self) {
+        let count = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
+        self.sk.inet_conn.icsk_retransmits = count;
+        self.sk.total_retrans += 1;
+        self.counters.timeouts += 1;
+        self.event(TcpEvent::Timeout(count.into()));
+        let mstamp = self.sk.tcp_mstamp;
+        if let Some(head) = (!self.rtx.is_empty()).then(|| self.rtx.head()) {
+            let segment = self.rtx.get_mut(head);
+            segment.tx_mstamp = mstamp;
+            segment.flags |= EVER_RETRANS;
+        }
+        self.resend_syn();
+        self.backoff += 1;
+        self.rto = (self.rto << 1).min(self.rto_max());
+        self.reset_timer(Pending::Retransmit, self.rto);
+    }
+
+    /// `tcp_probe_timer`: asks whether a closed window has opened.
+    fn handle_probe_timer(&mut self) {
+        if self.sk.packets_out > 0 || !self.has_unsent() {
+            self.probes_out = 0;
+            return;
+        }
+        let end = self.sk.snd_una.wrapping_add(self.sk.snd_wnd);
+        if before(self.sk.snd_nxt, end) {
+            self.write_xmit(false);
+        }
+        if self.sk.packets_out > 0 {
+            return;
+        }
+        self.send_window_probe();
+        self.probes_out += 1;
+        self.backoff = (self.backoff + 1).min(16);
+        self.arm_probe_timer();
+    }
+
+    pub(crate) fn arm_probe_timer(&mut self) {
+        let base = self.rto.max(self.clock.from_us(u64::from(self.settings.rto_min_ms) * 1_000));
+        let delay = base.saturating_mul(1 << self.backoff.min(16));
+        self.reset_xmit_timer(Pending::Probe0, delay);
+    }
+
+    /// `tcp_send_loss_probe` (RFC 8985 section 7.3).
+    fn send_loss_probe(&mut self) {
+        if self.tlp_high_seq.is_some() || self.sk.packets_out == 0 {
+            self.rearm_rto();
+            return;
+        }
+        self.is_tlp_retrans = false;
+        let packets_out = self.sk.packets_out;
+        if self.has_unsent() && self.is_next_in_window() {
+            self.write_xmit(true);
+            if self.sk.packets_out == packets_out {
+                self.rearm_rto();
+                return;
+            }
+        } else {
+            let last = self.rtx.tail().wrapping_sub(1);
+            self.transmit_again(last);
+            self.is_tlp_retrans = true;
+        }
+        self.tlp_high_seq = Some(self.sk.snd_nxt);
+        self.counters.tail_loss_probes += 1;
+        self.event(TcpEvent::TailLossProbe);
+        self.timer.pending = Pending::Nothing;
+        self.rearm_rto();
+    }
+
+    /// Holds SACKs back for a twentieth of the RTT, a millisecond at most.
+    pub(crate) fn start_compressed_ack_timer(&mut self, rtt_us: u32) {
+        let longest = Duration::from_micros(self.settings.compressed_sack_delay_us.into());
+        let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
+        self.compressed_ack_timer = Some(self.now + delay.min(longest));
+    }
+}

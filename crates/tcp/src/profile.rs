@@ -1,0 +1,161 @@
+//! Stack profiles: how one release of a TCP stack behaves, as data with a source for each value.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::classic::ClassicSettings;
+use crate::linux::LinuxSettings;
+
+/// The profiles that come with the crate: name and TOML text.
+const FILES: &[(&str, &str)] = &[
+    ("linux-6.1", include_str!("../profiles/linux-6.1.toml")),
+    ("ns-2-packet", include_str!("../profiles/ns-2-packet.toml")),
+    ("ns-2-full", include_str!("../profiles/ns-2-full.toml")),
+    ("ns-2-linux", include_str!("../profiles/ns-2-linux.toml")),
+];
+
+/// How a stack behaves.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Name, as studies spell it.
+    pub name: String,
+    /// One sentence of what it is.
+    pub summary: String,
+    /// Settings of the Linux endpoint; a profile has either these or `classic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linux: Option<LinuxSettings>,
+    /// Settings of the classic endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classic: Option<ClassicSettings>,
+    /// Where each value comes from, by its name.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
+}
+
+/// Why a profile cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// The text is not a profile.
+    #[error("not a stack profile: {0}")]
+    Text(String),
+    /// No setting of this name, or not a value for it.
+    #[error("stack setting `{name}`: {problem}")]
+    Override {
+        /// Name of the setting.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Neither or both kinds of settings.
+    #[error("profile {0} must have either a [linux] or a [classic] table")]
+    Kind(String),
+}
+
+impl Profile {
+    /// The profile of this name.
+    ///
+    /// # Panics
+    /// If a file that comes with the crate is broken, which a test excludes.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::text(name).map(|text| Self::parse(text).expect("profiles of the crate are valid"))
+    }
+
+    /// The names of all profiles.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FILES.iter().map(|(name, _)| *name)
+    }
+
+    /// The TOML text of a profile.
+    pub fn text(name: &str) -> Option<&'static str> {
+        FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// If the text is not TOML, has unknown keys, or is not of exactly one kind.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let profile: Self =
+            toml::from_str(text).map_err(|error| ProfileError::Text(error.to_string()))?;
+        if profile.linux.is_some() == profile.classic.is_some() {
+            return Err(ProfileError::Kind(profile.name));
+        }
+        Ok(profile)
+    }
+
+    /// The same profile with some settings changed.
+    ///
+    /// # Errors
+    /// If there is no such setting or it does not take the value.
+    pub fn with_overrides<V: Serialize>(
+        &self,
+        overrides: &BTreeMap<String, V>,
+    ) -> Result<Self, ProfileError> {
+        let mut profile = self.clone();
+        for (name, value) in overrides {
+            profile = profile.with_override(name, value)?;
+        }
+        Ok(profile)
+    }
+
+    fn with_override<V: Serialize>(&self, name: &str, value: &V) -> Result<Self, ProfileError> {
+        let refuse = |problem: String| ProfileError::Override { name: name.to_owned(), problem };
+        let mut table = toml::Table::try_from(self).map_err(|error| refuse(error.to_string()))?;
+        let kind = if self.linux.is_some() { "linux" } else { "classic" };
+        let settings = table[kind].as_table_mut().expect("settings are a table");
+        if !settings.contains_key(name) {
+            let known: Vec<&str> = settings.keys().map(String::as_str).collect();
+            return Err(refuse(format!("unknown; there are {}", known.join(", "))));
+        }
+        let value = toml::Value::try_from(value).map_err(|error| refuse(error.to_string()))?;
+        settings.insert(name.to_owned(), value);
+        table.try_into().map_err(|error: toml::de::Error| refuse(error.message().to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_is_valid_and_bears_its_name() {
+        for name in Profile::names() {
+            assert_eq!(Profile::by_name(name).expect("exists").name, name);
+        }
+    }
+
+    #[test]
+    fn every_setting_has_a_source() {
+        for name in Profile::names() {
+            let profile = Profile::by_name(name).expect("exists");
+            let table = toml::Table::try_from(&profile).expect("a table");
+            let kind = if profile.linux.is_some() { "linux" } else { "classic" };
+            for setting in table[kind].as_table().expect("settings").keys() {
+                assert!(profile.sources.contains_key(setting), "{name}: no source of {setting}");
+            }
+        }
+    }
+
+    #[test]
+    fn overrides_change_one_setting() {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let ten = BTreeMap::from([("initial_cwnd_pkts".to_owned(), 3)]);
+        let changed = profile.with_overrides(&ten).expect("a setting").linux.expect("linux");
+        assert_eq!(changed.initial_cwnd_pkts, 3);
+        let expected = LinuxSettings { initial_cwnd_pkts: 3, ..profile.linux.expect("linux") };
+        assert_eq!(changed, expected);
+    }
+
+    #[test]
+    fn unknown_settings_and_bad_values_are_refused() {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let unknown = BTreeMap::from([("initial_window".to_owned(), 3)]);
+        let error = profile.with_overrides(&unknown).expect_err("unknown").to_string();
+        assert!(error.contains("initial_window") && error.contains("initial_cwnd_pkts"), "{error}");
+        let bad = BTreeMap::from([("initial_cwnd_pkts".to_owned(), "many")]);
+        assert!(profile.with_overrides(&bad).is_err());
+    }
+}
