@@ -49,7 +49,7 @@ def _path_of(cell: Cell) -> list[str]:
 
 
 def _flows_of(cell: Cell) -> list[str]:
-    return _describe_flows(cell.resolved.scenario)
+    return describe_flows(cell.resolved.scenario)
 
 
 def _grouped(study: Study, describe: Callable[[Cell], list[str]]) -> list[str]:
@@ -185,7 +185,7 @@ def _loss(loss: si.Loss) -> str:
             )
 
 
-def _describe_flows(scenario: si.Scenario) -> list[str]:
+def describe_flows(scenario: si.Scenario) -> list[str]:
     """One line per kind of flow."""
     counted: dict[str, int] = {}
     for flow in scenario.flows:

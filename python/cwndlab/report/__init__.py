@@ -1,7 +1,7 @@
 """The report: one page that needs no network, with figures and tables as files beside it."""
 
 from cwndlab.report.context import Context, Setting
-from cwndlab.report.origin import Origin, origin_of
+from cwndlab.report.origin import Origin, SetUp, origin_of
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection, insert_after
 from cwndlab.report.writer import FORMATS, SECTIONS, make_page, write_page, write_report
@@ -14,6 +14,7 @@ __all__ = [
     "Origin",
     "PageSection",
     "Sections",
+    "SetUp",
     "Setting",
     "SettingSection",
     "insert_after",

@@ -16,7 +16,7 @@ from cwndlab.comparison import (
     contestants_of,
 )
 from cwndlab.figures.style import Style, styles_of
-from cwndlab.report.origin import Origin
+from cwndlab.report.origin import Origin, SetUp
 from cwndlab.verdict import Verdict, judge
 
 MOST_TIMELINES = 12
@@ -94,10 +94,15 @@ class Setting:
         """Whether the page shows this setting's time series."""
         return self.index < MOST_TIMELINES
 
+    @cached_property
+    def set_ups(self) -> Sequence[SetUp]:
+        """What each contestant's runs resolved to; empty if it is not known."""
+        return self.context.origin.set_ups_of(self.comparison.cell)
+
     @property
     def scenario(self) -> Mapping[str, Any] | None:
-        """The scenario as resolved, of any of its runs; None if it is not known."""
-        return self.context.origin.scenario_of(self.comparison.cell)
+        """The scenario of the first contestant's runs; None if it is not known."""
+        return self.set_ups[0].scenario if self.set_ups else None
 
     @cached_property
     def representatives(self) -> Mapping[str, str]:

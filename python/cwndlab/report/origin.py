@@ -6,9 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
+from cwndlab.describe import describe_flows, describe_path
 
 if TYPE_CHECKING:
     from cwndlab.results import Results
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What one combination of the study's factors resolved to."""
+
+    labels: Mapping[str, object]
+    """Levels of the factors."""
+    scenario: Mapping[str, Any]
+    """The canonical scenario, as the simulator was given it."""
+    path: Sequence[str] = ()
+    """A line per stage of the path."""
+    flows: Sequence[str] = ()
+    """A line per kind of flow."""
 
 
 @dataclass(frozen=True)
@@ -21,25 +36,30 @@ class Origin:
     """Makes these results again."""
     study_toml: str = ""
     seed: int | None = None
-    scenarios: Sequence[tuple[Mapping[str, object], Mapping[str, Any]]] = ()
-    """Factor levels and resolved scenario of each cell."""
+    set_ups: Sequence[SetUp] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
 
-    def scenario_of(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario of the first cell whose factors have these values."""
-        for labels, scenario in self.scenarios:
-            if all(str(labels.get(name)) == str(value) for name, value in cell.items()):
-                return scenario
-        return None
+    def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
+        """Return the combinations whose factors have these values."""
+        return [
+            each
+            for each in self.set_ups
+            if all(str(each.labels.get(name)) == str(value) for name, value in cell.items())
+        ]
 
 
 def origin_of(results: "Results") -> Origin:
     """Read where results come from out of their folder."""
     study = results.study
     manifest = [entry for entry in results.manifest if entry.get("status") == "done"]
-    scenarios = [
-        (dict(cell.labels), cell.resolved.scenario.model_dump(mode="json", exclude_none=True))
+    set_ups = [
+        SetUp(
+            labels=dict(cell.labels),
+            scenario=cell.resolved.scenario.model_dump(mode="json", exclude_none=True),
+            path=describe_path(cell.resolved.scenario.path, cell.resolved.traces),
+            flows=describe_flows(cell.resolved.scenario),
+        )
         for cell in study.cells
     ]
     return Origin(
@@ -48,7 +68,7 @@ def origin_of(results: "Results") -> Origin:
         command=f"cwndlab run {_shown(results.path / 'study.toml')}",
         study_toml=study.to_toml(),
         seed=study.model.seed,
-        scenarios=scenarios,
+        set_ups=set_ups,
         versions=_versions(manifest),
         is_complete=results.is_complete,
     )

@@ -134,8 +134,8 @@ def _contents(
 def _facts(origin: Origin, settings: Sequence[Setting]) -> str:
     repetitions = max((each.comparison.repetitions for each in settings), default=0)
     parts = []
-    if len(settings) == 1 and settings[0].scenario is not None:
-        parts.append(facts(settings[0].scenario))
+    if len(settings) == 1 and settings[0].set_ups:
+        parts.append(facts(settings[0].set_ups[0]))
     elif len(settings) > 1:
         parts.append(f"{len(settings)} settings")
     parts.append("one run each" if repetitions == 1 else f"{repetitions} paired runs each")

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from cwndlab.report.context import Reportable
 from cwndlab.report.glossary import GLOSSARY
 from cwndlab.report.page import script_json
 from cwndlab.report.rounding import quantile_points, rounded
-from cwndlab.report.scenario_text import bdp_pkts, details, facts, stage_text
+from cwndlab.report.scenario_text import bdp_pkts, details, facts
 
 ORIGIN = report.Origin(
     title="Which one <b>here</b>?",
@@ -256,16 +257,27 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def test_scenario_is_told_in_words() -> None:
-    assert facts(SCENARIO) == (
-        "10 Mbit/s, 20 ms one way, CoDel queue of 100 packets that marks (ECN), 1 % random loss, "
-        "14 bytes of framing a packet · 1 bulk flow and 1 sized flow the other way · 60 s simulated"
+SET_UP = report.SetUp(
+    labels={"algorithm": "cubic"},
+    scenario=SCENARIO,
+    path=["forward.0  10 Mbit/s, delay 20 ms", "reverse.0  unlimited rate, delay 20 ms"],
+    flows=["1 flow: cubic on linux-6.1, bulk"],
+)
+
+
+def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
+    assert facts(SET_UP) == (
+        "10 Mbit/s, delay 20 ms · 1 bulk flow and 1 sized flow the other way · 60 s simulated"
     )
-    rows = dict(details(SCENARIO))
-    assert rows["stack profile, sender"] == "linux-6.1 and ns-2-full with changes"
-    assert rows["left out at the start"] == "1 s"
-    trace = {"rate": {"kind": "mahimahi", "path": "traces/a-TMobile.down"}}
-    assert stage_text(trace) == "rate of the recorded trace a-TMobile.down, queue without limit"
+    other = replace(SET_UP, flows=["1 flow: reno on linux-6.1, bulk"])
+    assert details([SET_UP, other]) == [
+        ("forward.0", "10 Mbit/s, delay 20 ms"),
+        ("reverse.0", "unlimited rate, delay 20 ms"),
+        ("1 flow", "cubic on linux-6.1, bulk"),
+        ("1 flow", "reno on linux-6.1, bulk"),
+        ("duration", "60 s"),
+        ("left out at the start", "1 s"),
+    ]
 
 
 def test_bandwidth_delay_product_counts_both_directions_and_framing() -> None:
@@ -277,13 +289,12 @@ def test_bandwidth_delay_product_counts_both_directions_and_framing() -> None:
     assert bdp_pkts(trace) is None
 
 
-def test_origin_finds_the_scenario_of_a_setting() -> None:
-    origin = report.Origin(
-        title="t", scenarios=[({"rate": 1, "algorithm": "a"}, {"n": 1}), ({"rate": 2}, {"n": 2})]
-    )
-    assert origin.scenario_of({"rate": 2}) == {"n": 2}
-    assert origin.scenario_of({}) == {"n": 1}
-    assert origin.scenario_of({"rate": 3}) is None
+def test_origin_finds_the_set_ups_of_a_setting() -> None:
+    one, two = replace(SET_UP, labels={"rate": 1, "a": 1}), replace(SET_UP, labels={"rate": 2})
+    origin = report.Origin(title="t", set_ups=[one, two])
+    assert origin.set_ups_of({"rate": 2}) == [two]
+    assert origin.set_ups_of({}) == [one, two]
+    assert origin.set_ups_of({"rate": 3}) == []
 
 
 def test_numbers_in_the_page_have_few_digits_and_no_nan() -> None:

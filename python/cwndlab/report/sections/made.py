@@ -11,9 +11,7 @@ _MOST_SEEDS = 40
 
 def _made(context: Context) -> Content:
     set_ups = [
-        (setting, details(setting.scenario))
-        for setting in context.settings
-        if setting.scenario is not None
+        (setting, details(setting.set_ups)) for setting in context.settings if setting.set_ups
     ]
     seeds = sorted({seed for each in context.comparisons for seed in each.seeds})
     return Content(

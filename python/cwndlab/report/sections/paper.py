@@ -216,10 +216,10 @@ def _regular(series: Series, part: str) -> float | None:
 def _settings(context: Context) -> dict[str, dict[str, object]]:
     """Return every setting of each variant that was run."""
     found: dict[str, dict[str, object]] = {}
-    for labels, scenario in context.origin.scenarios:
-        variant = str(labels.get(context.contestant_column, ""))
+    for set_up in context.origin.set_ups:
+        variant = str(set_up.labels.get(context.contestant_column, ""))
         if variant in context.contestants and variant not in found:
-            found[variant] = settings_of(scenario, lambda name: core.stack(name).values)
+            found[variant] = settings_of(set_up.scenario, lambda name: core.stack(name).values)
     return found
 
 
