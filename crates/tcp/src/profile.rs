@@ -13,6 +13,8 @@ const FILES: &[(&str, &str)] = &[
     ("ns-2-packet", include_str!("../profiles/ns-2-packet.toml")),
     ("ns-2-full", include_str!("../profiles/ns-2-full.toml")),
     ("ns-2-linux", include_str!("../profiles/ns-2-linux.toml")),
+    ("textbook", include_str!("../profiles/textbook.toml")),
+    ("ns-2-linux", include_str!("../profiles/ns-2-linux.toml")),
 ];
 
 /// How a stack behaves.
@@ -29,7 +31,10 @@ pub struct Profile {
     /// Settings of the classic endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classic: Option<ClassicSettings>,
-    /// Where each value comes from, by its name.
+    /// Parameters of the algorithms that this release shipped, where they are not our defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub algorithms: BTreeMap<String, BTreeMap<String, i64>>,
+    /// Where each value comes from, by its name; an algorithm's parameter as `NAME.PARAMETER`.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
 }
@@ -118,6 +123,8 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use cwndlab_cc::{Algorithm, Congestion};
+
     use super::*;
 
     #[test]
@@ -135,6 +142,23 @@ mod tests {
             let kind = if profile.linux.is_some() { "linux" } else { "classic" };
             for setting in table[kind].as_table().expect("settings").keys() {
                 assert!(profile.sources.contains_key(setting), "{name}: no source of {setting}");
+            }
+            for (algorithm, parameters) in &profile.algorithms {
+                for parameter in parameters.keys() {
+                    let source = format!("{algorithm}.{parameter}");
+                    assert!(profile.sources.contains_key(&source), "{name}: no source of {source}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shipped_algorithms_exist_and_take_their_parameters() {
+        for name in Profile::names() {
+            for (algorithm, parameters) in Profile::by_name(name).expect("exists").algorithms {
+                let known = Algorithm::by_name(&algorithm).expect("an algorithm of ours");
+                assert_eq!(known.name(), algorithm, "{name} uses an alias");
+                Congestion::new(known, &parameters).expect("parameters of the algorithm");
             }
         }
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 ALGORITHM = "congestion control"
 _ENDS = (("sender", ""), ("receiver", "receiver's "))
-_SILENT = frozenset({"name", "summary", "sources"})
+_SILENT = frozenset({"name", "summary", "sources", "algorithms"})
 
 
 @dataclass(frozen=True, slots=True)

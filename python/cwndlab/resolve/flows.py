@@ -103,7 +103,9 @@ def _end(
     stack: core.Stack,
     parameters: Mapping[str, int],
 ) -> si.End:
-    everywhere: dict[str, int] = {}
+    # What the release shipped, changed by what the study says of the algorithm, then of the flow.
+    shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(algorithm.name, {})
+    everywhere = dict(shipped)
     for name, table in study.parameters.items():
         if core.algorithm(name) is algorithm:
             everywhere |= table

@@ -43,7 +43,7 @@ struct Pending {
 
 /// One end of a connection with classic recovery.
 #[derive(Debug)]
-pub struct ClassicEndpoint {
+pub(crate) struct ClassicEndpoint {
     flow: u32,
     settings: Arc<ClassicSettings>,
     state: State,
@@ -90,7 +90,7 @@ impl Events {
 
 impl ClassicEndpoint {
     /// An endpoint that neither listens nor connects yet.
-    pub fn new(
+    pub(crate) fn new(
         flow: u32,
         settings: Arc<ClassicSettings>,
         congestion: Congestion,
@@ -124,7 +124,7 @@ impl ClassicEndpoint {
     }
 
     /// Opens the connection.
-    pub fn connect(&mut self, now: Time) {
+    pub(crate) fn connect(&mut self, now: Time) {
         self.accounted = now;
         self.sender.open(now);
         self.pending.syn = true;
@@ -135,7 +135,7 @@ impl ClassicEndpoint {
     }
 
     /// Waits for a connection.
-    pub fn listen(&mut self) {
+    pub(crate) fn listen(&mut self) {
         self.state = State::Listen;
     }
 
@@ -147,7 +147,7 @@ impl ClassicEndpoint {
     // ---- what arrives -------------------------------------------------------------------------
 
     /// A segment arrived.
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.account(now);
         if segment.flags.has(Flags::SYN) {
             self.handle_syn(now, segment);
@@ -220,7 +220,7 @@ impl ClassicEndpoint {
         if self.receiver.next() > before {
             self.note_timestamp(segment);
         }
-        if self.peer_has_finished() && self.peer_fin.is_some_and(|fin| before <= fin) {
+        if self.has_fin() && self.peer_fin.is_some_and(|fin| before <= fin) {
             self.events.push(TcpEvent::PeerFinished);
         }
     }
@@ -258,7 +258,7 @@ impl ClassicEndpoint {
     // ---- what leaves --------------------------------------------------------------------------
 
     /// Runs due timers, then gives what leaves.
-    pub fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
+    pub(crate) fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
         if self.sender.timer() <= now {
             self.handle_timeout(now);
         }
@@ -348,7 +348,7 @@ impl ClassicEndpoint {
 
     fn segment(&mut self, now: Time, seq: u32, payload: u32, flags: u8) -> Segment {
         let has_timestamps = self.settings.timestamp_bytes > 0;
-        let fin = u64::from(self.peer_has_finished());
+        let fin = u64::from(self.has_fin());
         let unread = self.receiver.next() - fin - self.read;
         self.advertised = u64::from(self.settings.receive_buffer_bytes).saturating_sub(unread);
         // ns-2 counts the option with data only.
@@ -370,7 +370,7 @@ impl ClassicEndpoint {
     // ---- the application ----------------------------------------------------------------------
 
     /// Takes bytes into the send buffer. Returns how many it took.
-    pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
+    pub(crate) fn write(&mut self, now: Time, bytes: u64) -> u64 {
         self.account(now);
         let taken = if self.fin.is_some() { 0 } else { bytes.min(self.send_space()) };
         self.sender.write(taken);
@@ -378,14 +378,14 @@ impl ClassicEndpoint {
     }
 
     /// What [`ClassicEndpoint::write`] would take now.
-    pub fn send_space(&self) -> u64 {
+    pub(crate) fn send_space(&self) -> u64 {
         let window = u64::from(self.settings.window_limit_pkts) * 2;
         let buffer = window * u64::from(self.settings.segment_bytes) + SEND_BUFFER_EXTRA_BYTES;
         buffer.saturating_sub(self.sender.buffered())
     }
 
     /// Reads up to `max` bytes. Returns how many there were. A window that was closed opens.
-    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+    pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         let bytes = self.readable().min(max);
         self.read += bytes;
         let segment = u64::from(self.settings.segment_bytes);
@@ -396,12 +396,12 @@ impl ClassicEndpoint {
     }
 
     /// Bytes that are in order and not read.
-    pub fn readable(&self) -> u64 {
-        self.receiver.next() - u64::from(self.peer_has_finished()) - self.read
+    pub(crate) fn readable(&self) -> u64 {
+        self.receiver.next() - u64::from(self.has_fin()) - self.read
     }
 
     /// Ends our stream after what was written.
-    pub fn close(&mut self, now: Time) {
+    pub(crate) fn close(&mut self, now: Time) {
         self.account(now);
         if self.fin.is_none() {
             self.fin = Some(self.sender.written());
@@ -410,24 +410,29 @@ impl ClassicEndpoint {
     }
 
     /// Whether the handshake is complete.
-    pub fn is_established(&self) -> bool {
+    pub(crate) fn is_established(&self) -> bool {
         self.state == State::Established
     }
 
-    /// Whether the peer will send no more, and all that it sent is here.
-    pub fn peer_has_finished(&self) -> bool {
+    /// Whether the peer closed and all of its data were read.
+    pub(crate) fn peer_has_finished(&self) -> bool {
+        self.has_fin() && self.readable() == 0
+    }
+
+    /// Whether the peer's FIN and all before it is here.
+    fn has_fin(&self) -> bool {
         self.peer_fin.is_some_and(|fin| self.receiver.next() > fin)
     }
 
-    /// Whether both streams ended and were acknowledged.
-    pub fn is_closed(&self) -> bool {
+    /// Whether both ends closed and everything is acknowledged and read.
+    pub(crate) fn is_closed(&self) -> bool {
         self.peer_has_finished() && self.fin.is_some_and(|fin| self.sender.una() > fin)
     }
 
     // ---- what can be seen ---------------------------------------------------------------------
 
     /// A snapshot of the sender.
-    pub fn info(&self) -> Info {
+    pub(crate) fn info(&self) -> Info {
         let sk = &self.sender.sk;
         let data_end = self.fin.unwrap_or(u64::MAX);
         Info {
@@ -456,12 +461,12 @@ impl ClassicEndpoint {
     }
 
     /// Counters since the beginning.
-    pub fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// The RTT sample that the last segment gave.
-    pub fn last_rtt_us(&self) -> Option<u32> {
+    pub(crate) fn last_rtt_us(&self) -> Option<u32> {
         let rtt = self.sender.last_rtt()?;
         Some(u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX))
     }

@@ -84,12 +84,6 @@ impl Intervals {
         }
     }
 
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
-        self.ranges.clear();
-        self.covered = 0;
-    }
-
     /// Bytes in `start..end` that no range covers; costs the ranges in between.
     pub(crate) fn uncovered(&self, start: u64, end: u64) -> u64 {
         if start >= end {

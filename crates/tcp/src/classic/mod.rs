@@ -26,5 +26,5 @@ mod settings;
 mod testing;
 mod timer;
 
-pub use endpoint::ClassicEndpoint;
+pub(crate) use endpoint::ClassicEndpoint;
 pub use settings::{ClassicSettings, Handshake, Recovery, RttSampling};
