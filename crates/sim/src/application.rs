@@ -210,14 +210,9 @@ impl Application {
         let kind = match *config {
             ApplicationConfig::Bulk {} => Kind::Bulk { block_left: BLOCK_BYTES },
             ApplicationConfig::Sized { bytes } => Kind::Sized { to_write: bytes, to_read: bytes },
-            ApplicationConfig::OnOff { on, off, distribution } => Kind::OnOff {
-                on,
-                off,
-                distribution,
-                stream,
-                is_on: false,
-                block_left: BLOCK_BYTES,
-            },
+            ApplicationConfig::OnOff { on, off, distribution } => {
+                Kind::OnOff { on, off, distribution, stream, is_on: false, block_left: BLOCK_BYTES }
+            }
             ApplicationConfig::RequestResponse { request_bytes, response_bytes, think, count } => {
                 Kind::RequestResponse(RequestResponse {
                     request_bytes,
@@ -248,7 +243,13 @@ impl Application {
                 })
             }
         };
-        Self { kind, wake: Time::NEVER, is_complete: false, has_closed: false, has_closed_receiver: false }
+        Self {
+            kind,
+            wake: Time::NEVER,
+            is_complete: false,
+            has_closed: false,
+            has_closed_receiver: false,
+        }
     }
 
     /// Whether the receiver of the data opens the connection.

@@ -482,7 +482,8 @@ impl Engine {
 impl Access {
     /// When the next segment leaves either delay.
     fn due(&self) -> Time {
-        let head = |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
+        let head =
+            |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
         head(&self.from_sender).min(head(&self.to_sender))
     }
 }

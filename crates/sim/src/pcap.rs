@@ -96,11 +96,8 @@ fn tcp_header(
     ip: &[u8; IP_HEADER_BYTES],
 ) -> Vec<u8> {
     let sender_port = FIRST_SENDER_PORT.wrapping_add(segment.flow as u16);
-    let (source, destination) = if is_from_sender {
-        (sender_port, RECEIVER_PORT)
-    } else {
-        (RECEIVER_PORT, sender_port)
-    };
+    let (source, destination) =
+        if is_from_sender { (sender_port, RECEIVER_PORT) } else { (RECEIVER_PORT, sender_port) };
     let header_bytes = TCP_HEADER_BYTES + options.len();
     let mut header = Vec::with_capacity(header_bytes);
     header.extend(source.to_be_bytes());

@@ -87,7 +87,13 @@ impl OnDemand {
         self.push_event(flow, at, event.kind.name(), value);
     }
 
-    fn push_event(&mut self, flow: Option<usize>, at: Time, name: &'static str, value: Option<f64>) {
+    fn push_event(
+        &mut self,
+        flow: Option<usize>,
+        at: Time,
+        name: &'static str,
+        value: Option<f64>,
+    ) {
         let Some(events) = &mut self.events else { return };
         events.flow.push(flow.map(|index| self.ids[index]));
         events.t_s.push(at.as_secs_f64());
@@ -96,7 +102,13 @@ impl OnDemand {
     }
 
     /// Adds a flow's row of samples.
-    pub(crate) fn sample(&mut self, now: Time, interval: Duration, flow: &mut Flow, queue: Backlog) {
+    pub(crate) fn sample(
+        &mut self,
+        now: Time,
+        interval: Duration,
+        flow: &mut Flow,
+        queue: Backlog,
+    ) {
         let Some(samples) = &mut self.samples else { return };
         let info = flow.sender.info();
         let record = &mut flow.record;
@@ -114,8 +126,12 @@ impl OnDemand {
         samples.inflight_pkts.push(info.in_flight_pkts);
         samples.queue_pkts.push(queue.packets);
         samples.queue_bytes.push(queue.bytes);
-        samples.pacing_rate_mbit_s.push(nan_if_none(info.pacing_rate.map(|r| r.as_mbit_per_sec_f64())));
-        samples.delivery_rate_mbit_s.push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
+        samples
+            .pacing_rate_mbit_s
+            .push(nan_if_none(info.pacing_rate.map(|r| r.as_mbit_per_sec_f64())));
+        samples
+            .delivery_rate_mbit_s
+            .push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
         samples.ca_state.push(info.ca_state as u8);
         record.interval = Interval {
             delivered_bytes: record.delivered_bytes,

@@ -45,8 +45,7 @@ pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> 
     let flows = build_flows(scenario, end)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
-    let mut engine =
-        Engine::new(links, flows, recorder, scenario.record.sample_interval, end);
+    let mut engine = Engine::new(links, flows, recorder, scenario.record.sample_interval, end);
     engine.run();
     let flows = scenario
         .flows
@@ -92,7 +91,13 @@ fn build_flows(scenario: &Scenario, end: Time) -> Result<Vec<Flow>, ScenarioErro
             let profile = profiles.find(end, &path)?;
             let congestion = congestion(end, &path)?;
             let flow = index as u32;
-            Ok(Endpoint::new(EndpointConfig { flow, profile, congestion, seed, jiffies_phase: phase }))
+            Ok(Endpoint::new(EndpointConfig {
+                flow,
+                profile,
+                congestion,
+                seed,
+                jiffies_phase: phase,
+            }))
         };
         let sender = end_of("sender", &config.sender)?;
         let receiver = end_of("receiver", &config.receiver)?;

@@ -103,12 +103,19 @@ fn a_response_of_many_windows_arrives_whole() {
 #[test]
 fn a_paced_application_sends_at_its_rate() {
     let application = json!({"kind": "paced", "bits_per_sec": 2_000_000, "write_bytes": 1_000});
-    let flow = &setup(application).run().flows[0];
-    let goodput = flow.goodput_mbit_s.expect("a window");
-    assert!((goodput - 2.0).abs() < 0.01, "{goodput}");
-    // Every write is a segment of its own, as the window is never full.
-    let mean_bytes = flow.delivered_bytes as f64 / flow.sent_pkts as f64;
-    assert!((mean_bytes - 1_000.0).abs() < 10.0, "{mean_bytes}");
+    let mut setup = setup(application);
+    let mean_bytes = |setup: &Setup| {
+        let flow = &setup.run().flows[0];
+        let goodput = flow.goodput_mbit_s.expect("a window");
+        assert!((goodput - 2.0).abs() < 0.01, "{goodput}");
+        flow.delivered_bytes as f64 / flow.sent_pkts as f64
+    };
+    // Nagle's rule joins writes while anything is unacknowledged (RFC 9293 section 3.7.4).
+    let joined = mean_bytes(&setup);
+    assert!((1_300.0..1_448.0).contains(&joined), "{joined}");
+    setup.stack_overrides = json!({"nagle": false});
+    let apart = mean_bytes(&setup);
+    assert!((999.0..1_010.0).contains(&apart), "{apart}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Setup {
     pub(crate) algorithms: Vec<String>,
     /// Of every sender.
     pub(crate) parameters: Value,
+    /// Of every end.
+    pub(crate) stack_overrides: Value,
     /// Of every flow.
     pub(crate) application: Value,
     pub(crate) stop_ns: Option<u64>,
@@ -35,6 +37,7 @@ impl Setup {
             record: json!({}),
             algorithms,
             parameters: json!({}),
+            stack_overrides: json!({}),
             application: json!({"kind": "bulk"}),
             stop_ns: None,
             starts_ns: Vec::new(),
@@ -51,7 +54,7 @@ impl Setup {
             .map(|(id, algorithm)| {
                 let end = |parameters: &Value, algorithm: &str| {
                     json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
-                           "stack_overrides": {}})
+                           "stack_overrides": self.stack_overrides})
                 };
                 json!({
                     "id": id,
