@@ -317,11 +317,12 @@ impl LinuxEndpoint {
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sk;
         let first_byte = self.iss.wrapping_add(1);
-        let una = self.sk.bytes_acked;
+        // Like the kernel's, `bytes_acked` counts the SYN of an end that opened actively.
+        let low = sk.snd_una.wrapping_sub(first_byte);
+        let syn = u64::from((sk.bytes_acked as u32).wrapping_sub(low));
+        let una = if sk.snd_una == self.iss { 0 } else { sk.bytes_acked - syn };
         let nxt = una + u64::from(sk.snd_nxt.wrapping_sub(sk.snd_una));
-        let una = if sk.snd_una == self.iss { 0 } else { una };
         let nxt = if sk.snd_nxt == self.iss || sk.snd_una == self.iss { 0 } else { nxt };
-        debug_assert!(una == 0 || (una as u32) == sk.snd_una.wrapping_sub(first_byte));
         let pacing = sk.inet_conn.icsk_inet.sk.sk_pacing_rate;
         Info {
             cwnd_pkts: sk.snd_cwnd,
