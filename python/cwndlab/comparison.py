@@ -1,8 +1,9 @@
 """Results as a comparison of algorithms: one cell of the study, values aligned run by run.
 
-A *cell* is one setting of everything the study varies except what is compared; within it, rows with
-equal seeds are pairs.  What is compared (the *contestants*) is normally the algorithm; a study may
-name its own, such as the variants of a paper, in a factor called `variant`.
+A *cell* is one setting of everything the study varies except what is compared; within it, rows of
+equal repetition are pairs, and where their seeds are equal too they saw the same channel.  What is
+compared (the *contestants*) is normally the algorithm; a study may name its own, such as the
+variants of a paper, in a factor called `variant`.
 
 A contestant's value in a run is that of its own flows in the study's direction: goodput is their
 sum, round-trip times are their mean, retransmissions their total.  Flows that send against that
@@ -58,15 +59,19 @@ _CONTESTANT = "contestant"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The contestants of one cell: for each, one value of each quantity per seed.
+    """The contestants of one cell: for each, one value of each quantity per repetition.
 
-    All arrays of a comparison have one entry per seed, in the same order; NaN where that contestant
-    has no such run or the run has no such value.
+    All arrays of a comparison have one entry per repetition, in the same order; NaN where that
+    contestant has no such run or the run has no such value.
     """
 
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
+    """Of all runs of the cell."""
+    repetitions: int
+    is_paired: bool
+    """Whether all contestants ran with the same seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
     """Key of the run behind each value, by contestant."""
@@ -85,11 +90,6 @@ class Comparison:
     def name(self) -> str:
         """The cell's settings as a reader would name them; empty if the study has one cell."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
-
-    @property
-    def repetitions(self) -> int:
-        """How many seeds there are."""
-        return len(self.seeds)
 
     @property
     def is_one_run(self) -> bool:
@@ -271,13 +271,13 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
 def _comparison(
     cell: pl.DataFrame, cell_columns: Sequence[str], smallest_effect: float
 ) -> Comparison:
-    pair = "seed" if "seed" in cell.columns else "repetition"
     is_per_flow = cell["flows"].n_unique() > 1
     if is_per_flow:
         summed = [name for name in cell.columns if name in SUMMED]
         cell = cell.with_columns([pl.col(name) / pl.col("flows") for name in summed])
-    seeds = tuple(cell[pair].unique(maintain_order=True).to_list())
-    place = {seed: at for at, seed in enumerate(seeds)}
+    repetitions = cell["repetition"].unique(maintain_order=True).to_list()
+    place = {repetition: at for at, repetition in enumerate(repetitions)}
+    seeds_each = cell.group_by("repetition").agg(pl.col("seed").n_unique())["seed"]
     contestants = tuple(cell[_CONTESTANT].unique(maintain_order=True).to_list())
     columns = [
         name
@@ -288,20 +288,22 @@ def _comparison(
     keys: dict[str, tuple[str | None, ...]] = {}
     for contestant in contestants:
         rows = cell.filter(pl.col(_CONTESTANT) == contestant)
-        at = np.array([place[seed] for seed in rows[pair]], dtype=np.intp)
+        at = np.array([place[number] for number in rows["repetition"]], dtype=np.intp)
         own: dict[str, Floats] = {}
         for column in columns:
-            own[column] = np.full(len(seeds), np.nan)
+            own[column] = np.full(len(repetitions), np.nan)
             own[column][at] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
         values[contestant] = own
-        names: list[str | None] = [None] * len(seeds)
+        names: list[str | None] = [None] * len(repetitions)
         for index, run in zip(at, rows["run"], strict=True):
             names[index] = str(run)
         keys[contestant] = tuple(names)
     return Comparison(
         cell={name: cell[name][0] for name in cell_columns},
         contestants=contestants,
-        seeds=seeds,
+        seeds=tuple(cell["seed"].unique(maintain_order=True).to_list()),
+        repetitions=len(repetitions),
+        is_paired=bool((seeds_each == 1).all()),
         values=values,
         runs=keys,
         flows_per_run=int(cell["flows"].to_numpy().max()),

@@ -12,6 +12,13 @@ from typing import Any
 
 ALGORITHM = "congestion control"
 _ENDS = (("sender", ""), ("receiver", "receiver's "))
+_TITLES = {
+    "segment_bytes": "segment size",
+    "window_limit_pkts": "window limit",
+    "initial_window_pkts": "initial window",
+    "sack_blocks": "SACK",
+    "recovery": "loss recovery",
+}
 _SILENT = frozenset({"name", "summary", "sources", "algorithms"})
 
 
@@ -41,7 +48,7 @@ def settings_of(
                 settings[f"parameter {name}"] = value
         changed = {**_flat(profile(side["stack"])), **_flat(side.get("stack_overrides", {}))}
         for name, value in changed.items():
-            settings[prefix + name.replace("_", " ")] = value
+            settings[prefix + _TITLES.get(name, name.replace("_", " "))] = value
     return settings
 
 

@@ -138,7 +138,8 @@ def _facts(origin: Origin, settings: Sequence[Setting]) -> str:
         parts.append(facts(settings[0].set_ups[0]))
     elif len(settings) > 1:
         parts.append(f"{len(settings)} settings")
-    parts.append("one run each" if repetitions == 1 else f"{repetitions} paired runs each")
+    pairs = "paired " if all(each.comparison.is_paired for each in settings) else ""
+    parts.append("one run each" if repetitions == 1 else f"{repetitions} {pairs}runs each")
     if not origin.is_complete:
         parts.append("not all runs of the study are finished")
     return " \N{MIDDLE DOT} ".join(parts)

@@ -1,6 +1,7 @@
 """Papers: phases found in windows whose phases are known; readings and causes computed."""
 
 import itertools
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from cwndlab import core, papers, report
 from cwndlab.papers.facts import Check, parse_paper
 from cwndlab.papers.reading import Series
-from cwndlab.report.sections.paper import changes, paper_sections, readings
+from cwndlab.report.sections.paper import Change, Effect, changes, finding, paper_sections, readings
 
 Floats = npt.NDArray[np.float64]
 
@@ -204,8 +205,8 @@ def profile(_name: str) -> Mapping[str, Any]:
 def test_settings_are_the_profile_with_its_changes() -> None:
     settings = papers.settings_of(scenario("reno", segment_bytes=536), profile)
     assert settings["congestion control"] == "reno"
-    assert settings["segment bytes"] == 536
-    assert settings["receiver's sack blocks"] == 3
+    assert settings["segment size"] == 536
+    assert settings["receiver's SACK"] == 3
     assert "name" not in settings
     other = papers.settings_of(scenario("highspeed", segment_bytes=536), profile)
     assert [s.name for s in papers.difference_of(settings, other)] == ["congestion control"]
@@ -304,12 +305,38 @@ def test_causes_come_out_of_the_data(context: report.Context) -> None:
     paper = papers.load_paper("lte-ns2-2011")
     found = {change.setting: change for change in changes(paper, context)}
     assert found["congestion control"].effects == ()
-    assert any("period 13.9 to 5.4" in effect for effect in found["segment bytes"].effects)
+    texts = [effect.text for effect in found["segment size"].effects]
+    assert any(text.startswith("period 13.9 to 5.4") for text in texts)
+    assert found["segment size"].factor > 2
     page = report.make_page(context, paper_sections(paper))
-    assert (
-        "Changed alone, the window follows from segment bytes; "
-        "it does not follow from congestion control." in page
-    )
+    assert re.search(r"The curves differ by segment size \(\S+ times\), not by congestion", page)
+
+
+@pytest.mark.parametrize(
+    ("factors", "sentence"),
+    [
+        (
+            {"SACK": 2.7, "congestion control": 1.0},
+            "by SACK (2.7 times), not by congestion control.",
+        ),
+        ({"SACK": 1.3, "congestion control": 1.07}, "by SACK (30 %), hardly by congestion control"),
+        (
+            {"SACK": 1.3, "congestion control": 1.4},
+            "by SACK (30 %), and by congestion control (40 %)",
+        ),
+        ({"SACK": 2.0}, ""),
+        ({"congestion control": 2.0}, ""),
+    ],
+)
+def test_finding_weighs_congestion_control_against_all_else(
+    factors: dict[str, float], sentence: str
+) -> None:
+    found = [
+        Change(name, "a", "b", "", (Effect("", factor),) if factor > 1 else ())
+        for name, factor in factors.items()
+    ]
+    assert sentence in finding(found)
+    assert bool(sentence) == bool(finding(found))
 
 
 def test_papers_figures_are_in_the_page_and_as_files(

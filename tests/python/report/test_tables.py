@@ -173,6 +173,27 @@ def test_pairs_are_aligned_by_seed_and_missing_runs_leave_gaps(results: ResultsL
     assert again.relative.estimate == pytest.approx(whole.relative.estimate)
 
 
+def test_variants_with_seeds_of_their_own_are_compared_but_not_called_paired(
+    results: ResultsLike,
+) -> None:
+    class OwnSeeds:
+        factors = results.factors
+
+        def runs(self) -> pl.DataFrame:
+            return results.runs()
+
+        def flows(self) -> pl.DataFrame:
+            is_bbr = pl.col("algorithm") == "bbr"
+            own = pl.when(is_bbr).then(pl.col("seed") + 1000).otherwise(pl.col("seed"))
+            return results.flows().with_columns(own.alias("seed"))
+
+    ours, paired = compare(OwnSeeds())[0], compare(results)[0]
+    assert paired.is_paired
+    assert not ours.is_paired
+    assert ours.repetitions == paired.repetitions == 20
+    assert ours.interval("bbr", "goodput_mbit_s") == paired.interval("bbr", "goodput_mbit_s")
+
+
 def test_cells_are_what_the_study_varies_besides_the_algorithm(
     two_flows_two_rates: ResultsLike,
 ) -> None:

@@ -15,6 +15,8 @@ def comparison_of(goodput: dict[str, list[float]], delay: dict[str, list[float]]
         cell={},
         contestants=tuple(goodput),
         seeds=tuple(range(count)),
+        repetitions=count,
+        is_paired=True,
         values={
             name: {THROUGHPUT: np.array(goodput[name]), DELAY: np.array(delay[name])}
             for name in goodput

@@ -25,6 +25,13 @@
     return found;
   }
 
+  // As many decimals as the distance of the ticks needs.
+  function tickText(value, all) {
+    const step = all.length > 1 ? all[1] - all[0] : Math.abs(value) || 1;
+    const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9) + (/^[15]|^2$/.test(String(step).replace(/[0.]/g, "")) ? 0 : 1));
+    return value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: Math.min(decimals, 8) });
+  }
+
   function frame(element, width, height, x, y, options = {}) {
     element.replaceChildren();
     const narrow = width < 480;
@@ -34,14 +41,16 @@
     const toX = (value) => box.left + ((value - x.low) / (x.high - x.low || 1)) * (box.right - box.left);
     const toY = (value) => box.bottom - ((value - y.low) / (y.high - y.low || 1)) * (box.bottom - box.top);
     const background = make("g", {}, svg);
-    for (const at of ticks(y.low, y.high, height < 260 ? 4 : 6)) {
+    const yTicks = ticks(y.low, y.high, height < 260 ? 4 : 6);
+    for (const at of yTicks) {
       make("line", { class: "gridline", x1: box.left, x2: box.right, y1: toY(at), y2: toY(at) }, background);
-      make("text", { x: box.left - 7, y: toY(at) + 4, "text-anchor": "end" }, background, lab.text(at));
+      make("text", { x: box.left - 7, y: toY(at) + 4, "text-anchor": "end" }, background, tickText(at, yTicks));
     }
     if (!x.labels) {
-      for (const at of ticks(x.low, x.high, narrow ? 4 : 8)) {
+      const xTicks = ticks(x.low, x.high, narrow ? 4 : 8);
+      for (const at of xTicks) {
         make("line", { class: "gridline", x1: toX(at), x2: toX(at), y1: box.top, y2: box.bottom }, background);
-        make("text", { x: toX(at), y: box.bottom + 17, "text-anchor": "middle" }, background, lab.text(at));
+        make("text", { x: toX(at), y: box.bottom + 17, "text-anchor": "middle" }, background, tickText(at, xTicks));
       }
     }
     make("line", { class: "axisline", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }, background);
@@ -188,6 +197,13 @@
   function boxes(element, spec, width) {
     const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
     const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high]), 0.06) };
+    // Runs that differ less than anyone cares about must not look as if they scattered.
+    const most = Math.max(...spec.groups.flatMap((entry) => entry.values));
+    const missing = 2 * spec.effect * most - (y.high - y.low);
+    if (missing > 0) {
+      y.low -= missing / 2;
+      y.high += missing / 2;
+    }
     if (y.low < 0 && Math.min(...spec.groups.flatMap((entry) => entry.values)) >= 0) y.low = 0;
     const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, y, { bottom: bottomFor(spec, width) });
     for (const { entry, x, step } of categories(spec, plot.box)) {

@@ -60,7 +60,12 @@ def _box_chart(comparison: Comparison, column: str) -> dict[str, object]:
             }
         )
     about = quantity(column)
-    return {"kind": "box", "groups": groups, "y": {"title": about.title, "unit": about.unit}}
+    return {
+        "kind": "box",
+        "groups": groups,
+        "effect": comparison.smallest_effect,
+        "y": {"title": about.title, "unit": about.unit},
+    }
 
 
 def _delay_chart(setting: Setting) -> dict[str, object] | None:

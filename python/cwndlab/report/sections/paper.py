@@ -1,6 +1,6 @@
 """A paper's figures redrawn, its numbers beside ours, and what makes its curves differ."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,7 +87,7 @@ def _range(reading: Reading) -> str:
 
 
 def _ours(reading: Reading) -> str:
-    return "not run" if reading.ours is None else format_number(reading.ours, 4)
+    return "not run" if reading.ours is None else f"{reading.ours:.4g}"
 
 
 def _away(reading: Reading) -> str:
@@ -155,6 +155,15 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Series
 
 
 @dataclass(frozen=True)
+class Effect:
+    """One part of the window that a setting moved beyond the paper's tolerances."""
+
+    text: str
+    factor: float
+    """By how much, as the larger over the smaller value."""
+
+
+@dataclass(frozen=True)
 class Change:
     """One setting changed between two variants, and what became of the window."""
 
@@ -162,8 +171,12 @@ class Change:
     first: str
     second: str
     values: str
-    effects: tuple[str, ...]
-    """What changed beyond the tolerances; empty if nothing did."""
+    effects: tuple[Effect, ...]
+
+    @property
+    def factor(self) -> float:
+        """The largest of its effects; 1 if there is none."""
+        return max((effect.factor for effect in self.effects), default=1.0)
 
 
 def changes(paper: Paper, context: Context) -> list[Change]:
@@ -177,10 +190,37 @@ def changes(paper: Paper, context: Context) -> list[Change]:
         name = changed[0].name.removeprefix("receiver's ")
         values = f"{_shown(changed[0].first)} \N{RIGHTWARDS ARROW} {_shown(changed[0].second)}"
         found.append(Change(name, first, second, values, tuple(_effects(paper, one, other))))
-    return found
+    return sorted(found, key=lambda change: -change.factor)
 
 
-def _effects(paper: Paper, one: Series, other: Series) -> list[str]:
+def finding(found: Sequence[Change]) -> str:
+    """Return what the changes of one setting say, congestion control set against all else.
+
+    Congestion control counts as hardly a cause if it moves the window by less than half of what the
+    weakest other cause does.
+    """
+    factors: dict[str, float] = {}
+    for change in found:
+        factors[change.setting] = max(change.factor, factors.get(change.setting, 1.0))
+    others = {name: each for name, each in factors.items() if name != ALGORITHM and each > 1}
+    if ALGORITHM not in factors or not others:
+        return ""
+    causes = join_words([f"{name} ({_times(each)})" for name, each in others.items()])
+    own = factors[ALGORITHM]
+    if own == 1:
+        return f"The curves differ by {causes}, not by {ALGORITHM}."
+    if own - 1 < min(each - 1 for each in others.values()) / 2:
+        return f"The curves differ by {causes}, hardly by {ALGORITHM} ({_times(own)})."
+    return f"The curves differ by {causes}, and by {ALGORITHM} ({_times(own)})."
+
+
+def _times(factor: float) -> str:
+    if factor < 2:  # noqa: PLR2004  from twice on, "times" reads better than per cent
+        return f"{100 * (factor - 1):.0f} %"
+    return f"{format_number(factor, 2)} times"
+
+
+def _effects(paper: Paper, one: Series, other: Series) -> list[Effect]:
     """Return what differs between two windows by more than the paper's tolerances."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[Series], float | None]], ...] = (
@@ -191,15 +231,12 @@ def _effects(paper: Paper, one: Series, other: Series) -> list[str]:
     )
     for name, unit, measure in measures:
         a, b = measure(one), measure(other)
-        if a is None and b is None:
-            continue
         if a is None or b is None:
-            effects.append(f"{name} {'appears' if a is None else 'disappears'}")
             continue
-        is_window = unit == "packets"
-        tolerance = paper.window_tolerance_pkts if is_window else paper.time_tolerance * a
+        tolerance = paper.window_tolerance_pkts if unit == "packets" else paper.time_tolerance * a
         if abs(b - a) > tolerance:
-            effects.append(f"{name} {format_number(a)} to {format_number(b)} {unit}")
+            text = f"{name} {format_number(a)} to {format_number(b)} {unit}"
+            effects.append(Effect(text, max(a, b) / min(a, b)))
     return effects
 
 
@@ -244,24 +281,9 @@ def _causes(paper: Paper, context: Context) -> Content | None:
         variants=shown,
         rows=rows,
         changes=found,
-        sentence=_finding(found),
+        sentence=finding(found),
     )
     return Content(html)
-
-
-def _finding(found: list[Change]) -> str:
-    """Return what the one-at-a-time changes say, congestion control set against all else."""
-    if not found:
-        return ""
-    active = dict.fromkeys(change.setting for change in found if change.effects)
-    idle = [name for name in dict.fromkeys(c.setting for c in found) if name not in active]
-    parts = []
-    if active:
-        parts.append(f"Changed alone, the window follows from {join_words(list(active))}")
-    if idle:
-        verb = "it does not follow from" if active else "Changed alone, nothing follows from"
-        parts.append(f"{verb} {join_words(idle)}")
-    return f"{'; '.join(parts)}."
 
 
 def _shown(value: object) -> str:
