@@ -174,8 +174,13 @@ def run(scenario_json: str, traces: Mapping[str, bytes]) -> Result:
         ValueError: the scenario or a trace is wrong; the message begins with the place.
     """
 
-def check_scenario(scenario_json: str) -> str:
+def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
     """Check a scenario without running it, and answer it in canonical form.
+
+    Args:
+        scenario_json: the scenario.
+        traces: as for `run`; without them only the scenario's form is checked, not whether the
+            algorithms, settings and traces that it names exist.
 
     Raises:
         ValueError: the scenario is wrong; the message begins with the place.

@@ -47,10 +47,19 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a scenario and answers it in canonical form.
+/// Checks a scenario and answers it in canonical form; with its traces, checks that it can run.
 #[pyfunction]
-fn check_scenario(scenario_json: &str) -> PyResult<String> {
-    Scenario::from_json(scenario_json).map(|scenario| scenario.to_json()).map_err(errors::scenario)
+#[pyo3(signature = (scenario_json, traces=None))]
+fn check_scenario(
+    scenario_json: &str,
+    traces: Option<BTreeMap<String, Vec<u8>>>,
+) -> PyResult<String> {
+    let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
+    if let Some(traces) = traces {
+        let traces = read_traces(&scenario, &traces)?;
+        cwndlab_sim::check(&scenario, &traces).map_err(errors::run)?;
+    }
+    Ok(scenario.to_json())
 }
 
 /// Reads a trace and tells what it holds.

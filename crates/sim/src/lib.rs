@@ -19,7 +19,7 @@ mod wake;
 
 pub use application::{ApplicationConfig, Distribution};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
-pub use run::{RunError, run};
+pub use run::{RunError, check, run};
 pub use scenario::{
     Direction, EndConfig, FlowConfig, PathConfig, PathKind, RecordConfig, SCENARIO_VERSION,
     Scenario, ScenarioError,

@@ -65,6 +65,18 @@ pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> 
     Ok(output)
 }
 
+/// Checks that a scenario can run with these traces, without running it.
+///
+/// # Errors
+/// [`RunError`] where [`run`] has one.
+pub fn check(scenario: &Scenario, traces: &Traces) -> Result<(), RunError> {
+    scenario.check()?;
+    build_link("forward", &scenario.path.forward, scenario.seed, traces)?;
+    build_link("reverse", &scenario.path.reverse, scenario.seed, traces)?;
+    build_flows(scenario, Time::ZERO + scenario.duration)?;
+    Ok(())
+}
+
 fn build_link(
     direction: &str,
     stages: &[StageConfig],
