@@ -98,13 +98,13 @@ def run(scenario_json: str, traces: Mapping[str, bytes]) -> Tables:
     return tables
 
 
-def check_scenario(scenario_json: str) -> str:
-    """The scenario as the simulator understood it.
+def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
+    """The scenario as the simulator understood it; with its traces, all that it names exists.
 
     Raises:
-        ValueError: it did not; names the place.
+        ValueError: it cannot be run; names the place.
     """
-    return str(module().check_scenario(scenario_json))
+    return str(module().check_scenario(scenario_json, traces and dict(traces)))
 
 
 @functools.cache

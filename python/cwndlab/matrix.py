@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import itertools
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -202,10 +203,25 @@ def _cell(
     except QuantityError as error:  # a line that is no link, into which a path leads
         raise StudyError([source.problem((), str(error))]) from None
     try:
-        core.check_scenario(resolved.scenario.to_json())
+        traces = {name: trace.content for name, trace in resolved.traces.items()}
+        core.check_scenario(resolved.scenario.to_json(), traces)
     except ValueError as error:
-        raise StudyError([source.problem((), f"the simulator refuses it: {error}")]) from None
+        key, message = _place_in_study(str(error), draft)
+        raise StudyError([source.problem(draft.origin_of(key), message)]) from None
     return resolved
+
+
+_PLACE_OF_OVERRIDES = re.compile(r"flows\[\d+\]\.\w+\.(stack_overrides): (.*)", re.DOTALL)
+
+
+def _place_in_study(refusal: str, draft: _Draft) -> tuple[KeyPath, str]:
+    """What the simulator refuses, at the key of the study where that is known."""
+    match = _PLACE_OF_OVERRIDES.fullmatch(refusal)
+    if match is None:
+        return (), f"the simulator refuses it: {refusal}"
+    flows = draft.document.get("flow", [])
+    said = [("flow", n, match[1]) for n, flow in enumerate(flows) if match[1] in flow]
+    return (said[0] if said else (match[1],)), match[2]
 
 
 def _groups(study: StudyModel) -> list[list[dict[str, _Level]]]:

@@ -1,4 +1,4 @@
-"""Runs a study on the stand-in of the core, in a process of its own that may be killed.
+"""Runs a small study in a process of its own that may be killed.
 
 Usage: campaign_worker.py FOLDER JOBS REPETITIONS [FILE_LIMIT_BYTES]. Prints "ready" when it begins.
 """
@@ -9,14 +9,10 @@ import resource
 import sys
 from pathlib import Path
 
-import fake_core
-
-fake_core.install()
-
-from cwndlab.campaign import run_study  # noqa: E402  after the core is replaced
-from cwndlab.errors import CwndlabError  # noqa: E402  after the core is replaced
-from cwndlab.progress import Silent  # noqa: E402  after the core is replaced
-from cwndlab.study import Study  # noqa: E402  after the core is replaced
+from cwndlab.campaign import run_study
+from cwndlab.errors import CwndlabError
+from cwndlab.progress import Silent
+from cwndlab.study import Study
 
 
 def study(repetitions: int) -> Study:
@@ -26,6 +22,7 @@ def study(repetitions: int) -> Study:
         algorithm=["reno", "cubic", "highspeed"],
         factors={"link.rate": ["1 Mbit/s", "10 Mbit/s"]},
         flows=2,
+        duration="2 s",
         repetitions=repetitions,
         id="crash",
     )

@@ -67,7 +67,7 @@ def maximal_scenario() -> si.Scenario:
         stack="linux-6.1",
         algorithm="cubic",
         parameters={"beta": 512},
-        stack_overrides={"initial_window": 4},
+        stack_overrides={"initial_cwnd_pkts": 4},
     )
     flows = tuple(
         si.ScenarioFlow(

@@ -176,6 +176,14 @@ def test_the_good_study_is_good(folder: Path) -> None:
         ),
         (
             'rate = "20 Mbit/s"',
+            'rate = "20 Mbit/s"\nburst = "1 kB"',
+            (
+                'mine.toml:8: link.burst = "1 kB"\n'
+                "  a packet of 1500 bytes would never pass; write at least that"
+            ),
+        ),
+        (
+            'rate = "20 Mbit/s"',
             'rate = "20 Mbit/s"\ntrace = "a"',
             'mine.toml:6: link\n  "rate" and "trace" both give the rate; keep one of them',
         ),

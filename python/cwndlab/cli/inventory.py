@@ -133,7 +133,10 @@ def stack_list(output_format: str) -> None:
     from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
 
     print_rows(
-        [{"name": entry.name, "about": _about(entry)} for entry in core.stacks().values()],
+        [
+            {"name": entry.name, "summary": entry.values.get("summary", "")}
+            for entry in core.stacks().values()
+        ],
         output_format,
     )
 
@@ -180,11 +183,3 @@ def schema_command() -> None:
     from cwndlab.schema.json_schema import study_schema_text  # noqa: PLC0415  seldom needed
 
     click.echo(study_schema_text(), nl=False)
-
-
-def _about(entry: Any) -> str:  # noqa: ANN401  a stack profile
-    about = entry.values.get("description") or entry.values.get("title")
-    if about:
-        return str(about).strip().split("\n")[0]
-    first = entry.text.strip().split("\n")[0]
-    return str(first.removeprefix("#").strip()) if first.startswith("#") else ""

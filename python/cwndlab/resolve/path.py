@@ -101,6 +101,9 @@ def _stage(
         trace = traces.read((*key, "log"), wire.log, "log")
         rate = si.LogRate(path=trace.content_name, hold=wire.hold)
     elif wire.rate is not None and wire.burst is not None:
+        if wire.burst < (packet_bytes := FULL_PACKET_BYTES + framing_bytes):
+            message = f"a packet of {packet_bytes} bytes would never pass; write at least that"
+            raise FieldError((*key, "burst"), message)
         rate = si.TokenBucketRate(bits_per_sec=wire.rate, burst_bytes=wire.burst)
     elif wire.rate is not None:
         rate = si.FixedRate(bits_per_sec=wire.rate)
