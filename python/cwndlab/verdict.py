@@ -7,6 +7,7 @@ excludes zero and a paired permutation test agrees after Holm's correction for t
 comparisons; where there are too few pairs for such a test to agree, all pairs must.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -77,7 +78,7 @@ def judge(comparison: Comparison) -> Verdict:
         headline, recommended = _best_of_both(comparison, rankings[column], rankings[DELAY])
     else:
         leaders = rankings[column].leaders
-        headline, recommended = f"Highest throughput: {join_words(leaders)}.", tuple(leaders)
+        headline, recommended = f"Highest throughput: {_names(leaders)}.", tuple(leaders)
     return Verdict(headline, tuple(details), _notes(comparison), recommended, rankings)
 
 
@@ -137,25 +138,28 @@ def _alone(comparison: Comparison, rankings: dict[str, Ranking]) -> Verdict:
         if interval is not None:
             about = quantity(column)
             parts.append(f"{format_number(interval.estimate)} {about.unit} ({about.title})")
-    headline = f"{name}: {join_words(parts)}. Nothing stands beside it to compare with."
+    headline = f"{_quoted(name)}: {join_words(parts)}. Nothing stands beside it to compare with."
     return Verdict(headline, (), _notes(comparison), (name,), rankings)
 
 
 def _throughput_sentence(ranking: Ranking) -> str:
     if len(ranking.leaders) == len(ranking.standings):
         apart = _largest(ranking, ranking.leaders)
-        names = join_words(ranking.leaders)
+        names = _names(ranking.leaders)
         return f"Throughput: {names} are within {apart}, too little to care about."
-    parts = [f"{ranking.best} is best"]
+    parts = [f"{_quoted(ranking.best)} is best"]
     as_good = ranking.those(Standing.AS_GOOD)
     if as_good:
         parts.append(
-            f"{join_words(as_good)} within {_largest(ranking, as_good)} of it, too little to care"
+            f"{_names(as_good)} within {_largest(ranking, as_good)} of it, too little to care"
         )
-    parts += [f"{name} is {_lower(ranking, name)} lower" for name in ranking.those(Standing.WORSE)]
+    parts += [
+        f"{_quoted(name)} is {_lower(ranking, name)} lower"
+        for name in ranking.those(Standing.WORSE)
+    ]
     unsure = [name for name in ranking.those(Standing.UNDECIDED) if ranking.differences[name]]
     if unsure:
-        listed = join_words([f"{name} ({_lower(ranking, name)} lower)" for name in unsure])
+        listed = join_words([f"{_quoted(name)} ({_lower(ranking, name)} lower)" for name in unsure])
         parts.append(f"the runs do not decide about {listed}")
     return f"Throughput: {'; '.join(parts)}."
 
@@ -170,17 +174,17 @@ def _delay_sentence(comparison: Comparison, ranking: Ranking) -> str:
         return (
             f"Latency: all within {apart}, too little to care about ({milliseconds(ranking.best)})."
         )
-    leaders = [f"{name} ({milliseconds(name)})" for name in ranking.leaders]
+    leaders = [f"{_quoted(name)} ({milliseconds(name)})" for name in ranking.leaders]
     parts = [
         f"{join_words(leaders)} {'has' if len(leaders) == 1 else 'have'} the shortest round trips"
     ]
     parts += [
-        f"{name} {_longer(ranking, name)} ({milliseconds(name)})"
+        f"{_quoted(name)} {_longer(ranking, name)} ({milliseconds(name)})"
         for name in ranking.those(Standing.WORSE)
     ]
     unsure = [name for name in ranking.those(Standing.UNDECIDED) if ranking.differences[name]]
     if unsure:
-        listed = join_words([f"{name} ({milliseconds(name)})" for name in unsure])
+        listed = join_words([f"{_quoted(name)} ({milliseconds(name)})" for name in unsure])
         parts.append(f"the runs do not decide about {listed}")
     return f"Latency: {'; '.join(parts)}."
 
@@ -190,13 +194,13 @@ def _best_of_both(
 ) -> tuple[str, tuple[str, ...]]:
     candidates = [name for name in throughput.leaders if name in delay.standings]
     if not candidates:
-        return f"Highest throughput: {throughput.best}.", (throughput.best,)
+        return f"Highest throughput: {_quoted(throughput.best)}.", (throughput.best,)
     chosen = min(candidates, key=lambda name: _order(comparison, name, DELAY))
     level = [name for name in candidates if name != chosen and _is_level(comparison, name, chosen)]
     every_one = len(candidates) == len(comparison.contestants)
     effect = f"{100 * comparison.smallest_effect:g}"
     if every_one and len(level) == len(candidates) - 1:
-        names = join_words(list(comparison.contestants))
+        names = _names(comparison.contestants)
         headline = (
             f"No difference worth caring about: {names} are within {effect} % of each other "
             "in throughput and in delay."
@@ -206,7 +210,7 @@ def _best_of_both(
         return _trade_off(comparison, throughput, delay), (chosen,)
     recommended = (chosen, *level)
     reference = _reference(comparison, throughput, recommended)
-    name = join_words(list(recommended), "or")
+    name = _names(recommended, "or")
     if reference is None:
         return f"Best of both: {name}.", recommended
     return f"Best of both: {name} {_trade(comparison, chosen, reference)}", recommended
@@ -218,12 +222,15 @@ def _trade_off(comparison: Comparison, throughput: Ranking, delay: Ranking) -> s
     more = comparison.difference(fast, quick, throughput.column)
     less = comparison.difference(quick, fast, DELAY)
     if more is None or less is None:
-        return f"None is best in both: {fast} for throughput, {quick} for latency."
-    faster = f"{_percent(more.relative.estimate)} more than {quick}"
-    quicker = f"{ratio_words(1 + less.relative.estimate)} {fast}'s delay"
+        return (
+            f"None is best in both: {_quoted(fast)} for throughput, {_quoted(quick)} for latency."
+        )
+    faster = f"{_percent(more.relative.estimate)} more than {_quoted(quick)}"
+    quicker = f"{ratio_words(1 + less.relative.estimate)} {_quoted(fast)}'s delay"
     return (
-        f"None is best in both: {fast} for throughput ({faster}; {_certainty(comparison, more)}), "
-        f"{quick} for latency ({quicker}; {_certainty(comparison, less)})."
+        f"None is best in both: {_quoted(fast)} for throughput "
+        f"({faster}; {_certainty(comparison, more)}), "
+        f"{_quoted(quick)} for latency ({quicker}; {_certainty(comparison, less)})."
     )
 
 
@@ -261,10 +268,12 @@ def _trade(comparison: Comparison, chosen: str, reference: str) -> str:
     share = None if throughput is None else throughput.relative.estimate
     parts = []
     if share is not None:
-        owner = f"{reference}'s throughput"
+        owner = f"{_quoted(reference)}'s throughput"
         percent = f"{100 * (1 + share):.0f} %"
         is_same = percent == "100 %"
-        parts.append(f"the throughput of {reference}" if is_same else f"{percent} of {owner}")
+        parts.append(
+            f"the throughput of {_quoted(reference)}" if is_same else f"{percent} of {owner}"
+        )
     if delay is None:
         return f"({join_words(parts)})."
     parts.append(f"{ratio_words(1 + delay.relative.estimate)} its delay")
@@ -294,6 +303,15 @@ def ratio_words(ratio: float) -> str:
     if ratio < 1:
         return f"{100 * ratio:.0f} % of"
     return f"{format_number(ratio, 2)} times" if ratio >= 1.1 else f"{100 * ratio:.0f} % of"  # noqa: PLR2004
+
+
+def _names(names: Iterable[str], last: str = "and") -> str:
+    return join_words([_quoted(name) for name in names], last)
+
+
+def _quoted(name: str) -> str:
+    """Return a name of several words in quotes, so that it stays one in a sentence."""
+    return f'"{name}"' if " " in name or "," in name else name
 
 
 def _largest(ranking: Ranking, names: list[str]) -> str:

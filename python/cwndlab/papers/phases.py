@@ -19,6 +19,7 @@ LEAST_FALL = 0.2
 """Share of the window that a cut takes at least: below the 30 % of CUBIC, the mildest built in."""
 LONGEST_RECOVERY_S = 0.6
 """Cuts closer than this belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
+_LONGEST_PAUSE_S = 0.1  # between two steps of one gradual fall
 _FEWEST_PERIODS = 1
 
 
@@ -67,7 +68,7 @@ def find_episodes(
 ) -> list[Episode]:
     """Return the losses and recoveries of a window, in order of time."""
     times, windows = _steps(times_s, windows_pkts)
-    cuts = _cuts(windows, least_fall)
+    cuts = _cuts(times, windows, least_fall)
     groups: list[list[tuple[int, int]]] = []
     for cut in cuts:
         if groups and times[cut[1]] - times[groups[-1][-1][1]] <= longest_recovery_s:
@@ -161,19 +162,25 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
     return times[known], steps[known]
 
 
-def _cuts(windows: Floats, least_fall: float) -> list[tuple[int, int]]:
-    """Return places before and after each cut; a fall over several samples is one cut."""
+def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
+    """Return places before and after each cut.
+
+    Rate halving and PRR take a round trip to bring the window down packet by packet, so falls that
+    follow each other within a tenth of a second are one.
+    """
+    changes = np.flatnonzero(np.diff(windows) != 0)  # the value differs after each of these
     cuts: list[tuple[int, int]] = []
-    falls = np.diff(windows) < 0
-    at = 0
-    while at < len(falls):
-        if not falls[at]:
-            at += 1
-            continue
-        stop = at
-        while stop < len(falls) and falls[stop]:
-            stop += 1
-        if windows[stop] <= (1 - least_fall) * windows[at]:
-            cuts.append((at, stop))
-        at = stop
-    return cuts
+    start: int | None = None
+    stop = 0
+    for at in (int(change) for change in changes):
+        is_fall = windows[at + 1] < windows[at]
+        is_near = start is not None and times[at + 1] - times[stop] <= _LONGEST_PAUSE_S
+        if start is not None and not (is_fall and is_near):
+            cuts.append((start, stop))
+            start = None
+        if is_fall:
+            start = at if start is None else start
+            stop = at + 1
+    if start is not None:
+        cuts.append((start, stop))
+    return [cut for cut in cuts if windows[cut[1]] <= (1 - least_fall) * windows[cut[0]]]

@@ -92,6 +92,17 @@ def test_fall_spread_over_samples_is_one_cut() -> None:
     assert (episode.peak_pkts, episode.floor_pkts, episode.inflated_pkts) == (60, 31, None)
 
 
+def test_gradual_fall_with_pauses_is_one_cut() -> None:
+    # Rate halving: a packet less every 24 ms, sampled every 10 ms.
+    times = np.round(np.arange(0, 4, 0.01), 2)
+    fallen = np.clip(np.floor((times - 1.0) / 0.024), 0, 25)
+    windows = np.where(times < 1, 50.0, 50 - fallen) + np.maximum(0, np.floor(times - 1.8))
+    (episode,) = papers.find_episodes(times, windows)
+    assert episode.start_s == pytest.approx(1.03, abs=0.011)
+    assert (episode.peak_pkts, episode.floor_pkts) == (50, 25)
+    assert episode.inflated_pkts is None
+
+
 @given(
     st.integers(20, 200),
     st.floats(2, 20),

@@ -109,6 +109,14 @@ def test_difference_is_seen_where_pairs_are_too_few_for_the_corrected_test() -> 
     assert ranking.those(Standing.WORSE) == ["b", "c", "d"]
 
 
+def test_names_of_several_words_stay_one_in_a_sentence() -> None:
+    level = around(30, 0.01, 8, 1)
+    comparison = comparison_of(
+        {"Full, 1460": level, "b": level}, {"Full, 1460": [50.0] * 8, "b": [100.0] * 8}
+    )
+    assert judge(comparison).headline.startswith('Best of both: "Full, 1460" (the throughput of b')
+
+
 def test_alone_there_is_nothing_to_compare() -> None:
     verdict = judge(comparison_of({"cubic": [30.0, 31.0]}, {"cubic": [100.0, 101.0]}))
     assert verdict.recommended == ("cubic",)
