@@ -28,9 +28,9 @@ class Episode:
     """One loss and the recovery from it."""
 
     start_s: float
-    """Time of the first cut."""
+    """When the window first fell."""
     end_s: float
-    """Time of the last cut."""
+    """When the last cut was over."""
     peak_pkts: float
     """Window before the first cut."""
     peak_s: float
@@ -71,7 +71,7 @@ def find_episodes(
     cuts = _cuts(times, windows, least_fall)
     groups: list[list[tuple[int, int]]] = []
     for cut in cuts:
-        if groups and times[cut[1]] - times[groups[-1][-1][1]] <= longest_recovery_s:
+        if groups and times[cut[0] + 1] - times[groups[-1][-1][1]] <= longest_recovery_s:
             groups[-1].append(cut)
         else:
             groups.append([cut])
@@ -85,7 +85,7 @@ def find_episodes(
         reached = previous_end + int(np.argmax(climb >= windows[before] - 1))
         episodes.append(
             Episode(
-                start_s=float(times[group[0][1]]),
+                start_s=float(times[before + 1]),
                 end_s=float(times[after]),
                 peak_pkts=float(windows[before]),
                 peak_s=float(times[reached]),
