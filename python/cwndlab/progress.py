@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _LINE_INTERVAL_S = 10.0
+_TITLE_WIDTH = 24  # leaves room for the bar on a terminal of 80 columns
 _SECONDS_PER_MINUTE = 60
 _MINUTES_PER_HOUR = 60
 
@@ -55,7 +56,7 @@ class Bar:
     def __init__(self, title: str, total: int, done: int, console: Console) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("runs"),
             TimeRemainingColumn(),
@@ -63,7 +64,12 @@ class Bar:
             console=console,
             transient=True,
         )
-        self._task = self._progress.add_task(title, total=total, completed=done, what="")
+        short = (
+            title
+            if len(title) <= _TITLE_WIDTH
+            else f"{title[: _TITLE_WIDTH - 1]}\N{HORIZONTAL ELLIPSIS}"
+        )
+        self._task = self._progress.add_task(short, total=total, completed=done, what="")
 
     def __enter__(self) -> Self:
         """Show the bar."""

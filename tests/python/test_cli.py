@@ -199,6 +199,31 @@ def test_usage_mistakes_have_status_2_as_well(run: Callable[..., tuple[int, str,
     assert "No such option" in run("compare", "--lnk", "x")[2]
 
 
+def test_more_of_a_comparison_adds_to_what_is_there(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    run("compare", "--link", LINK, "--algorithm", "reno,cubic", "--repeat", "3")
+    run("compare", "--link", LINK, "--algorithm", "reno,highspeed", "--repeat", "4")
+    (folder,) = Path("results").iterdir()
+    assert len(list((folder / "runs").iterdir())) == 3 + 4 + 4
+
+
+def test_the_short_version_of_a_study_has_results_of_its_own(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    _, out, _ = run("run", "mine.toml", "--quick")
+    assert "2 runs in results/mine-quick" in out
+    assert not Path("results/mine").exists()
+
+
+def test_failed_runs_leave_json_that_programs_can_read(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    Path("mine.toml").write_text(STUDY.replace('"cubic"]', '"fails"]'))
+    status, out, _ = run("run", "mine.toml", "--format", "json")
+    assert (status, len(json.loads(out))) == (1, 8)
+
+
 def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
     run: Callable[..., tuple[int, str, str]],
 ) -> None:

@@ -36,6 +36,15 @@ def test_a_bar_shows_runs_and_goes_away() -> None:
     assert "cubic" in out.getvalue()
 
 
+def test_a_long_title_leaves_room_for_the_bar() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    with Bar("A title that is much longer than a line of a terminal " * 2, 10, 0, console) as bar:
+        bar.advance("cubic")
+    assert "1/10" in out.getvalue()
+    assert "cubic" in out.getvalue()
+
+
 def test_without_a_terminal_there_are_lines() -> None:
     assert isinstance(reporter("x", 1, 0), Lines)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cwndlab.cli.output import command_line, format_option, print_frame, say
-from cwndlab.cli.studies import indented, jobs_option
+from cwndlab.cli.studies import completed, indented, jobs_option
 from cwndlab.errors import plural
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
-    from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
@@ -84,13 +84,15 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         **given,
     }
     study = Study(**document, id=_name_of(document), title=_title(document))
-    done = run_study(study, results, jobs=jobs, again="the same command")
-    _print(study, done, output_format)
+    folder = results or default_folder(study)
+    with completed(study, folder, jobs, "the same command") as done:
+        _print(study, done, output_format)
 
 
 def _name_of(document: dict[str, Any]) -> str:
-    """The same comparison finds its results again."""
-    return f"compare-{hashlib.sha256(repr(sorted(document.items())).encode()).hexdigest()[:8]}"
+    """Comparisons on the same link share a folder: more algorithms or repetitions add to it."""
+    shared = sorted((k, v) for k, v in document.items() if k not in ("algorithm", "repetitions"))
+    return f"compare-{hashlib.sha256(repr(shared).encode()).hexdigest()[:8]}"
 
 
 def _title(document: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from cwndlab.cli.output import command_line, format_option, print_frame, print_r
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import RenderableType
 
     from cwndlab.results import Results
@@ -62,12 +65,13 @@ def run_command(
             )
         return
     again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick))
-    done = _run(loaded, results, jobs, again)
-    if output_format != "table":
-        print_frame(done.runs(), output_format)
-        return
-    print_comparisons(done)
-    say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+    folder = results or _default_folder(loaded, is_quick=is_quick)
+    with completed(loaded, folder, jobs, f"`{again}`") as done:
+        if output_format != "table":
+            print_frame(done.runs(), output_format)
+        else:
+            print_comparisons(done)
+            say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
 
 
 @click.command("report")
@@ -94,11 +98,10 @@ def reproduce_command(
     path = find_study(study_id)
     loaded = Study.load(path, is_quick=is_quick)
     again = command_line("cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick))
-    if results is None and is_quick:
-        results = Path("results") / f"{loaded.id}-quick"
-    done = _run(loaded, results, jobs, again)
-    print_comparisons(done)
-    click.echo(_report(done, None))
+    folder = results or _default_folder(loaded, is_quick=is_quick)
+    with completed(loaded, folder, jobs, f"`{again}`") as done:
+        print_comparisons(done)
+        click.echo(_report(done, None))
 
 
 def find_study(study_id: str) -> Path:
@@ -127,15 +130,29 @@ def _options(results: Path | None, *, is_quick: bool) -> list[str]:
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
-def _run(study: Study, folder: Path | None, jobs: int | None, again: str) -> Results:
-    from cwndlab.campaign import default_folder, run_study  # noqa: PLC0415  --help is to be quick
+def _default_folder(study: Study, *, is_quick: bool) -> Path:
+    """The short version of a study has results of its own."""
+    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
+
+    folder = default_folder(study)
+    return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
+
+
+@contextlib.contextmanager
+def completed(study: Study, folder: Path, jobs: int | None, again: str) -> Iterator[Results]:
+    """Run a study; the results of what succeeded can be printed before a failure ends it."""
+    from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
     from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
 
+    failure = None
     try:
-        return run_study(study, folder, jobs=jobs, again=f"`{again}`")
-    except RunsFailedError:
-        print_comparisons(open_results(folder or default_folder(study)))
-        raise
+        results = run_study(study, folder, jobs=jobs, again=again)
+    except RunsFailedError as error:
+        failure = error
+        results = open_results(folder)
+    yield results
+    if failure is not None:
+        raise failure
 
 
 def _report(results: Results, out: Path | None) -> Path:
