@@ -87,8 +87,8 @@ def main() -> int:
             value = per_unit(binary, case.arguments, case.seconds[:2], "delivered_segments")
             bar = case.instructions_per_segment
             judge(case.name, value, bar, "instructions/segment", at_most=True)
-    small = per_unit(binary, ("window", "--window", "100"), (30, 90), "acks")
-    large = per_unit(binary, ("window", "--window", "10000"), (2, 4), "acks")
+    small = per_unit(binary, ("window", "--window", "100"), (4, 64), "acks")
+    large = per_unit(binary, ("window", "--window", "10000"), (4, 6), "acks")
     print(f"{'window 100, every 100th segment lost':44} {small:12,.5g} instructions/ACK")
     print(f"{'window 10,000, every 100th segment lost':44} {large:12,.5g} instructions/ACK")
     judge("window 10,000 over window 100", large / small, WINDOW_RATIO, "", at_most=True)

@@ -81,17 +81,27 @@ fn gigabit(options: &Options) -> Value {
         "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
     });
     let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
-    scenario(options, &bottleneck, &back, "cubic", &json!({}), &large_buffers())
+    let parameters = json!({"hystart": 0});
+    scenario(options, &bottleneck, &back, "cubic", &parameters, &large_buffers())
 }
 
-/// A window of a given size over a path without a rate that loses every 100th segment.
+/// A window of a given size that just fills its path and, from 3 s on, loses every 100th segment.
+///
+/// The receiver acknowledges every segment behind a gap at once, as the ACKs are what is counted.
 fn window(options: &Options) -> Value {
+    let round_trip_ms = 100;
     let bottleneck = json!({
-        "delay_ns": 50_000_000, "loss": {"kind": "periodic", "every": 100},
+        "rate": {"kind": "fixed",
+            "bits_per_sec": options.window * PACKET_BYTES * 8 * 1_000 / round_trip_ms},
+        "delay_ns": round_trip_ms * 500_000, "framing_bytes": FRAMING_BYTES,
+        "schedule": [{"at_ns": 3_000_000_000_u64, "loss": {"kind": "periodic", "every": 100}}],
     });
-    let back = json!({"delay_ns": 50_000_000});
+    let back = json!({"delay_ns": round_trip_ms * 500_000});
     let parameters = json!({"window_pkts": options.window});
-    scenario(options, &bottleneck, &back, "fixed", &parameters, &large_buffers())
+    let mut overrides = large_buffers();
+    overrides["compressed_sack_limit"] = json!(0);
+    overrides["send_buffer_bytes"] = json!(1_u64 << 28);
+    scenario(options, &bottleneck, &back, "fixed", &parameters, &overrides)
 }
 
 fn large_buffers() -> Value {

@@ -500,5 +500,9 @@ fn backlog(link: &mut AnyLink<Frame>, now: Time) -> Backlog {
 }
 
 fn pop_due(queue: &mut VecDeque<(Time, Segment)>, now: Time) -> Option<Segment> {
-    queue.pop_front_if(|(due, _)| *due <= now).map(|(_, segment)| segment)
+    let (due, _) = queue.front()?;
+    if *due > now {
+        return None;
+    }
+    queue.pop_front().map(|(_, segment)| segment)
 }
