@@ -3,18 +3,36 @@
 //! Three edges rise through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
 //! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for it, holes above
 //! `lost` may still arrive. Each edge passes a hole once, so that the counts cost O(1) an ACK,
-//! amortised.
+//! amortised. A retransmission that is lost itself lies below all edges; such segments are kept
+//! apart.
+
+use std::collections::VecDeque;
 
 use super::intervals::Intervals;
+
+/// A segment that was retransmitted.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    start: u64,
+    end: u64,
+    /// The highest byte sent before.
+    max: u64,
+}
 
 /// Sequence numbers count payload bytes from 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
+    una: u64,
     sacked: Intervals,
     repaired: u64,
     lost: u64,
     /// Bytes of holes between `repaired` and `lost`.
     waiting: u64,
+    /// Retransmissions in the order in which they left.
+    repairs: VecDeque<Repair>,
+    /// Segments whose retransmission is lost too, and their bytes.
+    lost_again: VecDeque<(u64, u64)>,
+    waiting_again: u64,
 }
 
 impl Scoreboard {
@@ -23,7 +41,22 @@ impl Scoreboard {
         let (from, to) = (start.max(self.repaired), end.min(self.lost));
         // A hole given up for lost was filled after all.
         self.waiting -= self.sacked.uncovered(from, to);
-        self.sacked.insert(start, end).1 > 0
+        let is_new = self.sacked.insert(start, end).1 > 0;
+        if is_new {
+            self.forget_filled();
+        }
+        is_new
+    }
+
+    /// Takes segments that arrived out of those that are lost twice.
+    fn forget_filled(&mut self) {
+        if !self.lost_again.is_empty() {
+            let (sacked, una) = (&self.sacked, self.una);
+            self.lost_again.retain(|&(start, end)| {
+                start >= una && sacked.first_hole(start, end) == Some((start, end))
+            });
+            self.waiting_again = self.lost_again.iter().map(|(start, end)| end - start).sum();
+        }
     }
 
     /// Everything below `una` is acknowledged.
@@ -33,13 +66,15 @@ impl Scoreboard {
             self.repaired = una;
             self.lost = self.lost.max(una);
         }
+        self.una = una;
         self.sacked.remove_below(una);
+        self.forget_filled();
     }
 
     /// Forgets all blocks: after a timeout the receiver may have dropped what it held
     /// (RFC 2018 section 8).
     pub(crate) fn clear(&mut self, una: u64) {
-        *self = Self { repaired: una, lost: una, ..Self::default() };
+        *self = Self { una, repaired: una, lost: una, ..Self::default() };
     }
 
     /// Holes below `edge` are lost from now on.
@@ -63,14 +98,39 @@ impl Scoreboard {
         0
     }
 
-    /// The lowest segment that waits for retransmission, at most `segment` bytes.
+    /// Gives up retransmissions above whose departure `distance` bytes are SACKed.
+    pub(crate) fn find_lost_repairs(&mut self, distance: u64) {
+        let Some(highest) = self.highest() else { return };
+        while let Some(&Repair { start, end, max }) = self.repairs.front() {
+            let is_hole = start >= self.una && self.sacked.first_hole(start, end).is_some();
+            if is_hole && highest < max + distance {
+                return;
+            }
+            self.repairs.pop_front();
+            if is_hole {
+                self.lost_again.push_back((start, end));
+                self.waiting_again += end - start;
+            }
+        }
+    }
+
+    /// The segment that waits for retransmission first, at most `segment` bytes.
     pub(crate) fn next_lost(&self, segment: u64) -> Option<(u64, u64)> {
+        if let Some(&again) = self.lost_again.front() {
+            return Some(again);
+        }
         let (start, end) = self.sacked.first_hole(self.repaired, self.lost)?;
         Some((start, end.min(start + segment)))
     }
 
-    /// A segment was retransmitted: the one of [`Scoreboard::next_lost`], or the first of all.
-    pub(crate) fn repair(&mut self, end: u64) {
+    /// A segment is retransmitted, when `max` was the highest byte sent: the one of
+    /// [`Scoreboard::next_lost`], or the first of all.
+    pub(crate) fn repair(&mut self, start: u64, end: u64, max: u64) {
+        if let Some(&(_, again)) = self.lost_again.front().filter(|again| again.0 == start) {
+            self.lost_again.pop_front();
+            self.waiting_again -= again - start;
+        }
+        self.repairs.push_back(Repair { start, end, max });
         if end > self.repaired {
             self.waiting -= self.sacked.uncovered(self.repaired, end.min(self.lost));
             self.repaired = end;
@@ -85,7 +145,14 @@ impl Scoreboard {
 
     /// Bytes given up for lost and not yet sent again.
     pub(crate) fn waiting_bytes(&self) -> u64 {
-        self.waiting
+        self.waiting + self.waiting_again
+    }
+
+    /// Recovery is over.
+    pub(crate) fn forget_repairs(&mut self) {
+        self.repairs.clear();
+        self.lost_again.clear();
+        self.waiting_again = 0;
     }
 
     /// End of the highest block: the forward ACK.
@@ -130,10 +197,30 @@ mod tests {
         let mut repaired = Vec::new();
         while let Some((start, end)) = board.next_lost(100) {
             repaired.push(start);
-            board.repair(end);
+            board.repair(start, end, 1_000);
         }
         assert_eq!(repaired, [0, 200, 400, 600, 800]);
         assert_eq!(board.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn lost_repairs_wait_once_more_unless_they_arrive() {
+        let mut board = every_second_lost();
+        board.raise_lost(500);
+        for start in [0, 200, 400] {
+            board.repair(start, start + 100, 1_000);
+        }
+        board.insert(1_000, 1_300);
+        board.insert(200, 300);
+        board.find_lost_repairs(400);
+        assert_eq!(board.waiting_bytes(), 0, "too little is SACKed above");
+        board.insert(1_300, 1_400);
+        board.find_lost_repairs(400);
+        assert_eq!(board.waiting_bytes(), 200, "the second has arrived");
+        assert_eq!(board.next_lost(100), Some((0, 100)));
+        board.repair(0, 100, 1_400);
+        board.insert(400, 500);
+        assert_eq!((board.waiting_bytes(), board.next_lost(100)), (0, None));
     }
 
     #[test]
@@ -143,7 +230,7 @@ mod tests {
         assert_eq!(board.waiting_bytes(), 500);
         assert!(board.insert(200, 300));
         assert_eq!(board.waiting_bytes(), 400);
-        board.repair(100);
+        board.repair(0, 100, 1_000);
         assert_eq!(board.next_lost(100), Some((400, 500)));
     }
 

@@ -17,7 +17,6 @@
 //! recovery adds to it (inflation) and takes from it is here. Sequence numbers count payload bytes
 //! from 0; the packet or SYN that opens the connection is counted apart.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cwndlab_cc::{AckSample, Congestion, CwndEvent, TcpSock};
@@ -102,8 +101,6 @@ pub(crate) struct Sender {
     takes_one: bool,
     is_first_partial_ack: bool,
     scoreboard: Scoreboard,
-    /// End of each retransmitted hole in rising order, and the highest byte sent before it.
-    repairs: VecDeque<(u64, u64)>,
     estimator: RtoEstimator,
     timer: Time,
     /// End and departure of the segment being timed.
@@ -164,7 +161,6 @@ impl Sender {
             takes_one: false,
             is_first_partial_ack: false,
             scoreboard: Scoreboard::default(),
-            repairs: VecDeque::new(),
             timer: Time::NEVER,
             timed: None,
             last_rtt: None,
@@ -461,7 +457,6 @@ impl Sender {
         self.nxt = self.una;
         self.duplicate_acks = 0;
         self.resend_first = false;
-        self.repairs.clear();
         self.scoreboard.clear(self.una);
         self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
         self.enter(Phase::Loss);
@@ -478,13 +473,13 @@ impl Sender {
         let segment = self.segment();
         if std::mem::take(&mut self.resend_first) {
             let end = self.max.min(self.una + segment);
-            self.note_repair(end);
+            self.scoreboard.repair(self.una, end, self.max);
             return Some(self.note_sent(now, self.una, end));
         }
         let may_repair = self.phase == Phase::Recovery && self.has_room_in_recovery();
         let lost = if may_repair { self.scoreboard.next_lost(segment) } else { None };
         if let Some((start, end)) = lost {
-            self.note_repair(end);
+            self.scoreboard.repair(start, end, self.max);
             self.pipe += 1;
             return Some(self.note_sent(now, start, end));
         }

@@ -14,7 +14,7 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self) {
-        self.repairs.clear();
+        self.scoreboard.forget_repairs();
         match self.recovery {
             Recovery::Reno | Recovery::NewReno => self.sk.snd_cwnd = self.sk.snd_ssthresh,
             Recovery::Tahoe | Recovery::Sack | Recovery::Fack => {}
@@ -40,7 +40,6 @@ impl Sender {
             }
             Recovery::Fack => {
                 self.find_losses();
-                self.find_lost_retransmission();
                 self.halve_rate();
                 true
             }
@@ -60,7 +59,6 @@ impl Sender {
             }
             (Phase::Recovery, Recovery::Fack) => {
                 self.find_losses();
-                self.find_lost_retransmission();
                 self.halve_rate();
             }
             // RFC 5681 section 3.2, step 4: each duplicate ACK is a segment that left the network.
@@ -143,36 +141,14 @@ impl Sender {
                 self.scoreboard.edge_below_sacked(above)
             }
             Recovery::Fack => {
+                // Without this nothing would end the recovery: every duplicate ACK restarts the
+                // timer of a sender of this kind.
+                self.scoreboard.find_lost_repairs(self.fack_distance());
                 self.scoreboard.highest().map_or(0, |top| top.saturating_sub(self.fack_distance()))
             }
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => return,
         };
         self.scoreboard.raise_lost(edge);
-    }
-
-    /// Sends the first hole once more if segments that left after its retransmission are SACKed as
-    /// far above as makes a loss. Without this nothing would end the recovery: every duplicate ACK
-    /// restarts the timer of a sender of this kind.
-    pub(super) fn find_lost_retransmission(&mut self) {
-        while self.repairs.front().is_some_and(|repair| repair.0 <= self.una) {
-            self.repairs.pop_front();
-        }
-        let Some(highest) = self.scoreboard.highest() else { return };
-        let (distance, max) = (self.fack_distance(), self.max);
-        match self.repairs.front_mut() {
-            Some(repair) if highest >= repair.1 + distance => {
-                repair.1 = max;
-                self.resend_first = true;
-            }
-            _ => {}
-        }
-    }
-
-    pub(super) fn note_repair(&mut self, end: u64) {
-        self.scoreboard.repair(end);
-        if self.repairs.back().is_none_or(|last| last.0 < end) {
-            self.repairs.push_back((end, self.max));
-        }
     }
 
     /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets

@@ -1,0 +1,320 @@
+//! What the profiles of ns-2 and of textbooks do otherwise than `linux-6.1`: one test a difference,
+//! both stacks in the same situation.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpEvent};
+use cwndlab_units::{Duration, Output, Time};
+
+/// One way between the two ends, and the time that the wire takes for a segment.
+const DELAY: Duration = Duration::from_millis(20);
+const PER_SEGMENT: Duration = Duration::from_micros(20);
+
+/// A transfer from one end to the other, over a wire that loses chosen data segments.
+struct Transfer {
+    ends: [Endpoint; 2],
+    /// Arrival, receiving end and segment, one way each.
+    under_way: [VecDeque<(Time, Segment)>; 2],
+    /// When the wire towards each end is free again.
+    free: [Time; 2],
+    now: Time,
+    /// What left: when, which end, and the segment.
+    log: Vec<(Time, usize, Segment)>,
+    events: Vec<(Time, TcpEvent)>,
+    /// Numbers of the sender's data segments that are lost, retransmissions counted too.
+    lost: Vec<usize>,
+    data_segments: usize,
+    windows: Vec<u32>,
+}
+
+impl Transfer {
+    fn new(stack: &str, lost: &[usize]) -> Self {
+        Self::with(stack, &[], lost)
+    }
+
+    fn with(stack: &str, overrides: &[(&str, i64)], lost: &[usize]) -> Self {
+        let overrides: BTreeMap<_, _> =
+            overrides.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let profile = Profile::by_name(stack).expect("a profile");
+        let profile = Arc::new(profile.with_overrides(&overrides).expect("settings"));
+        let reno = Algorithm::by_name("reno").expect("reno");
+        let end = |seed| {
+            Endpoint::new(EndpointConfig {
+                flow: 0,
+                profile: Arc::clone(&profile),
+                congestion: Congestion::new(reno, &BTreeMap::new()).expect("no parameters"),
+                seed,
+                jiffies_phase: Duration::ZERO,
+            })
+        };
+        let mut ends = [end(1), end(2)];
+        ends[1].listen();
+        ends[0].connect(Time::ZERO);
+        Self {
+            ends,
+            under_way: Default::default(),
+            free: [Time::ZERO; 2],
+            now: Time::ZERO,
+            log: Vec::new(),
+            events: Vec::new(),
+            lost: lost.to_vec(),
+            data_segments: 0,
+            windows: Vec::new(),
+        }
+    }
+
+    fn send(mut self, bytes: u64, until: Time) -> Self {
+        let mut left = bytes;
+        loop {
+            let mut wake = Time::NEVER;
+            if self.ends[0].is_established() {
+                left -= self.ends[0].write(self.now, left);
+            }
+            for index in 0..2 {
+                self.ends[index].read(self.now, u64::MAX);
+                wake = wake.min(self.poll(index));
+            }
+            self.windows.push(self.ends[0].info().cwnd_pkts);
+            let arrivals = self.under_way.each_ref().map(|way| way.front().map(|next| next.0));
+            let next = arrivals.into_iter().flatten().fold(wake, Time::min);
+            if next.is_never() || next > until {
+                self.now = until;
+                return self;
+            }
+            self.now = next;
+            if let Some(to) = arrivals.iter().position(|at| at.is_some_and(|at| at <= self.now)) {
+                let (_, segment) = self.under_way[to].pop_front().expect("front was Some");
+                self.ends[to].handle_segment(self.now, &segment);
+            }
+        }
+    }
+
+    fn poll(&mut self, index: usize) -> Time {
+        loop {
+            match self.ends[index].poll(self.now) {
+                Output::Packet { packet, .. } => {
+                    self.log.push((self.now, index, packet));
+                    let is_data = index == 0 && packet.payload > 0;
+                    let is_lost = is_data && self.lost.contains(&self.data_segments);
+                    self.data_segments += usize::from(is_data);
+                    let to = 1 - index;
+                    self.free[to] = self.free[to].max(self.now) + PER_SEGMENT;
+                    if !is_lost {
+                        self.under_way[to].push_back((self.free[to] + DELAY, packet));
+                    }
+                }
+                Output::Event { at, event } if index == 0 => self.events.push((at, event)),
+                Output::Event { .. } => {}
+                Output::Wait(at) => return at,
+                Output::Idle => return Time::NEVER,
+            }
+        }
+    }
+
+    /// Data segments in the order in which they left.
+    fn data(&self) -> impl Iterator<Item = &(Time, usize, Segment)> {
+        self.log.iter().filter(|(_, from, segment)| *from == 0 && segment.payload > 0)
+    }
+
+    /// Segments of the receiver behind its SYN.
+    fn acks(&self) -> impl Iterator<Item = &Segment> {
+        let acks = self.log.iter().filter(|(_, from, s)| *from == 1 && !s.flags.has(Flags::SYN));
+        acks.map(|(_, _, segment)| segment)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.events.iter().any(|(_, event)| event.name() == name)
+    }
+
+    /// When the first retransmission left.
+    fn repaired_at(&self) -> Time {
+        let mut highest = 0;
+        for (at, _, segment) in self.data() {
+            let end = segment.seq.wrapping_add(segment.payload);
+            if end <= highest {
+                return *at;
+            }
+            highest = end;
+        }
+        panic!("nothing was retransmitted");
+    }
+}
+
+const SECOND: Time = Time::from_secs(1);
+
+#[test]
+fn packet_agent_opens_with_a_bare_packet_and_linux_with_three() {
+    let until = Time::from_millis(42);
+    let linux = Transfer::new("linux-6.1", &[]).send(10_000, until);
+    let first: Vec<u32> = linux.log.iter().take(3).map(|entry| entry.2.wire_bytes()).collect();
+    assert_eq!(first, [60, 60, 52], "SYN, SYN-ACK and ACK with options");
+    let ns = Transfer::new("ns-2-packet", &[]).send(10_000, until);
+    let first: Vec<u32> = ns.log.iter().take(3).map(|entry| entry.2.wire_bytes()).collect();
+    assert_eq!(first, [40, 40, 1_540], "no ACK between the answer and data");
+}
+
+#[test]
+fn linux_agent_of_ns_2_sends_data_a_round_trip_earlier() {
+    let first_ms = |stack| {
+        let sent = Transfer::new(stack, &[]).send(10_000, SECOND);
+        sent.data().next().expect("data").0.as_millis()
+    };
+    assert_eq!(first_ms("linux-6.1"), 40);
+    assert_eq!(first_ms("ns-2-packet"), 40);
+    assert_eq!(first_ms("ns-2-linux"), 0);
+}
+
+#[test]
+fn segment_and_header_sizes_differ() {
+    for (stack, payload, header) in [
+        ("linux-6.1", 1_448, 52),
+        ("ns-2-packet", 1_500, 40),
+        ("ns-2-full", 536, 40),
+        ("ns-2-linux", 1_500, 50),
+        ("textbook", 1_460, 40),
+    ] {
+        let sent = Transfer::new(stack, &[]).send(100_000, SECOND);
+        let segment = sent.data().next().expect("data").2;
+        assert_eq!((segment.payload, segment.wire_bytes()), (payload, payload + header), "{stack}");
+    }
+}
+
+#[test]
+fn first_flight_is_ten_segments_or_two() {
+    // Up to the first ACK of data.
+    let until = Time::from_millis(79);
+    for (stack, segments) in
+        [("linux-6.1", 10), ("textbook", 10), ("ns-2-packet", 2), ("ns-2-full", 2)]
+    {
+        let sent = Transfer::new(stack, &[]).send(100_000, until);
+        assert_eq!(sent.data().count(), segments, "{stack}");
+    }
+}
+
+#[test]
+fn window_limit_of_ns_2_bounds_flight_and_first_slow_start() {
+    let ns = Transfer::new("ns-2-packet", &[]);
+    assert_eq!(ns.ends[0].info().ssthresh_pkts, Some(20));
+    let ns = ns.send(1_000_000, SECOND);
+    assert_eq!(ns.ends[0].info().cwnd_pkts, 20);
+    assert!(ns.windows.iter().all(|window| *window <= 20));
+    let linux = Transfer::new("linux-6.1", &[]);
+    assert_eq!(linux.ends[0].info().ssthresh_pkts, None);
+    let linux = linux.send(1_000_000, SECOND);
+    assert!(linux.ends[0].info().cwnd_pkts > 40);
+}
+
+#[test]
+fn sinks_of_ns_2_acknowledge_every_packet() {
+    let count = |stack| {
+        let sent = Transfer::new(stack, &[]).send(3_000_000, Time::from_secs(20));
+        (sent.acks().count(), sent.data().count())
+    };
+    let (acks, segments) = count("ns-2-packet");
+    assert_eq!(acks, segments);
+    let (acks, segments) = count("ns-2-full");
+    assert_eq!(acks, segments);
+    // Linux delays ACKs, but while its receive window grows it sends many at once.
+    let (acks, segments) = count("linux-6.1");
+    assert!(acks < segments - 50, "{acks} ACKs for {segments} segments");
+}
+
+#[test]
+fn unanswered_start_is_repeated_after_three_seconds_or_one() {
+    for (stack, millis) in [("linux-6.1", 1_000), ("textbook", 1_000), ("ns-2-full", 3_000)] {
+        let mut alone = Transfer::new(stack, &[]);
+        let mut starts = Vec::new();
+        while starts.len() < 2 {
+            match alone.ends[0].poll(alone.now) {
+                Output::Packet { .. } => starts.push(alone.now.as_millis()),
+                Output::Wait(at) => alone.now = at,
+                Output::Event { .. } | Output::Idle => {}
+            }
+        }
+        // Linux rounds to its ticks, coarsely where the timer is long.
+        assert!(starts[1].abs_diff(millis) <= 40, "{stack}: {starts:?}");
+    }
+}
+
+#[test]
+fn only_linux_probes_for_a_lost_tail() {
+    // The last of ten segments is lost.
+    let linux = Transfer::new("linux-6.1", &[9]).send(14_480, Time::from_secs(5));
+    assert!(linux.has("tail_loss_probe") && !linux.has("timeout"));
+    let ns = Transfer::new("ns-2-packet", &[9]).send(15_000, Time::from_secs(5));
+    assert!(!ns.has("tail_loss_probe") && ns.has("timeout"));
+    assert_eq!(ns.ends[0].info().snd_una_bytes, 15_000);
+}
+
+#[test]
+fn plain_sink_leaves_the_sack_agents_only_their_timer() {
+    let lost = [30];
+    let until = Time::from_secs(5);
+    let sack = Transfer::new("ns-2-packet", &lost).send(150_000, until);
+    assert!(sack.has("recovery") && !sack.has("timeout"));
+    for stack in ["ns-2-packet", "ns-2-linux"] {
+        let plain = Transfer::with(stack, &[("sack_blocks", 0)], &lost).send(150_000, until);
+        assert!(!plain.has("recovery") && plain.has("timeout"), "{stack}");
+    }
+}
+
+#[test]
+fn reno_of_full_tcp_inflates_its_window_and_linux_does_not() {
+    let largest_in_recovery = |stack, first: usize| {
+        let limit: &[(&str, i64)] =
+            if stack == "linux-6.1" { &[] } else { &[("window_limit_pkts", 40)] };
+        let sent = Transfer::with(stack, limit, &[first]).send(400_000, Time::from_secs(3));
+        let recovery = sent.events.iter().find(|(_, event)| event.name() == "recovery");
+        assert!(recovery.is_some(), "{stack}");
+        sent.windows.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect()
+    };
+    // Each step of the window, in both stacks after a loss in the middle of a flight of 30.
+    let full: Vec<i64> = largest_in_recovery("ns-2-full", 60);
+    let down = full.iter().position(|step| *step < -3).expect("a reduction");
+    assert!(full[down + 1..].iter().take(20).sum::<i64>() >= 5, "duplicate ACKs add to it");
+    let linux: Vec<i64> = largest_in_recovery("linux-6.1", 60);
+    let down = linux.iter().position(|step| *step < 0).expect("a reduction");
+    assert!(linux[down + 1..].iter().take(20).sum::<i64>() <= 0, "PRR only takes away");
+}
+
+#[test]
+fn timeout_of_ns_2_sends_the_flight_again_and_of_linux_only_what_is_lost() {
+    // Every second segment of a flight is lost.
+    let lost = [40, 42, 44, 46, 48, 50];
+    let again = |stack: &str, settings: &[(&str, i64)]| {
+        let sent = Transfer::with(stack, settings, &lost).send(200_000, Time::from_secs(8));
+        sent.ends[0].counters().retransmitted_segments
+    };
+    assert_eq!(again("linux-6.1", &[]), 6);
+    let ns = again("ns-2-packet", &[("sack_blocks", 0)]);
+    assert!(ns >= 10, "{ns} segments again for 6 lost ones");
+}
+
+#[test]
+fn only_linux_forgets_its_window_when_idle() {
+    let after_idle = |stack| {
+        let sent = Transfer::new(stack, &[]).send(100_000, Time::from_secs(2));
+        let before = sent.ends[0].info().cwnd_pkts;
+        let later = sent.now + Duration::from_secs(20);
+        let mut idle = Transfer { now: later, ..sent };
+        idle.ends[0].poll(later);
+        let sent = idle.send(3_000, later + Duration::from_millis(1));
+        (before, sent.ends[0].info().cwnd_pkts)
+    };
+    let (before, after) = after_idle("ns-2-packet");
+    assert_eq!(after, before);
+    let (before, after) = after_idle("linux-6.1");
+    assert!(before > 10 && after == 10, "{before} {after}");
+}
+
+#[test]
+fn timer_of_the_textbook_waits_a_second_where_linux_waits_a_fifth() {
+    let waited = |stack, bytes| {
+        let sent = Transfer::new(stack, &[9]).send(bytes, Time::from_secs(5));
+        sent.repaired_at().saturating_since(Time::from_millis(80))
+    };
+    assert!(waited("textbook", 14_600) >= Duration::from_millis(960));
+    assert!(waited("linux-6.1", 14_480) <= Duration::from_millis(250));
+}
