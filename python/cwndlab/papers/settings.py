@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 ALGORITHM = "congestion control"
+_PARAMETER = "parameter "
 _ENDS = (("sender", ""), ("receiver", "receiver's "))
 _TITLES = {
     "segment_bytes": "segment size",
@@ -45,7 +46,7 @@ def settings_of(
         if end == "sender":
             settings[ALGORITHM] = side["algorithm"]
             for name, value in side.get("parameters", {}).items():
-                settings[f"parameter {name}"] = value
+                settings[_PARAMETER + name] = value
         changed = {**_flat(profile(side["stack"])), **_flat(side.get("stack_overrides", {}))}
         for name, value in changed.items():
             settings[prefix + _TITLES.get(name, name.replace("_", " "))] = value
@@ -53,8 +54,13 @@ def settings_of(
 
 
 def difference_of(first: Mapping[str, object], second: Mapping[str, object]) -> list[Setting]:
-    """Return the settings in which two variants differ."""
+    """Return the settings in which two variants differ.
+
+    Parameters of different algorithms are part of the difference between the algorithms.
+    """
     names = dict.fromkeys([*first, *second])
+    if first.get(ALGORITHM) != second.get(ALGORITHM):
+        names = {name: None for name in names if not name.startswith(_PARAMETER)}
     return [
         Setting(name, first.get(name), second.get(name))
         for name in names

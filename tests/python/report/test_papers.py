@@ -219,7 +219,10 @@ def test_settings_are_the_profile_with_its_changes() -> None:
     assert settings["segment size"] == 536
     assert settings["receiver's SACK"] == 3
     assert "name" not in settings
-    other = papers.settings_of(scenario("highspeed", segment_bytes=536), profile)
+    tuned = scenario("highspeed", segment_bytes=536)
+    tuned["flows"][0]["sender"]["parameters"] = {"computed": 1}
+    other = papers.settings_of(tuned, profile)
+    assert other["parameter computed"] == 1
     assert [s.name for s in papers.difference_of(settings, other)] == ["congestion control"]
 
 
