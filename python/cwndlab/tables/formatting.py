@@ -24,6 +24,8 @@ def format_estimate(interval: Interval) -> str:
     any difference, and a width that four digits of the value do not show have no "±".
     """
     half = interval.half_width
+    if (half is None or half == 0) and interval.estimate.is_integer():
+        return f"{interval.estimate:,.0f}"  # a count, or as good as one
     if half is None or half == 0:
         return format_number(interval.estimate)
     digits = 2 if f"{half:e}".startswith("1") else 1

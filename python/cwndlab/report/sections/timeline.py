@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _PANELS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")
-_MOST_POINTS = 2400  # on all settings' pages together this is what one screen shows twice over
+_MOST_POINTS = 2400  # of one line: a screen's width twice over
+_MOST_POINTS_IN_ALL = 12_000  # of all lines of all settings, or the page becomes heavy
+_FEWEST_POINTS = 500
 _MOST_FLOWS = 4
 _MOST_LOSSES = 400
 _MOST_DOTS = 260
@@ -32,7 +34,9 @@ def _timeline(setting: Setting) -> Content | None:
     if not panels:
         return None
     columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
-    most = max(600, _MOST_POINTS // min(len(setting.context.settings), MOST_TIMELINES))
+    shown = min(len(setting.context.settings), MOST_TIMELINES)
+    flows = min(setting.comparison.flows_per_run, _MOST_FLOWS) * len(setting.representatives)
+    most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_POINTS_IN_ALL // (shown * flows)))
     lines = []
     for name in setting.representatives:
         own = samples.filter(pl.col("contestant") == name)
