@@ -1,0 +1,62 @@
+"""The paper lte-ns2-2011 on the simulator: every number of its reading, and what lies beside it."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cwndlab as cw
+from cwndlab.papers import Check, load_paper, read_check
+from cwndlab.papers.reading import Series
+
+STUDIES = Path(__file__).parents[2] / "studies"
+PAPER = load_paper("lte-ns2-2011")
+
+
+def samples_of(study: str, folder: Path) -> pl.DataFrame:
+    return cw.Study.load(STUDIES / f"{study}.toml").run(folder).samples()
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    return samples_of("lte-ns2-2011", tmp_path_factory.mktemp("paper"))
+
+
+def series(samples: pl.DataFrame, variant: str) -> Series:
+    own = samples.filter(pl.col("variant") == variant)
+    floats = {name: own[name].cast(pl.Float64).to_numpy() for name in own.columns if "pkts" in name}
+    return Series(own["t_s"].to_numpy(), floats["cwnd_pkts"], floats["ssthresh_pkts"])
+
+
+@pytest.mark.parametrize("check", PAPER.checks, ids=lambda check: f"{check.variant}: {check.says}")
+def test_reading_holds(check: Check, samples: pl.DataFrame) -> None:
+    reading = read_check(check, series(samples, check.variant), PAPER)
+    assert reading.holds, f"ours {reading.ours}, the paper's {check.low} to {check.high}"
+
+
+def test_printed_script_of_tcp_linux_knows_only_timeouts(samples: pl.DataFrame) -> None:
+    # Measured with ns-2.35 and a plain TCPSink: timeouts at 3.456, 7.443, 23.51 and 39.26 s.
+    cuts = [e.end_s for e in series(samples, "TCP-Linux as printed").episodes]
+    assert cuts == pytest.approx([3.456, 7.443, 23.51, 39.26], rel=0.05)
+
+
+def test_printed_script_of_hstcp_has_longer_periods(samples: pl.DataFrame) -> None:
+    # Measured with ns-2.35 and no windowOption_: cuts at 1.309, 9.724, 23.35 and 36.98 s.
+    cuts = [e.start_s for e in series(samples, "HSTCP as printed").episodes]
+    assert cuts == pytest.approx([1.309, 9.724, 23.35, 36.98], rel=0.05)
+
+
+def test_queue_decides_the_first_peak(tmp_path: Path) -> None:
+    samples = samples_of("lte-ns2-2011-queue", tmp_path / "results")
+    first = samples.filter(pl.col("t_s") < 1.3)
+    peaks = first.group_by("queue").agg(pl.col("cwnd_pkts").max()).rows()
+    expected = {20: 43, 30: 63, 38: 79, 40: 83, 50: 100}
+    assert dict(peaks) == {f"{queue} packets": peak for queue, peak in expected.items()}
+
+
+@pytest.mark.parametrize(("algorithm", "ssthresh"), [("reno", 50), ("cubic", 79), ("hstcp", 50)])
+def test_first_threshold_of_tcp_linux(algorithm: str, ssthresh: int, tmp_path: Path) -> None:
+    samples = samples_of("lte-ns2-2011-threshold", tmp_path / "results")
+    name = {"hstcp": "highspeed"}.get(algorithm, algorithm)
+    later = samples.filter((pl.col("algorithm") == name) & (pl.col("t_s") > 1.3))
+    assert later["ssthresh_pkts"][0] == ssthresh
