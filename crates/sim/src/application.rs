@@ -301,55 +301,56 @@ impl Application {
         }
     }
 
-    /// Reads and writes at the sender of the data. Answers whether it did anything.
+    /// Reads and writes at the sender of the data.
     #[inline]
-    pub(crate) fn act_at_sender(&mut self, now: Time, sender: &mut Endpoint) -> bool {
+    pub(crate) fn act_at_sender(&mut self, now: Time, sender: &mut Endpoint) {
         if let Kind::Bulk { block_left } = &mut self.kind {
-            return !self.has_closed && write_blocks(now, sender, block_left);
+            if !self.has_closed {
+                write_blocks(now, sender, block_left);
+            }
+            return;
         }
-        self.act_at_sender_slow(now, sender)
+        self.act_at_sender_slow(now, sender);
     }
 
-    fn act_at_sender_slow(&mut self, now: Time, sender: &mut Endpoint) -> bool {
-        let mut has_acted = false;
+    fn act_at_sender_slow(&mut self, now: Time, sender: &mut Endpoint) {
         let read = if sender.readable() > 0 { sender.read(now, u64::MAX) } else { 0 };
-        has_acted |= read > 0;
         let mut wants_close = false;
         match &mut self.kind {
             Kind::Bulk { .. } => {}
             Kind::Sized { to_write, .. } => {
-                has_acted |= write_up_to(now, sender, to_write);
+                write_up_to(now, sender, to_write);
                 wants_close = *to_write == 0;
             }
             Kind::OnOff { is_on, block_left, .. } => {
-                has_acted |= *is_on && write_blocks(now, sender, block_left);
+                if *is_on {
+                    write_blocks(now, sender, block_left);
+                }
             }
-            Kind::Paced { to_write, .. } => has_acted |= write_up_to(now, sender, to_write),
+            Kind::Paced { to_write, .. } => {
+                write_up_to(now, sender, to_write);
+            }
             Kind::RequestResponse(exchange) => {
                 exchange.handle_request_bytes(read);
-                has_acted |= write_up_to(now, sender, &mut exchange.response_to_write);
+                write_up_to(now, sender, &mut exchange.response_to_write);
                 wants_close = sender.peer_has_finished() && exchange.response_to_write == 0;
             }
             Kind::WindowedFile(file) => {
                 file.handle_reply_bytes(read);
-                has_acted |= file.write(now, sender);
+                file.write(now, sender);
                 wants_close = file.file_left == 0 && file.block_to_write == 0;
             }
         }
         if wants_close && !self.has_closed {
             self.has_closed = true;
             sender.close(now);
-            has_acted = true;
         }
-        has_acted
     }
 
-    /// Reads and writes at the receiver of the data. Answers how many bytes it read and whether it
-    /// did anything else.
+    /// Reads and writes at the receiver of the data. Answers how many bytes it read.
     #[inline]
-    pub(crate) fn act_at_receiver(&mut self, now: Time, receiver: &mut Endpoint) -> (u64, bool) {
+    pub(crate) fn act_at_receiver(&mut self, now: Time, receiver: &mut Endpoint) -> u64 {
         let read = if receiver.readable() > 0 { receiver.read(now, u64::MAX) } else { 0 };
-        let mut has_acted = false;
         match &mut self.kind {
             Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } => {}
             Kind::Sized { to_read, .. } => {
@@ -366,21 +367,20 @@ impl Application {
                         self.wake = now + exchange.think;
                     }
                 }
-                has_acted |= write_up_to(now, receiver, &mut exchange.request_to_write);
+                write_up_to(now, receiver, &mut exchange.request_to_write);
             }
             Kind::WindowedFile(file) => {
                 file.handle_file_bytes(read);
                 self.is_complete = file.file_to_read == 0;
-                has_acted |= write_up_to(now, receiver, &mut file.replies_to_write);
+                write_up_to(now, receiver, &mut file.replies_to_write);
             }
         }
         let is_over = receiver.peer_has_finished() || self.is_complete;
         if is_over && !self.has_closed_receiver {
             self.has_closed_receiver = true;
             receiver.close(now);
-            has_acted = true;
         }
-        (read, has_acted)
+        read
     }
 
     /// Ends the application: nothing more is written, and the sender closes.
@@ -438,12 +438,11 @@ impl RequestResponse {
 }
 
 impl WindowedFile {
-    fn write(&mut self, now: Time, sender: &mut Endpoint) -> bool {
-        let mut has_written = false;
+    fn write(&mut self, now: Time, sender: &mut Endpoint) {
         loop {
             if self.block_to_write == 0 {
                 if self.credit == 0 || self.file_left == 0 {
-                    return has_written;
+                    return;
                 }
                 self.credit -= 1;
                 self.block_to_write = self.block_bytes.min(self.file_left);
@@ -451,10 +450,10 @@ impl WindowedFile {
                     self.file_left -= self.block_to_write;
                 }
             }
-            if !write_up_to(now, sender, &mut self.block_to_write) {
-                return has_written;
+            write_up_to(now, sender, &mut self.block_to_write);
+            if self.block_to_write > 0 {
+                return;
             }
-            has_written = true;
         }
     }
 
@@ -483,34 +482,28 @@ impl WindowedFile {
 
 /// Writes whole blocks until the socket takes no more.
 #[inline]
-fn write_blocks(now: Time, endpoint: &mut Endpoint, block_left: &mut u64) -> bool {
-    let mut has_written = false;
+fn write_blocks(now: Time, endpoint: &mut Endpoint, block_left: &mut u64) {
     while endpoint.send_space() > 0 {
         let written = endpoint.write(now, *block_left);
         if written == 0 {
             break;
         }
-        has_written = true;
         *block_left -= written;
         if *block_left == 0 {
             *block_left = BLOCK_BYTES;
         }
     }
-    has_written
 }
 
 /// Writes what the socket takes of a message.
-fn write_up_to(now: Time, endpoint: &mut Endpoint, to_write: &mut u64) -> bool {
-    let mut has_written = false;
+fn write_up_to(now: Time, endpoint: &mut Endpoint, to_write: &mut u64) {
     while *to_write > 0 && endpoint.send_space() > 0 {
         let written = endpoint.write(now, (*to_write).min(BLOCK_BYTES));
         if written == 0 {
             break;
         }
         *to_write -= written;
-        has_written = true;
     }
-    has_written
 }
 
 /// A time with the given mean, at least a nanosecond.

@@ -6,9 +6,11 @@
 
 mod application;
 mod engine;
+mod flow;
 mod frame;
 mod histogram;
 mod output;
+mod path;
 mod pcap;
 mod record;
 mod recorder;

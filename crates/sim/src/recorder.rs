@@ -4,7 +4,7 @@ use cwndlab_link::{Backlog, LinkEvent};
 use cwndlab_tcp::{Endpoint, Segment, TcpEvent};
 use cwndlab_units::{Duration, Time};
 
-use crate::engine::Flow;
+use crate::flow::Flow;
 use crate::output::{Acks, Events, Samples};
 use crate::pcap::Pcap;
 use crate::record::{Interval, ratio};

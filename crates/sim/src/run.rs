@@ -10,9 +10,11 @@ use cwndlab_units::{Duration, Stream, Time};
 use thiserror::Error;
 
 use crate::application::Application;
-use crate::engine::{Engine, FORWARD, Flow, REVERSE};
+use crate::engine::Engine;
+use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::output::RunOutput;
+use crate::path::{FORWARD, REVERSE};
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, Scenario, ScenarioError};
 use crate::summary;
@@ -51,10 +53,10 @@ pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> 
         .flows
         .iter()
         .zip(&engine.flows)
-        .map(|(config, flow)| summary::flow(config, flow, stages[flow.data_link()]))
+        .map(|(config, flow)| summary::flow(config, flow, stages[flow.data_link]))
         .collect();
-    let mut links = summary::links("forward", &mut engine.links[FORWARD], end);
-    links.extend(summary::links("reverse", &mut engine.links[REVERSE], end));
+    let mut links = summary::links("forward", &mut engine.path.links[FORWARD], end);
+    links.extend(summary::links("reverse", &mut engine.path.links[REVERSE], end));
     let mut output = RunOutput { flows, links, ..RunOutput::default() };
     if let Some(recording) = engine.recorder.on_demand {
         output.samples = recording.samples;
@@ -115,7 +117,8 @@ fn build_flows(scenario: &Scenario, end: Time) -> Result<Vec<Flow>, ScenarioErro
         let receiver = end_of("receiver", &config.receiver)?;
         let stream = Stream::new(scenario.seed, &format!("flow.{}.application", config.id));
         let application = Application::new(&config.application, stream);
-        flows.push(Flow::new(config, [sender, receiver], application, scenario.warm_up, end));
+        let ends = [sender, receiver];
+        flows.push(Flow::new(config, index, ends, application, scenario.warm_up, end));
     }
     Ok(flows)
 }

@@ -3,7 +3,7 @@
 use cwndlab_link::{AnyLink, Link, OpportunityTrace, RateConfig, StageConfig};
 use cwndlab_units::{Duration, Time};
 
-use crate::engine::Flow;
+use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::output::{FlowSummary, LinkSummary};
 use crate::record::ratio;

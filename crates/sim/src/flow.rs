@@ -1,0 +1,358 @@
+//! One connection: two endpoints, the application at both of them, and the flow's own access delay.
+
+use std::collections::VecDeque;
+
+use cwndlab_tcp::{Endpoint, Segment};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+
+use crate::application::Application;
+use crate::path::{FORWARD, Path, REVERSE};
+use crate::record::FlowRecord;
+use crate::recorder::Recorder;
+use crate::scenario::{Direction, FlowConfig};
+
+/// One connection with its two ends.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// The flow's number in results; in segments it is its index.
+    pub(crate) id: u32,
+    index: usize,
+    pub(crate) sender: Endpoint,
+    pub(crate) receiver: Endpoint,
+    application: Application,
+    pub(crate) record: FlowRecord,
+    /// The link that carries the data.
+    pub(crate) data_link: usize,
+    pub(crate) start: Time,
+    /// When the application stops, if before the end of the run.
+    stop: Option<Time>,
+    /// When the receiver had read the last byte.
+    pub(crate) completed: Option<Time>,
+    has_started: bool,
+    is_sender_established: bool,
+    is_receiver_established: bool,
+    access: Access,
+    /// Wake time of the control component.
+    control_wake: Time,
+    first_component: usize,
+}
+
+/// A delay of one flow's own, in both directions, in which nothing is lost or overtaken.
+#[derive(Debug, Default)]
+struct Access {
+    delay: Duration,
+    from_sender: VecDeque<(Time, Segment)>,
+    to_sender: VecDeque<(Time, Segment)>,
+}
+
+/// A flow's components, in the order of their indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The data sender's endpoint.
+    Sender,
+    /// The receiver's endpoint.
+    Receiver,
+    /// The application's own times, its start and its stop.
+    Control,
+    /// The access delay.
+    Access,
+}
+
+impl Part {
+    pub(crate) const ALL: [Self; 4] = [Self::Sender, Self::Receiver, Self::Control, Self::Access];
+}
+
+impl Flow {
+    /// The flow of this index.
+    pub(crate) fn new(
+        config: &FlowConfig,
+        index: usize,
+        [sender, receiver]: [Endpoint; 2],
+        application: Application,
+        warm_up: Duration,
+        end: Time,
+    ) -> Self {
+        let stop = config.stop.filter(|&stop| stop < end);
+        Self {
+            id: config.id,
+            index,
+            sender,
+            receiver,
+            application,
+            record: FlowRecord::new(config.start + warm_up, stop.unwrap_or(end)),
+            data_link: match config.direction {
+                Direction::Forward => FORWARD,
+                Direction::Reverse => REVERSE,
+            },
+            start: config.start,
+            stop,
+            completed: None,
+            has_started: false,
+            is_sender_established: false,
+            is_receiver_established: false,
+            access: Access { delay: config.access_delay, ..Access::default() },
+            control_wake: Time::NEVER,
+            first_component: 0,
+        }
+    }
+
+    /// Takes the flow's places among the components, and waits for its start.
+    pub(crate) fn begin(&mut self, first_component: usize, path: &mut Path) {
+        self.first_component = first_component;
+        self.set_control(path);
+    }
+
+    /// Whether the flow has begun and not ended yet.
+    pub(crate) fn is_alive(&self, now: Time) -> bool {
+        self.has_started && now <= self.record.window_end
+    }
+
+    /// A part's time has come.
+    pub(crate) fn handle_wake(
+        &mut self,
+        part: Part,
+        now: Time,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        match part {
+            Part::Sender => self.poll_sender(now, path, recorder),
+            Part::Receiver => self.poll_receiver(now, path),
+            Part::Control => self.handle_control(now, path, recorder),
+            Part::Access => self.poll_access(now, path, recorder),
+        }
+    }
+
+    /// A segment came out of a link.
+    #[inline(always)]
+    pub(crate) fn handle_segment(
+        &mut self,
+        link: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        if link == self.data_link {
+            if segment.payload_bytes() > 0 {
+                let is_marked = segment.ecn == Ecn::Ce;
+                self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
+            }
+            self.receiver.handle_segment(now, segment);
+            self.serve_receiver(now, path);
+        } else if self.access.delay == Duration::ZERO {
+            self.give_to_sender(now, segment, path, recorder);
+        } else {
+            self.access.to_sender.push_back((now + self.access.delay, *segment));
+            self.set_access(path);
+        }
+    }
+
+    /// The data sender gets a segment, its application writes, and what both answer is sent.
+    #[inline(always)]
+    fn give_to_sender(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        if let Some(recording) = &mut recorder.on_demand {
+            recording.handle_arrival_at_sender(self.index, now, segment, &self.sender);
+        }
+        self.sender.handle_segment(now, segment);
+        if let Some(rtt_us) = self.sender.last_rtt_us() {
+            self.record.handle_rtt(now, rtt_us);
+        }
+        self.record.handle_ack(segment.ack);
+        self.serve_sender(now, path, recorder);
+    }
+
+    /// Lets the application act at the receiver, then polls it.
+    #[inline(always)]
+    fn serve_receiver(&mut self, now: Time, path: &mut Path) {
+        if !self.is_receiver_established && self.receiver.is_established() {
+            self.is_receiver_established = true;
+            self.application.handle_receiver_established();
+        }
+        if self.is_receiver_established {
+            let read = self.application.act_at_receiver(now, &mut self.receiver);
+            if read > 0 {
+                self.record.handle_read(now, read);
+            }
+            if self.application.is_complete && self.completed.is_none() {
+                self.completed = Some(now);
+                self.record.window_end = self.record.window_end.min(now);
+                self.set_control(path);
+            } else if self.application.wake < self.control_wake {
+                self.set_control(path);
+            }
+        }
+        self.poll_receiver(now, path);
+    }
+
+    /// Lets the application act at the data sender, then polls it.
+    #[inline(always)]
+    fn serve_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        if !self.is_sender_established && self.sender.is_established() {
+            self.is_sender_established = true;
+            self.application.handle_sender_established(now);
+        }
+        if self.is_sender_established {
+            self.application.act_at_sender(now, &mut self.sender);
+            if self.application.wake < self.control_wake {
+                self.set_control(path);
+            }
+        }
+        self.poll_sender(now, path, recorder);
+    }
+
+    /// Polls the data sender until it has nothing more at this time.
+    #[inline(always)]
+    fn poll_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        let mut has_sent = false;
+        let wake = loop {
+            match self.sender.poll(now) {
+                Output::Packet { packet, .. } => {
+                    let payload_bytes = packet.payload_bytes();
+                    if payload_bytes > 0 {
+                        self.record.handle_sent(now, packet.seq, payload_bytes);
+                    }
+                    if let Some(recording) = &mut recorder.on_demand {
+                        recording.handle_departure_from_sender(now, &packet);
+                    }
+                    if self.access.delay == Duration::ZERO {
+                        path.send(self.data_link, now, packet);
+                        has_sent = true;
+                    } else {
+                        self.access.from_sender.push_back((now + self.access.delay, packet));
+                        self.set_access(path);
+                    }
+                }
+                Output::Event { at, event } => {
+                    if let Some(recording) = &mut recorder.on_demand {
+                        recording.handle_tcp_event(self.index, at, &event);
+                    }
+                }
+                Output::Wait(wake) => break wake,
+                Output::Idle => break Time::NEVER,
+            }
+        };
+        path.wakes.set(self.component(Part::Sender), wake);
+        if has_sent {
+            path.settle(self.data_link, now);
+        }
+    }
+
+    /// Polls the receiver until it has nothing more at this time.
+    #[inline(always)]
+    fn poll_receiver(&mut self, now: Time, path: &mut Path) {
+        let link = 1 - self.data_link;
+        let mut has_sent = false;
+        let wake = loop {
+            match self.receiver.poll(now) {
+                Output::Packet { packet, .. } => {
+                    path.send(link, now, packet);
+                    has_sent = true;
+                }
+                Output::Event { .. } => {}
+                Output::Wait(wake) => break wake,
+                Output::Idle => break Time::NEVER,
+            }
+        };
+        path.wakes.set(self.component(Part::Receiver), wake);
+        if has_sent {
+            path.settle(link, now);
+        }
+    }
+
+    /// The start, the stop, an end of the window, or a time that the application asked for.
+    fn handle_control(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        if !self.has_started {
+            self.has_started = true;
+            if self.application.is_opened_by_receiver() {
+                self.sender.listen();
+                self.receiver.connect(now);
+            } else {
+                self.receiver.listen();
+                self.sender.connect(now);
+            }
+        }
+        if self.application.wake <= now {
+            self.application.handle_wake(now);
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            self.application.stop(now, &mut self.sender);
+        }
+        let record = &mut self.record;
+        if record.offered_at_start.is_none() && record.window_start <= now {
+            record.offered_at_start = Some(path.offered(self.data_link, now));
+        }
+        if record.offered_at_end.is_none() && record.window_end <= now {
+            record.offered_at_end = Some(path.offered(self.data_link, now));
+        }
+        self.set_control(path);
+        self.serve_sender(now, path, recorder);
+        self.serve_receiver(now, path);
+    }
+
+    fn set_control(&mut self, path: &mut Path) {
+        self.control_wake = self.next_control();
+        path.wakes.set(self.component(Part::Control), self.control_wake);
+    }
+
+    /// When the flow's control has something to do.
+    fn next_control(&self) -> Time {
+        if !self.has_started {
+            return self.start;
+        }
+        let mut next = self.application.wake.min(self.stop.unwrap_or(Time::NEVER));
+        let record = &self.record;
+        if record.offered_at_start.is_none() && record.window().is_some() {
+            next = next.min(record.window_start);
+        }
+        if record.offered_at_end.is_none() {
+            next = next.min(record.window_end);
+        }
+        next
+    }
+
+    /// What has crossed the access delay goes on.
+    fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        while let Some(segment) = pop_due(&mut self.access.from_sender, now) {
+            path.send(self.data_link, now, segment);
+            path.settle(self.data_link, now);
+        }
+        while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
+            self.give_to_sender(now, &segment, path, recorder);
+        }
+        self.set_access(path);
+    }
+
+    fn set_access(&self, path: &mut Path) {
+        path.wakes.set(self.component(Part::Access), self.access.due());
+    }
+
+    #[inline]
+    fn component(&self, part: Part) -> usize {
+        self.first_component + part as usize
+    }
+}
+
+impl Access {
+    /// When the next segment leaves either delay.
+    fn due(&self) -> Time {
+        let head =
+            |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
+        head(&self.from_sender).min(head(&self.to_sender))
+    }
+}
+
+fn pop_due(queue: &mut VecDeque<(Time, Segment)>, now: Time) -> Option<Segment> {
+    let (due, _) = queue.front()?;
+    if *due > now {
+        return None;
+    }
+    queue.pop_front().map(|(_, segment)| segment)
+}
