@@ -80,10 +80,10 @@ class Comparison:
     """Whether values that add up are given per flow, as contestants had unequally many flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
-        default_factory=dict, repr=False, compare=False
+        default_factory=dict, init=False, repr=False, compare=False
     )
     _differences: dict[tuple[str, str, str], stats.Difference | None] = field(
-        default_factory=dict, repr=False, compare=False
+        default_factory=dict, init=False, repr=False, compare=False
     )
 
     @property

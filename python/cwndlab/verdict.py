@@ -2,7 +2,8 @@
 
 The rule.  Throughput first: an algorithm is *as good as* the best if two one-sided tests put its
 difference within the smallest effect of interest (5 %).  Among those, the one with the shortest
-median round trip is the best of both.  A difference is *sure* if its 95 % interval over paired runs
+median round trip is the best of both.  Of transfers with an end, the quickest is the best.  A
+difference is *sure* if its 95 % interval over paired runs
 excludes zero and a paired permutation test agrees after Holm's correction for the number of
 comparisons; where there are too few pairs for such a test to agree, all pairs must.
 """
@@ -18,6 +19,7 @@ from cwndlab.tables.formatting import format_number, join_words
 
 THROUGHPUT = "goodput_mbit_s"
 DELAY = "rtt_p50_ms"
+COMPLETION = "completion_ms"
 _LEVEL = 0.05
 
 
@@ -65,16 +67,18 @@ def judge(comparison: Comparison) -> Verdict:
     column = THROUGHPUT if comparison.has(THROUGHPUT) else "throughput_mbit_s"
     rankings = {
         name: ranking
-        for name in (column, DELAY, "completion_ms")
+        for name in (column, DELAY, COMPLETION)
         if (ranking := rank(comparison, name)) is not None
     }
     if column not in rankings:
         return Verdict("No run has a result.", (), (), (), rankings)
     if len(comparison.contestants) == 1:
         return _alone(comparison, rankings)
+    if COMPLETION in rankings:
+        return _quickest(comparison, rankings)
     details = [_throughput_sentence(rankings[column])]
     if DELAY in rankings:
-        details.append(_delay_sentence(comparison, rankings[DELAY]))
+        details.append(_latency_sentence(comparison, rankings[DELAY]))
         headline, recommended = _best_of_both(comparison, rankings[column], rankings[DELAY])
     else:
         leaders = rankings[column].leaders
@@ -164,7 +168,36 @@ def _throughput_sentence(ranking: Ranking) -> str:
     return f"Throughput: {'; '.join(parts)}."
 
 
-def _delay_sentence(comparison: Comparison, ranking: Ranking) -> str:
+def _quickest(comparison: Comparison, rankings: dict[str, Ranking]) -> Verdict:
+    """Return the verdict on transfers with an end: what counts is when they are done."""
+    ranking = rankings[COMPLETION]
+    details = [_times_sentence(comparison, ranking, "Completion", "the quickest transfers")]
+    if DELAY in rankings:
+        details.append(_latency_sentence(comparison, rankings[DELAY]))
+    leaders = tuple(ranking.leaders)
+    rest = [name for name in ranking.standings if name not in leaders]
+    if rest:
+        next_best = rest[0]
+        difference = comparison.difference(ranking.best, next_best, COMPLETION)
+        headline = f"Quickest: {_names(leaders, 'or')}."
+        if difference is not None:
+            share = ratio_words(1 + difference.relative.estimate)
+            sure = _certainty(comparison, difference)
+            headline = f"{headline[:-1]} ({share} {_quoted(next_best)}'s time; {sure})."
+    else:
+        effect = f"{100 * comparison.smallest_effect:g}"
+        headline = (
+            f"No difference worth caring about: {_names(leaders)} complete within {effect} % of "
+            "each other."
+        )
+    return Verdict(headline, tuple(details), _notes(comparison), leaders, rankings)
+
+
+def _latency_sentence(comparison: Comparison, ranking: Ranking) -> str:
+    return _times_sentence(comparison, ranking, "Latency", "the shortest round trips")
+
+
+def _times_sentence(comparison: Comparison, ranking: Ranking, title: str, what: str) -> str:
     def milliseconds(name: str) -> str:
         interval = comparison.interval(name, ranking.column)
         return "" if interval is None else f"{format_number(interval.estimate)} ms"
@@ -172,12 +205,10 @@ def _delay_sentence(comparison: Comparison, ranking: Ranking) -> str:
     if len(ranking.leaders) == len(ranking.standings):
         apart = _largest(ranking, ranking.leaders)
         return (
-            f"Latency: all within {apart}, too little to care about ({milliseconds(ranking.best)})."
+            f"{title}: all within {apart}, too little to care about ({milliseconds(ranking.best)})."
         )
     leaders = [f"{_quoted(name)} ({milliseconds(name)})" for name in ranking.leaders]
-    parts = [
-        f"{join_words(leaders)} {'has' if len(leaders) == 1 else 'have'} the shortest round trips"
-    ]
+    parts = [f"{join_words(leaders)} {'has' if len(leaders) == 1 else 'have'} {what}"]
     parts += [
         f"{_quoted(name)} {_longer(ranking, name)} ({milliseconds(name)})"
         for name in ranking.those(Standing.WORSE)
@@ -186,7 +217,7 @@ def _delay_sentence(comparison: Comparison, ranking: Ranking) -> str:
     if unsure:
         listed = join_words([f"{_quoted(name)} ({milliseconds(name)})" for name in unsure])
         parts.append(f"the runs do not decide about {listed}")
-    return f"Latency: {'; '.join(parts)}."
+    return f"{title}: {'; '.join(parts)}."
 
 
 def _best_of_both(
@@ -197,15 +228,8 @@ def _best_of_both(
         return f"Highest throughput: {_quoted(throughput.best)}.", (throughput.best,)
     chosen = min(candidates, key=lambda name: _order(comparison, name, DELAY))
     level = [name for name in candidates if name != chosen and _is_level(comparison, name, chosen)]
-    every_one = len(candidates) == len(comparison.contestants)
-    effect = f"{100 * comparison.smallest_effect:g}"
-    if every_one and len(level) == len(candidates) - 1:
-        names = _names(comparison.contestants)
-        headline = (
-            f"No difference worth caring about: {names} are within {effect} % of each other "
-            "in throughput and in delay."
-        )
-        return headline, tuple(candidates)
+    if len(level) == len(comparison.contestants) - 1:
+        return _no_winner(comparison, chosen), tuple(candidates)
     if len(candidates) == 1 and chosen not in delay.leaders:
         return _trade_off(comparison, throughput, delay), (chosen,)
     recommended = (chosen, *level)
@@ -216,22 +240,43 @@ def _best_of_both(
     return f"Best of both: {name} {_trade(comparison, chosen, reference)}", recommended
 
 
+def _no_winner(comparison: Comparison, chosen: str) -> str:
+    """Return the sentence for when all are as fast and no delay is surely shorter."""
+    names = _names(comparison.contestants)
+    within = f"within {100 * comparison.smallest_effect:g} % of each other"
+    others = [name for name in comparison.contestants if name != chosen]
+    delays = [comparison.difference(name, chosen, DELAY) for name in others]
+    if all(each is not None and each.is_negligible for each in delays):
+        return f"No difference worth caring about: {names} are {within} in throughput and in delay."
+    return (
+        f"No clear winner: {names} are {within} in throughput, and the runs do not decide about "
+        "their delay."
+    )
+
+
 def _trade_off(comparison: Comparison, throughput: Ranking, delay: Ranking) -> str:
     """Return the sentence for when the fastest has no equal and others have shorter delays."""
     fast, quick = throughput.best, delay.best
     more = comparison.difference(fast, quick, throughput.column)
     less = comparison.difference(quick, fast, DELAY)
     if more is None or less is None:
-        return (
-            f"None is best in both: {_quoted(fast)} for throughput, {_quoted(quick)} for latency."
-        )
-    faster = f"{_percent(more.relative.estimate)} more than {_quoted(quick)}"
-    quicker = f"{ratio_words(1 + less.relative.estimate)} {_quoted(fast)}'s delay"
-    return (
-        f"None is best in both: {_quoted(fast)} for throughput "
-        f"({faster}; {_certainty(comparison, more)}), "
-        f"{_quoted(quick)} for latency ({quicker}; {_certainty(comparison, less)})."
+        return f"Highest throughput: {_quoted(fast)}. Shortest delay: {_quoted(quick)}."
+    faster = (
+        f"{_quoted(fast)} in throughput ({_percent(more.relative.estimate)} more than "
+        f"{_quoted(quick)}; {_certainty(comparison, more)})"
     )
+    quicker = (
+        f"{_quoted(quick)} in latency ({ratio_words(1 + less.relative.estimate)} "
+        f"{_quoted(fast)}'s delay; {_certainty(comparison, less)})"
+    )
+    is_faster, is_quicker = (_is_sure_among(comparison, each) for each in (more, less))
+    if comparison.is_one_run or (is_faster and is_quicker):
+        return f"None is best in both: {faster}, {quicker}."
+    if is_faster:
+        return f"Best: {faster}. Latency is not decided: {quicker}."
+    if is_quicker:
+        return f"Best: {quicker}. Throughput is not decided: {faster}."
+    return f"No clear winner: {faster}, {quicker}."
 
 
 def _is_level(comparison: Comparison, name: str, chosen: str) -> bool:

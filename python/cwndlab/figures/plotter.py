@@ -134,14 +134,18 @@ class Plotter:
             raise ValueError(msg)
         return comparisons[0]
 
-    def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         comparison = self._comparison(factors)
         runs = [
             run
             for name in comparison.contestants
             if (run := comparison.representative_run(name)) is not None
         ]
-        return self._results.samples(run=runs), self._results.events(run=runs)
+        samples, events = self._results.samples(run=runs), self._results.events(run=runs)
+        if "t_s" not in samples.columns:
+            msg = "these runs have no time series; let the study record samples"
+            raise ValueError(msg)
+        return samples, events if "t_s" in events.columns else None
 
 
 class _Selected:

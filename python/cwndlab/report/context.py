@@ -19,6 +19,8 @@ from cwndlab.figures.style import Style, styles_of
 from cwndlab.report.origin import Origin, SetUp
 from cwndlab.verdict import Verdict, judge
 
+_NOTHING = {"run": pl.String, "flow": pl.Int64, "t_s": pl.Float64, "event": pl.String}
+
 MOST_TIMELINES = 12
 """Settings whose time series are put into the page; more would make it heavy."""
 
@@ -129,5 +131,7 @@ class Setting:
     def _of_representatives(self, table: Any) -> pl.DataFrame:  # noqa: ANN401  a bound method
         runs = self.representatives
         rows: pl.DataFrame = table(run=list(runs.values()))
+        if "t_s" not in rows.columns:  # the study did not record any
+            rows = pl.DataFrame(schema=_NOTHING)
         names = pl.DataFrame({"run": list(runs.values()), "contestant": list(runs)})
         return rows.join(names, on="run", how="inner", maintain_order="left")

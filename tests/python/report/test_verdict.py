@@ -64,7 +64,7 @@ def test_smallest_effect_of_interest_is_the_studys_to_choose() -> None:
     comparison = comparison_of(
         {"a": base, "b": [0.98 * g for g in base]}, {"a": [100.0] * 20, "b": [100.0] * 20}
     )
-    strict = replace(comparison, smallest_effect=0.01, _intervals={}, _differences={})
+    strict = replace(comparison, smallest_effect=0.01)
     ranking = rank(strict, THROUGHPUT)
     assert ranking is not None
     assert ranking.standings == {"a": Standing.BEST, "b": Standing.WORSE}
@@ -87,8 +87,31 @@ def test_a_true_trade_off_names_both_sides() -> None:
         {"fast": around(200, 0.01, 10, 3), "quick": around(50, 0.01, 10, 4)},
     )
     headline = judge(comparison).headline
-    assert headline.startswith("None is best in both: fast for throughput (")
-    assert "quick for latency (a quarter of fast's delay; sure: 10 of 10 pairs)" in headline
+    assert headline.startswith("None is best in both: fast in throughput (")
+    assert "quick in latency (a quarter of fast's delay; sure: 10 of 10 pairs)" in headline
+
+
+def test_what_is_not_sure_is_not_claimed() -> None:
+    level = around(30, 0.01, 8, 1)
+    noisy = comparison_of(
+        {"a": level, "b": level}, {"a": around(50, 0.2, 8, 2), "b": around(54, 0.2, 8, 3)}
+    )
+    assert judge(noisy).headline == (
+        "No clear winner: a and b are within 5 % of each other in throughput, and the runs do not "
+        "decide about their delay."
+    )
+    both = comparison_of(
+        {"a": around(30, 0.2, 8, 1), "b": around(29, 0.2, 8, 2)},
+        {"a": around(60, 0.2, 8, 3), "b": around(50, 0.2, 8, 5)},
+    )
+    assert judge(both).headline.count("not sure: ") == 2
+    assert judge(both).headline.startswith("No clear winner: ")
+    one = comparison_of(
+        {"a": around(30, 0.01, 8, 1), "b": around(25, 0.01, 8, 2)},
+        {"a": around(60, 0.2, 8, 3), "b": around(50, 0.2, 8, 5)},
+    )
+    assert judge(one).headline.startswith("Best: a in throughput (")
+    assert "Latency is not decided: b in latency (" in judge(one).headline
 
 
 def test_fewer_than_six_pairs_must_all_agree() -> None:
@@ -107,6 +130,19 @@ def test_difference_is_seen_where_pairs_are_too_few_for_the_corrected_test() -> 
     ranking = rank(comparison_of(names, names), THROUGHPUT)
     assert ranking is not None
     assert ranking.those(Standing.WORSE) == ["b", "c", "d"]
+
+
+def test_transfers_with_an_end_are_judged_by_when_they_end() -> None:
+    level = around(30, 0.01, 8, 1)
+    comparison = comparison_of({"a": level, "b": level, "c": level}, dict.fromkeys("abc", level))
+    spread = np.linspace(-4, 4, 8)
+    times = {"a": 400 + spread, "b": 405 - spread, "c": 800 + spread}
+    values = {name: {**comparison.values[name], "completion_ms": times[name]} for name in times}
+    verdict = judge(replace(comparison, values=values))
+    assert verdict.headline == "Quickest: a or b (half c's time; sure: 8 of 8 pairs)."
+    assert verdict.details[0].startswith("Completion: a (400 ms) and b (405 ms) have the quickest")
+    same = {**values, "c": values["a"]}
+    assert "complete within 5 % of each other" in judge(replace(comparison, values=same)).headline
 
 
 def test_names_of_several_words_stay_one_in_a_sentence() -> None:
