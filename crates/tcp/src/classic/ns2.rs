@@ -79,6 +79,16 @@ fn algorithms_of_the_linux_agent_choose_their_first_threshold() {
 }
 
 #[test]
+fn linux_agent_keeps_the_bottleneck_busy_under_heavy_loss() {
+    // CUBIC's window of 79 is 27 packets more than fit: losses, and losses of their repairs.
+    let old_cubic = [("hystart", 0), ("beta", 819)];
+    let settings = limited(100, ns_2_linux());
+    let run = run_chain(settings, "cubic", &old_cubic, 50, FIFTY_SECONDS);
+    assert!(run.timeouts_s.is_empty(), "{:?}", run.timeouts_s);
+    assert_near("packets delivered", run.sender.una() as f64 / 1500.0, 4011.0, 1.0);
+}
+
+#[test]
 fn full_tcp_inflates_times_out_and_goes_on_in_a_sawtooth() {
     let run = run_chain(limited(100, ns_2_full()), "reno", &[], 50, FIFTY_SECONDS);
     assert_near("window of 100", run.first_at_least(100, 0.0), 0.48541, 0.1);

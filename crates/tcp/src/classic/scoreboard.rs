@@ -50,7 +50,7 @@ impl Scoreboard {
 
     /// Takes segments that arrived out of those that are lost twice.
     fn forget_filled(&mut self) {
-        if !self.lost_again.is_empty() {
+        if self.waiting_again > 0 {
             let (sacked, una) = (&self.sacked, self.una);
             self.lost_again.retain(|&(start, end)| {
                 start >= una && sacked.first_hole(start, end) == Some((start, end))
@@ -68,6 +68,9 @@ impl Scoreboard {
         }
         self.una = una;
         self.sacked.remove_below(una);
+        while self.repairs.front().is_some_and(|repair| repair.end <= una) {
+            self.repairs.pop_front();
+        }
         self.forget_filled();
     }
 
@@ -123,8 +126,17 @@ impl Scoreboard {
         Some((start, end.min(start + segment)))
     }
 
-    /// A segment is retransmitted, when `max` was the highest byte sent: the one of
-    /// [`Scoreboard::next_lost`], or the first of all.
+    /// The first segment of all is retransmitted, whether it was before or not.
+    pub(crate) fn repair_first(&mut self, end: u64, max: u64) {
+        let una = self.una;
+        self.repairs.retain(|repair| repair.start != una);
+        self.lost_again.retain(|again| again.0 != una);
+        self.forget_filled();
+        self.repair(una, end, max);
+    }
+
+    /// The segment of [`Scoreboard::next_lost`] is retransmitted, when `max` was the highest byte
+    /// sent.
     pub(crate) fn repair(&mut self, start: u64, end: u64, max: u64) {
         if let Some(&(_, again)) = self.lost_again.front().filter(|again| again.0 == start) {
             self.lost_again.pop_front();
@@ -146,13 +158,6 @@ impl Scoreboard {
     /// Bytes given up for lost and not yet sent again.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.waiting + self.waiting_again
-    }
-
-    /// Recovery is over.
-    pub(crate) fn forget_repairs(&mut self) {
-        self.repairs.clear();
-        self.lost_again.clear();
-        self.waiting_again = 0;
     }
 
     /// End of the highest block: the forward ACK.

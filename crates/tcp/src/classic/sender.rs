@@ -473,7 +473,7 @@ impl Sender {
         let segment = self.segment();
         if std::mem::take(&mut self.resend_first) {
             let end = self.max.min(self.una + segment);
-            self.scoreboard.repair(self.una, end, self.max);
+            self.scoreboard.repair_first(end, self.max);
             return Some(self.note_sent(now, self.una, end));
         }
         let may_repair = self.phase == Phase::Recovery && self.has_room_in_recovery();

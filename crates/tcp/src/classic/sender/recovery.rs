@@ -14,10 +14,12 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self) {
-        self.scoreboard.forget_repairs();
         match self.recovery {
             Recovery::Reno | Recovery::NewReno => self.sk.snd_cwnd = self.sk.snd_ssthresh,
-            Recovery::Tahoe | Recovery::Sack | Recovery::Fack => {}
+            // What was SACKed above is reported again by the next duplicate ACKs.
+            Recovery::Sack => self.scoreboard.clear(self.una),
+            // Retransmissions beyond the flight of this loss may still be lost.
+            Recovery::Fack | Recovery::Tahoe => {}
         }
         self.enter(Phase::Open);
     }
@@ -87,9 +89,15 @@ impl Sender {
         u64::from(self.settings.duplicate_ack_threshold + 1) * self.segment()
     }
 
-    /// Duplicate ACKs of a flight whose loss is being repaired already do not count again.
+    /// Duplicate ACKs of a flight whose loss is being repaired already do not count again. Without
+    /// SACK they may come from a flight that was sent twice, up to its very end.
     pub(super) fn may_enter_recovery(&self) -> bool {
-        self.recover.is_none_or(|recover| self.una > recover)
+        let has_scoreboard = matches!(self.recovery, Recovery::Sack | Recovery::Fack);
+        match self.recover {
+            Some(recover) if has_scoreboard => self.una >= recover,
+            Some(recover) => self.una > recover,
+            None => true,
+        }
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time) {
