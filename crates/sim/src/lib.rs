@@ -1,6 +1,6 @@
 //! The simulator: a run is a pure function of a scenario, its seed and the traces that it names.
 //!
-//! [`Scenario`] says what happens, [`run`] lets it happen, [`RunOutput`] is what was seen. Between
+//! [`Scenario`] says what happens, [`run()`] lets it happen, [`RunOutput`] is what was seen. Between
 //! them stands an event loop over two links and any number of flows, each with two full TCP
 //! endpoints and an application. Nothing here reads a clock or a file.
 
