@@ -32,7 +32,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
   \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
 
 .PHONY: help demo test test-rust test-python check format lint docs bench bench-peers fidelity \
-  fuzz setup clean
+  images setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -74,6 +74,9 @@ bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is instal
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
 	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+images: demo ## make the pictures of the documentation anew
+	@$(PYTHON) tools/make_images.py results/demo docs/images
 
 setup: $(STAMPS)/core ## only the set-up that the other targets do by themselves
 
