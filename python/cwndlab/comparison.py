@@ -10,7 +10,7 @@ sum, round-trip times are their mean, retransmissions their total.  Flows that s
 direction carry nobody's result.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -55,6 +55,13 @@ SUMMED = frozenset(
 
 _KEYS = ("run", "seed", "repetition")
 _CONTESTANT = "contestant"
+_NOT_RECORDED = {
+    "run": pl.String,
+    _CONTESTANT: pl.String,
+    "flow": pl.Int64,
+    "t_s": pl.Float64,
+    "event": pl.String,
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,8 @@ class Comparison:
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
     """Key of the run behind each value, by contestant."""
+    flow_ids: Mapping[str, tuple[int, ...]]
+    """Numbers of each contestant's flows within its runs."""
     flows_per_run: int
     is_per_flow: bool = False
     """Whether values that add up are given per flow, as contestants had unequally many flows."""
@@ -85,6 +94,12 @@ class Comparison:
     _differences: dict[tuple[str, str, str], stats.Difference | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether contestants ran against each other in the same runs."""
+        keys = [run for runs in self.runs.values() for run in runs if run is not None]
+        return len(set(keys)) < len(keys)
 
     @property
     def name(self) -> str:
@@ -154,6 +169,28 @@ class Comparison:
         if not both.any() or not theirs[both].mean() > 0:
             return None
         return stats.compare_pairs(ours[both], theirs[both], smallest_effect=self.smallest_effect)
+
+    def representative_runs(self) -> dict[str, str]:
+        """Return the most representative run of each contestant that has runs."""
+        found = {name: self.representative_run(name) for name in self.contestants}
+        return {name: run for name, run in found.items() if run is not None}
+
+    def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
+        """Return the rows of the representative runs, with a column `contestant`.
+
+        `read` gives a table's rows, as `Results.samples` does.  A contestant gets the rows of its
+        own flows and those that concern every flow.  A table that was not recorded has no rows.
+        """
+        runs = self.representative_runs()
+        rows = read(run=list(runs.values()))
+        if "t_s" not in rows.columns:
+            return pl.DataFrame(schema=_NOT_RECORDED)
+        names = pl.DataFrame({"run": list(runs.values()), _CONTESTANT: list(runs)})
+        named = rows.join(names, on="run", how="inner", maintain_order="left")
+        is_own = pl.col("flow").is_null()
+        for name in runs:
+            is_own |= (pl.col(_CONTESTANT) == name) & pl.col("flow").is_in(self.flow_ids[name])
+        return named.filter(is_own)
 
     def representative_run(self, contestant: str) -> str | None:
         """Return the key of the contestant's most representative run.
@@ -253,6 +290,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
             for name in measured
         ],
         pl.len().alias("flows"),
+        pl.col("flow").alias("flow_ids"),
         *([pl.col("goodput_mbit_s").alias("shares")] if "goodput_mbit_s" in measured else []),
     )
     if {"retransmitted_pkts", "sent_pkts"} <= set(measured):
@@ -286,6 +324,7 @@ def _comparison(
     ]
     values: dict[str, dict[str, Floats]] = {}
     keys: dict[str, tuple[str | None, ...]] = {}
+    flow_ids: dict[str, tuple[int, ...]] = {}
     for contestant in contestants:
         rows = cell.filter(pl.col(_CONTESTANT) == contestant)
         at = np.array([place[number] for number in rows["repetition"]], dtype=np.intp)
@@ -298,6 +337,7 @@ def _comparison(
         for index, run in zip(at, rows["run"], strict=True):
             names[index] = str(run)
         keys[contestant] = tuple(names)
+        flow_ids[contestant] = tuple(rows["flow_ids"].explode().unique().sort().to_list())
     return Comparison(
         cell={name: cell[name][0] for name in cell_columns},
         contestants=contestants,
@@ -306,6 +346,7 @@ def _comparison(
         is_paired=bool((seeds_each == 1).all()),
         values=values,
         runs=keys,
+        flow_ids=flow_ids,
         flows_per_run=int(cell["flows"].to_numpy().max()),
         is_per_flow=is_per_flow,
         smallest_effect=smallest_effect,

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cwndlab.comparison import Comparison, compare, contestant_factor
+from cwndlab.comparison import Comparison, compare
 from cwndlab.figures.canvas import house_style
 from cwndlab.figures.distributions import plot_box, plot_cdf
 from cwndlab.figures.operating_point import operating_point_figure
@@ -66,14 +66,14 @@ class Plotter:
         """Draw any column of the samples over time."""
         where = self._axes(axes)
         samples, events = self._series(factors)
-        plot_over_time(where, samples, column, contestant=self._contestant, events=events)
+        plot_over_time(where, samples, column, contestant="contestant", events=events)
         where.set_xlabel("Time (s)")
         return where
 
     def timeline(self, **factors: object) -> Figure:
         """Draw throughput, round-trip time, window and queue over one axis of time."""
         samples, events = self._series(factors)
-        return over_time_figure(samples, contestant=self._contestant, events=events)
+        return over_time_figure(samples, contestant="contestant", events=events)
 
     def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the distribution of a quantity over runs."""
@@ -107,12 +107,8 @@ class Plotter:
         """Draw delivery rate and round-trip time over the data in flight."""
         samples, _ = self._series(factors)
         return operating_point_figure(
-            samples, contestant=self._contestant, bdp_pkts=bdp_pkts, queue_pkts=queue_pkts
+            samples, contestant="contestant", bdp_pkts=bdp_pkts, queue_pkts=queue_pkts
         )
-
-    @property
-    def _contestant(self) -> str:
-        return contestant_factor(self._results)
 
     @staticmethod
     def _axes(axes: Axes | None) -> Axes:
@@ -134,18 +130,13 @@ class Plotter:
             raise ValueError(msg)
         return comparisons[0]
 
-    def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
         comparison = self._comparison(factors)
-        runs = [
-            run
-            for name in comparison.contestants
-            if (run := comparison.representative_run(name)) is not None
-        ]
-        samples, events = self._results.samples(run=runs), self._results.events(run=runs)
-        if "t_s" not in samples.columns:
+        samples = comparison.representative_rows(self._results.samples)
+        if samples.is_empty():
             msg = "these runs have no time series; let the study record samples"
             raise ValueError(msg)
-        return samples, events if "t_s" in events.columns else None
+        return samples, comparison.representative_rows(self._results.events)
 
 
 class _Selected:

@@ -19,8 +19,6 @@ from cwndlab.figures.style import Style, styles_of
 from cwndlab.report.origin import Origin, SetUp
 from cwndlab.verdict import Verdict, judge
 
-_NOTHING = {"run": pl.String, "flow": pl.Int64, "t_s": pl.Float64, "event": pl.String}
-
 MOST_TIMELINES = 12
 """Settings whose time series are put into the page; more would make it heavy."""
 
@@ -109,29 +107,18 @@ class Setting:
     @cached_property
     def representatives(self) -> Mapping[str, str]:
         """The most representative run of each contestant."""
-        found = {
-            name: self.comparison.representative_run(name) for name in self.comparison.contestants
-        }
-        return {name: run for name, run in found.items() if run is not None}
+        return self.comparison.representative_runs()
 
     @cached_property
     def samples(self) -> pl.DataFrame:
         """Time series of the representative runs, with a column `contestant`."""
-        return self._of_representatives(self.context.results.samples)
+        return self.comparison.representative_rows(self.context.results.samples)
 
     @cached_property
     def events(self) -> pl.DataFrame:
         """Events of the representative runs, with a column `contestant`."""
-        return self._of_representatives(self.context.results.events)
+        return self.comparison.representative_rows(self.context.results.events)
 
     def chart(self, name: str) -> str:
         """Return the name of a chart of this setting, for `data-chart`."""
         return f"{name}-{self.index}"
-
-    def _of_representatives(self, table: Any) -> pl.DataFrame:  # noqa: ANN401  a bound method
-        runs = self.representatives
-        rows: pl.DataFrame = table(run=list(runs.values()))
-        if "t_s" not in rows.columns:  # the study did not record any
-            rows = pl.DataFrame(schema=_NOTHING)
-        names = pl.DataFrame({"run": list(runs.values()), "contestant": list(runs)})
-        return rows.join(names, on="run", how="inner", maintain_order="left")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from cwndlab import report
@@ -200,6 +201,50 @@ def test_a_section_of_ones_own_goes_where_one_wants_it(results: Reportable) -> N
     assert "silent" not in anchors
     with pytest.raises(ValueError, match='no section "nowhere"; it has overview, verdict'):
         report.insert_after(report.SECTIONS, "nowhere", [own])
+
+
+def list_of(where: dict[str, object]) -> list[str]:
+    runs = where["run"]
+    assert isinstance(runs, list)
+    return runs
+
+
+def test_algorithms_that_share_a_run_keep_their_own_flows(results: Reportable) -> None:
+    class Contest:
+        """Cubic as flow 0 and bbr as flow 1 of the same runs."""
+
+        factors = ()
+
+        def shared(self, frame: pl.DataFrame) -> pl.DataFrame:
+            place = pl.when(pl.col("algorithm") == "cubic").then(0).otherwise(1)
+            number = pl.col("run").str.extract(r"-(\d+)$")
+            chosen = frame.filter(pl.col("algorithm").is_in(["cubic", "bbr"]))
+            return chosen.with_columns(flow=place, run=pl.lit("shared-") + number)
+
+        def runs(self) -> pl.DataFrame:
+            return self.shared(results.runs().with_columns(flow=0)).unique("run")
+
+        def flows(self) -> pl.DataFrame:
+            return self.shared(results.flows()).drop("factor_algorithm")
+
+        def samples(self, **where: object) -> pl.DataFrame:
+            return self.shared(results.samples()).filter(pl.col("run").is_in(list_of(where)))
+
+        def events(self, **where: object) -> pl.DataFrame:
+            return self.shared(results.events()).filter(pl.col("run").is_in(list_of(where)))
+
+        def links(self, **_where: object) -> pl.DataFrame:
+            return pl.DataFrame()
+
+    context = report.Context(Contest(), ORIGIN)
+    comparison = context.comparisons[0]
+    assert comparison.is_contest
+    assert comparison.flow_ids == {"cubic": (0,), "bbr": (1,)}
+    page = Page(report.make_page(context))
+    lines = page.data["charts"]["timeline-0"]["lines"]
+    assert [(line["name"], line["flow"]) for line in lines] == [("cubic", 0), ("bbr", 1)]
+    assert "ran against each other" in page.words
+    assert re.search(r"50.47 ±0.0\d", page.words)  # cubic's share of 31.77 + 31.17
 
 
 def test_smallest_effect_of_interest_is_said_and_used(results: Reportable) -> None:

@@ -22,6 +22,7 @@ def comparison_of(goodput: dict[str, list[float]], delay: dict[str, list[float]]
             for name in goodput
         },
         runs={name: tuple(f"{name}{at}" for at in range(count)) for name in goodput},
+        flow_ids=dict.fromkeys(goodput, (0,)),
         flows_per_run=1,
     )
 
