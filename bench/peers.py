@@ -26,10 +26,10 @@ def main() -> int:
     print(f"{'':32} {'segments/CPU s':>16} {'instructions/segment':>22} {'segments':>12}")
     for flows in (1, 4, 16):
         ours = [binary, "dumbbell", "--flows", str(flows), "--seconds"]
-        _line(f"cwndlab, cubic, {flows} flows", ours, _ours)
+        _line(f"cwndlab, cubic, flows: {flows}", ours, _ours)
         for agent, name in (("cubic", "TCP/Linux cubic"), ("sack1", "TCP/Sack1")):
             command = ["ns", str(SCRIPT), agent, str(flows)]
-            _line(f"ns-2, {name}, {flows} flows", command, _last_number)
+            _line(f"ns-2, {name}, flows: {flows}", command, _ns2)
     return 0
 
 
@@ -51,8 +51,9 @@ def _ours(printed: str) -> int:
     return int(json.loads(printed)["delivered_segments"])
 
 
-def _last_number(printed: str) -> int:
-    return int(printed.rsplit(maxsplit=1)[-1])
+def _ns2(printed: str) -> int:
+    # TCP/Linux prints its commands too.
+    return int(next(line for line in printed.splitlines() if line.isdigit()))
 
 
 if __name__ == "__main__":
