@@ -9,10 +9,20 @@ Bad input raises ValueError, whose message names the place; anything else is Run
 """
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "algorithms",
+    "behaviour_epoch",
+    "check_scenario",
+    "parse_trace",
+    "run",
+    "stacks",
+    "version",
+]
 
 version: str
 """Version of the core."""
@@ -20,6 +30,7 @@ version: str
 behaviour_epoch: int
 """Grows when the same scenario and seed may give another result than before."""
 
+@type_check_only
 class Flows(TypedDict):
     """One entry per flow, in the scenario's order."""
 
@@ -62,6 +73,7 @@ class Flows(TypedDict):
     rwnd_limited_s: list[float]
     sndbuf_limited_s: list[float]
 
+@type_check_only
 class Links(TypedDict):
     """One entry per stage of the path, `forward.0` first."""
 
@@ -76,6 +88,7 @@ class Links(TypedDict):
     queue_mean_pkts: list[float | None]
     queue_max_pkts: list[int]
 
+@type_check_only
 class Samples(TypedDict):
     """The flows at an interval, while they live. NaN: an infinite ssthresh, no RTT yet."""
 
@@ -94,6 +107,7 @@ class Samples(TypedDict):
     delivery_rate_mbit_s: NDArray[np.float64]
     ca_state: NDArray[np.uint8]
 
+@type_check_only
 class Events(TypedDict):
     """What happened. `flow` is None for an event that concerns every flow; NaN: no value."""
 
@@ -102,6 +116,7 @@ class Events(TypedDict):
     event: list[str]
     value: NDArray[np.float64]
 
+@type_check_only
 class Acks(TypedDict):
     """The state in which each ACK found its sender; positions count from the first byte of data."""
 
@@ -114,6 +129,7 @@ class Acks(TypedDict):
     snd_wnd_bytes: NDArray[np.uint32]
     srtt_ms: NDArray[np.float64]
 
+@type_check_only
 class Result(TypedDict):
     """What a run answers; what the scenario's `record` does not ask for is None."""
 
@@ -125,6 +141,7 @@ class Result(TypedDict):
     pcap: bytes | None
     behaviour_epoch: int
 
+@type_check_only
 class Parameter(TypedDict):
     """A parameter of an algorithm."""
 
@@ -135,6 +152,7 @@ class Parameter(TypedDict):
     max: int
     doc: str
 
+@type_check_only
 class Algorithm(TypedDict):
     """A congestion control algorithm that is built in."""
 
@@ -147,6 +165,7 @@ class Algorithm(TypedDict):
     source_file: str
     source_sha256: str
 
+@type_check_only
 class Stack(TypedDict):
     """A stack profile: its file and what the file says."""
 
@@ -155,6 +174,7 @@ class Stack(TypedDict):
     sha256: str
     values: dict[str, Any]
 
+@type_check_only
 class Trace(TypedDict):
     """What a trace file holds. The kind is `mahimahi` or `log`."""
 

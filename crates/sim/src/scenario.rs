@@ -171,9 +171,11 @@ impl Scenario {
     pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
         let mut reader = serde_json::Deserializer::from_str(json);
         let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-            ScenarioError::new(error.path().to_string(), error.inner().to_string())
+            let path = error.path().to_string();
+            let place = if matches!(path.as_str(), "." | "?") { "scenario" } else { &path };
+            ScenarioError::new(place, error.inner().to_string())
         })?;
-        reader.end().map_err(|error| ScenarioError::new(".", error.to_string()))?;
+        reader.end().map_err(|error| ScenarioError::new("scenario", error.to_string()))?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -290,6 +292,7 @@ mod tests {
 
     #[test]
     fn text_behind_the_scenario_is_an_error() {
-        assert!(Scenario::from_json(&format!("{SMALL} x")).is_err());
+        let error = Scenario::from_json(&format!("{SMALL} x")).expect_err("text behind");
+        assert_eq!(error.path, "scenario");
     }
 }
