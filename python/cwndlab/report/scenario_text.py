@@ -55,9 +55,12 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
     """Return bandwidth-delay product and queue limit in packets of 1500 bytes on the wire.
 
-    None where the slowest link has no fixed rate: then there is no one such product.
+    None where the slowest link has no fixed rate, or several flows share it: then there is no one
+    such product to set a flow's data in flight against.
     """
     path = scenario["path"]
+    if len(scenario["flows"]) > 1:
+        return None
     forward, reverse = path.get("forward", []), path.get("reverse", [])
     if any(_varies(stage) for stage in forward):
         return None

@@ -326,11 +326,13 @@ def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
 
 
 def test_bandwidth_delay_product_counts_both_directions_and_framing() -> None:
-    found = bdp_pkts(SCENARIO)
+    alone = {**SCENARIO, "flows": SCENARIO["flows"][:1]}
+    found = bdp_pkts(alone)
     assert found is not None
     assert found[0] == pytest.approx(10e6 * 0.04 / 8 / 1514)
     assert found[1] == 100
-    trace = {**SCENARIO, "path": {"forward": [{"rate": {"kind": "mahimahi", "path": "x"}}]}}
+    assert bdp_pkts(SCENARIO) is None  # two flows share it
+    trace = {**alone, "path": {"forward": [{"rate": {"kind": "mahimahi", "path": "x"}}]}}
     assert bdp_pkts(trace) is None
 
 

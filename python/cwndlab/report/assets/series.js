@@ -174,7 +174,7 @@
               stroke: () => lab.colourOf(line.name),
               width: isThreshold ? 1 : 1.6,
               dash: isThreshold ? [5, 4] : dashesOf(line.name),
-              alpha: line.flow > 0 ? 0.6 : 1,
+              alpha: line === spec.lines.find((other) => other.name === line.name) ? 1 : 0.6,
               spanGaps: true,
               points: { show: false },
             })),

@@ -274,7 +274,7 @@
     const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, { low: 0, high }, { bottom: bottomFor(spec, width) });
     for (const { entry, x, step } of categories(spec, plot.box)) {
       const own = group(plot.svg, entry.name);
-      const each = Math.min(34, (step * 0.8) / entry.bars.length);
+      const each = Math.min(entry.bars.length === 1 ? 64 : 34, (step * 0.8) / entry.bars.length);
       entry.bars.forEach((bar, at) => {
         const left = x + (at - entry.bars.length / 2) * each;
         const rect = make("rect", { class: "bar-rect", x: left + 1, width: each - 2, y: plot.toY(bar[0]), height: plot.box.bottom - plot.toY(bar[0]) }, own);
