@@ -34,6 +34,14 @@ impl Transfer {
         Self::with(stack, &[], lost)
     }
 
+    /// Data of one stack to a receiver of another.
+    fn between(sender: &str, receiver: &str, lost: &[usize]) -> Self {
+        let mut transfer = Self::new(sender, lost);
+        let mut other = Self::new(receiver, lost);
+        std::mem::swap(&mut transfer.ends[1], &mut other.ends[1]);
+        transfer
+    }
+
     fn with(stack: &str, overrides: &[(&str, i64)], lost: &[usize]) -> Self {
         let overrides: BTreeMap<_, _> =
             overrides.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -317,4 +325,17 @@ fn timer_of_the_textbook_waits_a_second_where_linux_waits_a_fifth() {
     };
     assert!(waited("textbook", 14_600) >= Duration::from_millis(960));
     assert!(waited("linux-6.1", 14_480) <= Duration::from_millis(250));
+}
+
+#[test]
+fn stacks_talk_to_each_other() {
+    let lost = [5, 20, 21, 30];
+    for sender in Profile::names() {
+        for receiver in Profile::names() {
+            let sent =
+                Transfer::between(sender, receiver, &lost).send(100_000, Time::from_secs(30));
+            let arrived = sent.ends[0].info().snd_una_bytes;
+            assert_eq!(arrived, 100_000, "{sender} to {receiver}");
+        }
+    }
 }

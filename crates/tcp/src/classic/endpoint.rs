@@ -1,7 +1,7 @@
 //! Both halves behind the two verbs of every endpoint: segments in, segments out.
 //!
 //! On the wire the SYN or first packet has the sequence number 0, the first byte of data 1, and a FIN
-//! comes after the last byte. Timestamps are microseconds. Without an application that reads, the
+//! comes after the last byte; the peer may begin elsewhere. Timestamps are microseconds. Without an application that reads, the
 //! advertised window closes; it opens again with an ACK of its own.
 
 use std::sync::Arc;
@@ -50,6 +50,8 @@ pub(crate) struct ClassicEndpoint {
     pending: Pending,
     sender: Sender,
     receiver: Receiver,
+    /// Sequence number of the peer's first byte of data.
+    peer_first: u32,
     /// Shift of the peer's window field, and of ours.
     peer_shift: u8,
     shift: u8,
@@ -107,6 +109,7 @@ impl ClassicEndpoint {
             pending: Pending::default(),
             sender,
             receiver: Receiver::new(),
+            peer_first: FIRST_BYTE,
             peer_shift: 0,
             shift,
             peer_has_sack: false,
@@ -172,6 +175,7 @@ impl ClassicEndpoint {
             let mss = if options.mss == 0 { DEFAULT_MSS } else { options.mss.into() };
             self.sender.limit_segment(mss);
         }
+        self.peer_first = segment.seq.wrapping_add(FIRST_BYTE);
         self.note_timestamp(segment);
         match self.state {
             State::Listen => {
@@ -205,7 +209,7 @@ impl ClassicEndpoint {
         if segment.payload == 0 && !has_fin {
             return;
         }
-        let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(FIRST_BYTE));
+        let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(self.peer_first));
         let Some(start) = start else { return };
         let data_end = start + u64::from(segment.payload);
         if has_fin {
@@ -323,7 +327,7 @@ impl ClassicEndpoint {
         let mut segment = self.segment(now, seq, 0, Flags::ACK);
         if self.peer_has_sack {
             for &(start, end) in self.receiver.sack_blocks(&self.settings).as_slice() {
-                let wire = |offset: u64| (offset as u32).wrapping_add(FIRST_BYTE);
+                let wire = |offset: u64| (offset as u32).wrapping_add(self.peer_first);
                 segment.sacks.push(SackBlock { start: wire(start), end: wire(end) });
             }
             let blocks = segment.sacks.as_slice().len() as u32;
@@ -356,7 +360,7 @@ impl ClassicEndpoint {
         Segment {
             flow: self.flow,
             seq,
-            ack: (self.receiver.next() as u32).wrapping_add(FIRST_BYTE),
+            ack: (self.receiver.next() as u32).wrapping_add(self.peer_first),
             payload,
             window: (self.advertised >> self.shift).min(u64::from(u16::MAX)) as u16,
             flags: Flags(flags),
