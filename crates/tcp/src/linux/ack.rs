@@ -359,7 +359,7 @@ impl LinuxEndpoint {
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
         self.rtt.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
         let max_us = u64::from(self.settings.rto_max_ms) * 1_000;
-        self.rto = self.clock.from_us(self.rtt.rto_us(self.sk.srtt_us).min(max_us));
+        self.rto = self.clock.jiffies_of_us(self.rtt.rto_us(self.sk.srtt_us).min(max_us));
         self.backoff = 0;
     }
 

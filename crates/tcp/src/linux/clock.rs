@@ -47,18 +47,18 @@ impl Clock {
 
     /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
-    pub(crate) fn from_us(&self, micros: u64) -> u64 {
+    pub(crate) fn jiffies_of_us(&self, micros: u64) -> u64 {
         (micros * 1_000).div_ceil(self.jiffy_nanos)
     }
 
     /// Jiffies in microseconds.
     #[inline]
-    pub(crate) fn to_us(&self, jiffies: u64) -> u64 {
+    pub(crate) fn us_of(&self, jiffies: u64) -> u64 {
         jiffies * self.jiffy_nanos / 1_000
     }
 
     /// Jiffies as a span.
-    pub(crate) fn to_duration(&self, jiffies: u64) -> Duration {
+    pub(crate) fn duration_of(&self, jiffies: u64) -> Duration {
         Duration::from_nanos(jiffies * self.jiffy_nanos)
     }
 }
@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn microseconds_round_up_to_jiffies() {
         let clock = clock(0);
-        assert_eq!((clock.from_us(240_104), clock.from_us(240_000), clock.from_us(1)), (61, 60, 1));
-        assert_eq!(clock.to_us(61), 244_000);
+        assert_eq!(
+            (clock.jiffies_of_us(240_104), clock.jiffies_of_us(240_000), clock.jiffies_of_us(1)),
+            (61, 60, 1)
+        );
+        assert_eq!(clock.us_of(61), 244_000);
     }
 }

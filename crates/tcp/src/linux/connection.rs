@@ -87,7 +87,8 @@ impl LinuxEndpoint {
         if self.buffer.is_blocked || self.buffer.is_fin_queued || !self.is_established() {
             return 0;
         }
-        self.buffer.sndbuf_bytes.saturating_sub(self.buffer.queued_bytes)
+        // A segment that is not full takes more, whatever the memory.
+        self.buffer.sndbuf_bytes.saturating_sub(self.buffer.queued_bytes).max(1)
     }
 
     /// `tcp_sendmsg`.
@@ -668,7 +669,7 @@ impl LinuxEndpoint {
                 max = AckEngine::delay_max();
             }
             if srtt_us > 0 {
-                max = max.min(clock.from_us(u64::from(srtt_us >> 3)).max(DELAY_MIN));
+                max = max.min(clock.jiffies_of_us(u64::from(srtt_us >> 3)).max(DELAY_MIN));
             }
             ato = ato.min(max);
         }

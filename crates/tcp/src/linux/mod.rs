@@ -176,7 +176,7 @@ impl LinuxEndpoint {
             rack: Rack::default(),
             rtt: RttEstimator::new(rto_min_us),
             rtt_min: WindowedMin::new(),
-            rto: clock.from_us(u64::from(settings.rto_initial_ms) * 1_000),
+            rto: clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000),
             receiver: Receiver::new(&settings),
             highest_sack_seq: iss,
             sack_cache: [SackBlock::default(); 4],
@@ -294,10 +294,9 @@ impl LinuxEndpoint {
     #[inline]
     fn next_timer(&self) -> Time {
         let mut next = self.timer.fires;
-        for timer in [self.receiver.ack.timer, self.compressed_ack_timer, self.pacing_timer] {
-            if let Some(time) = timer {
-                next = next.min(time);
-            }
+        let others = [self.receiver.ack.timer, self.compressed_ack_timer, self.pacing_timer];
+        for time in others.into_iter().flatten() {
+            next = next.min(time);
         }
         next
     }
@@ -330,7 +329,7 @@ impl LinuxEndpoint {
             srtt_us: sk.srtt_us >> 3,
             rttvar_us: sk.mdev_us >> 2,
             min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
-            rto: self.clock.to_duration(self.rto),
+            rto: self.clock.duration_of(self.rto),
             unacked_pkts: sk.packets_out,
             sacked_pkts: sk.sacked_out,
             lost_pkts: sk.lost_out,

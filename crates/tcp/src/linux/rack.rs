@@ -134,7 +134,7 @@ impl LinuxEndpoint {
         }
         self.rack.is_advanced = false;
         let Some(wait_us) = self.rack_detect_loss() else { return false };
-        let delay = self.clock.from_us(wait_us + TIMEOUT_MIN_US);
+        let delay = self.clock.jiffies_of_us(wait_us + TIMEOUT_MIN_US);
         self.reset_timer(Pending::Reordering, delay.min(self.rto));
         true
     }

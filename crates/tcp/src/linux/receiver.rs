@@ -11,9 +11,8 @@ use crate::seq::{after, before, earlier, later};
 const SACK_BLOCKS_KEPT: usize = 4;
 /// `TCP_MAX_QUICKACKS`.
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
-/// What a received segment occupies beyond its payload: `sk_buff`, shared info and headroom, as a
-/// segment built by a Linux sender brings along (1,448 bytes are charged as 2,728).
-pub(crate) const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
+/// What a received segment occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
+const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 
 /// State of the receiving half.
 #[derive(Clone, Debug)]
@@ -326,32 +325,11 @@ impl Receiver {
         if room <= 0 {
             return;
         }
-        let truesize = bytes + TRUESIZE_OVERHEAD_BYTES;
-        let increase = if Self::window_from(truesize) <= bytes {
-            2 * self.advmss
-        } else {
-            self.increase_for(truesize, bytes)
-        };
-        if increase > 0 {
-            let increase = increase.max(2 * bytes);
-            self.rcv_ssthresh += i64::from(increase).min(room) as u32;
-            self.ack.quick |= 1;
-        }
-    }
-
-    /// `__tcp_grow_window`: a segment with much overhead grows the window only while the buffer is
-    /// large enough to hold a window of such segments.
-    fn increase_for(&self, truesize: u32, bytes: u32) -> u32 {
-        let mut overhead = truesize >> 1;
-        let mut window = Self::window_from(self.rcvbuf_max_bytes) >> 1;
-        while self.rcv_ssthresh <= window {
-            if overhead <= bytes {
-                return 2 * self.ack.rcv_mss;
-            }
-            overhead >>= 1;
-            window >>= 1;
-        }
-        0
+        // The head of a segment holds no payload and is not counted, so that every segment is
+        // worth its place in the buffer.
+        let increase = (2 * self.advmss).max(2 * bytes);
+        self.rcv_ssthresh += i64::from(increase).min(room) as u32;
+        self.ack.quick |= 1;
     }
 
     /// The RTT seen from here, scaled by 8, in microseconds; 0 before the first sample.
@@ -404,7 +382,7 @@ impl Receiver {
             let grow =
                 window * u64::from(copied - self.space_bytes) / u64::from(self.space_bytes.max(1));
             window += grow << 1;
-            let mut memory = (self.advmss + 320).next_multiple_of(64) + 576;
+            let mut memory = self.advmss + 320 + 576;
             while Self::window_from(memory) < self.advmss {
                 memory += 128;
             }

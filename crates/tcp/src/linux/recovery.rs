@@ -148,7 +148,7 @@ impl LinuxEndpoint {
             return false;
         }
         let half_rtt_us = u64::from(self.sk.srtt_us >> 4).max(10_000);
-        self.reset_timer(super::timer::Pending::Retransmit, self.clock.from_us(half_rtt_us));
+        self.reset_timer(super::timer::Pending::Retransmit, self.clock.jiffies_of_us(half_rtt_us));
         true
     }
 
@@ -375,7 +375,7 @@ impl LinuxEndpoint {
         let mut count = if room < 0 {
             let prior = u64::from(self.sk.prior_cwnd);
             let share = u64::from(self.sk.snd_ssthresh) * u64::from(self.prr_delivered);
-            ((share + prior - 1) / prior) as i64 - sent
+            share.div_ceil(prior) as i64 - sent
         } else {
             let mut count = (i64::from(self.prr_delivered) - sent).max(i64::from(delivered));
             if is_advanced && lost == 0 {

@@ -6,9 +6,12 @@ use std::collections::VecDeque;
 use cwndlab_units::{Duration, Time};
 
 use crate::info::Counters;
-use crate::linux::receiver::TRUESIZE_OVERHEAD_BYTES;
 use crate::linux::settings::LinuxSettings;
 use crate::seq::{after, before};
+
+/// What a segment occupies beyond its payload: `sk_buff`, shared info and headroom; a segment of
+/// 1,448 bytes is charged as 2,728.
+const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 
 /// The send buffer. Data are cut into segments when they leave; the memory is charged as if each
 /// full segment had a buffer of its own, as it has with `gso_max_segs` 1.

@@ -39,7 +39,7 @@ impl Default for RetransmitTimer {
 
 impl LinuxEndpoint {
     fn rto_max(&self) -> u64 {
-        self.clock.from_us(u64::from(self.settings.rto_max_ms) * 1_000)
+        self.clock.jiffies_of_us(u64::from(self.settings.rto_max_ms) * 1_000)
     }
 
     /// Sets the timer for `delay` jiffies from now.
@@ -53,7 +53,7 @@ impl LinuxEndpoint {
     #[inline]
     pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: u64) {
         let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
-        let ahead = if ahead == 0 { 0 } else { self.clock.from_us(ahead.div_ceil(1_000)) };
+        let ahead = if ahead == 0 { 0 } else { self.clock.jiffies_of_us(ahead.div_ceil(1_000)) };
         self.reset_timer(pending, delay + ahead);
     }
 
@@ -64,7 +64,7 @@ impl LinuxEndpoint {
     /// `tcp_rto_delta_us`: what is left of the timeout since the first segment was sent.
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
-        (sent + self.clock.to_us(self.rto)) as i64 - self.sk.tcp_mstamp as i64
+        (sent + self.clock.us_of(self.rto)) as i64 - self.sk.tcp_mstamp as i64
     }
 
     /// `tcp_rearm_rto` (RFC 6298 section 5).
@@ -75,7 +75,7 @@ impl LinuxEndpoint {
         }
         let mut rto = self.rto;
         if matches!(self.timer.pending, Pending::Reordering | Pending::LossProbe) {
-            rto = self.clock.from_us(self.rto_left_us().max(1) as u64);
+            rto = self.clock.jiffies_of_us(self.rto_left_us().max(1) as u64);
         }
         self.reset_xmit_timer(Pending::Retransmit, rto);
     }
@@ -101,11 +101,11 @@ impl LinuxEndpoint {
             u64::from(self.sk.srtt_us >> 2) + slack
         };
         let rto_us =
-            if is_advancing_rto { self.clock.to_us(self.rto) as i64 } else { self.rto_left_us() };
+            if is_advancing_rto { self.clock.us_of(self.rto) as i64 } else { self.rto_left_us() };
         if rto_us > 0 {
             timeout_us = timeout_us.min(rto_us as u64);
         }
-        self.reset_xmit_timer(Pending::LossProbe, self.clock.from_us(timeout_us));
+        self.reset_xmit_timer(Pending::LossProbe, self.clock.jiffies_of_us(timeout_us));
         true
     }
 
@@ -248,7 +248,8 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn arm_probe_timer(&mut self) {
-        let base = self.rto.max(self.clock.from_us(u64::from(self.settings.rto_min_ms) * 1_000));
+        let base =
+            self.rto.max(self.clock.jiffies_of_us(u64::from(self.settings.rto_min_ms) * 1_000));
         let delay = base.saturating_mul(1 << self.backoff.min(16));
         self.reset_xmit_timer(Pending::Probe0, delay);
     }
