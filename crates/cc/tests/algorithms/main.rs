@@ -4,4 +4,5 @@ mod cubic;
 mod flow;
 mod highspeed;
 mod legal_sequences;
+mod replay;
 mod response_functions;

@@ -1,0 +1,355 @@
+//! An algorithm on the ACKs of a real kernel: the per-ACK traces of the reference, replayed.
+//!
+//! A trace has one row per ACK with the sender's state before it, and a row per retransmission. The
+//! replay makes of it the calls that the Linux endpoint makes: what the ACK acknowledged and when
+//! that was sent follow from the rows, RTTs are known to some 10 us. Outside recovery the window must
+//! become that of the next row; at a loss the threshold must. Where it does not, the trace's value is
+//! taken, so that each difference counts once. In recovery the window is the endpoint's, and the
+//! trace's is taken; which packets SACK reported then is not recorded, so that such an ACK's RTT is
+//! inferred from the smoothed one.
+//!
+//! The traces are not part of the project. They are looked for beside it, where `make fidelity` does,
+//! or in the folder that the environment variable `CWNDLAB_REFERENCE` names; without them a test says
+//! so and passes.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cwndlab_cc::{AckSample, CwndEvent, RateSample};
+
+use crate::flow::{Flow, LOSS, MSS_BYTES, OPEN, RECOVERY};
+
+/// TCP_CA_Disorder: something was sacked, nothing is known to be lost.
+const DISORDER: u8 = 1;
+
+/// From the arrival of an ACK to the stamp on what it releases, on the reference's machine.
+const SEND_LAG_US: u64 = 4;
+
+/// A retransmission that comes later than this after an ACK was a timer's doing.
+const TIMER_LAG_US: u64 = 50;
+
+/// What an ACK found, and whether it led to a retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) t_us: u64,
+    pub(crate) una: u32,
+    pub(crate) nxt: u32,
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: u32,
+    /// Smoothed RTT, rounded down.
+    pub(crate) srtt_us: u32,
+    pub(crate) does_retransmit: bool,
+    /// A timer retransmitted before the next ACK.
+    pub(crate) is_timer_next: bool,
+}
+
+/// One place where the algorithm did otherwise than the kernel's module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Difference {
+    /// Number of the ACK in the trace, from 0.
+    pub(crate) ack: usize,
+    pub(crate) what: &'static str,
+    pub(crate) before: u32,
+    pub(crate) kernel: u32,
+    pub(crate) ours: u32,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ack, what, before, kernel, ours } = self;
+        write!(f, "ACK {ack}: {what} from {before} to {kernel}, ours {ours}")
+    }
+}
+
+/// What came of a replay.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// ACKs outside recovery.
+    pub(crate) acks: usize,
+    /// Of these, at how many the kernel's window or ours became another.
+    pub(crate) changes: usize,
+    pub(crate) losses: usize,
+    pub(crate) differences: Vec<Difference>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { acks, changes, losses, differences } = self;
+        write!(f, "{acks} ACKs, {changes} changes, {losses} losses, {} differ", differences.len())?;
+        differences.iter().take(20).try_for_each(|difference| write!(f, "\n  {difference}"))
+    }
+}
+
+/// The trace `S1p_{name}_r1`, or none, and the reason printed.
+pub(crate) fn trace(name: &str) -> Option<Vec<Row>> {
+    let folder = std::env::var_os("CWNDLAB_REFERENCE").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/linux61"),
+        PathBuf::from,
+    );
+    let path = folder.join(format!("S1p/S1p_{name}_r1.perack.csv.gz"));
+    if !path.exists() {
+        println!("skipped: no {} (CWNDLAB_REFERENCE)", path.display());
+        return None;
+    }
+    match Command::new("gzip").arg("-dc").arg(&path).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(parse(&String::from_utf8(output.stdout).expect("ASCII")))
+        }
+        Err(error) => {
+            println!("skipped: cannot run gzip: {error}");
+            None
+        }
+    }
+}
+
+fn parse(text: &str) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for line in text.lines().skip(1) {
+        let mut fields = line.split(',');
+        let mut next = || fields.next().expect("a column");
+        let t_us = (next().parse::<f64>().expect("a time") * 1e6).round() as u64;
+        if next() != "ack" {
+            let last = rows.last_mut().expect("no retransmission before an ACK");
+            let is_timer = t_us > last.t_us + TIMER_LAG_US;
+            last.is_timer_next |= is_timer;
+            last.does_retransmit |= !is_timer;
+            continue;
+        }
+        let mut number = || next().parse::<u32>().expect("a number");
+        let (una, nxt, cwnd, ssthresh) = (number(), number(), number(), number());
+        let (_snd_wnd, srtt_us) = (number(), number());
+        let row = Row {
+            t_us,
+            una,
+            nxt,
+            cwnd,
+            ssthresh,
+            srtt_us,
+            does_retransmit: false,
+            is_timer_next: false,
+        };
+        rows.push(row);
+    }
+    rows
+}
+
+/// A segment on its way.
+struct Sent {
+    end: u32,
+    at_us: u64,
+    delivered: u32,
+}
+
+struct Replay {
+    flow: Flow,
+    in_flight: VecDeque<Sent>,
+    /// The recovery ends when this is acknowledged.
+    high_seq: u32,
+    /// Packets that SACK reported; each duplicate ACK has reported one more.
+    sacked: u32,
+    usage_end: u32,
+    outcome: Outcome,
+}
+
+/// Replays the trace of `name` up to the first timeout; none if there is no trace.
+pub(crate) fn replay(name: &str, parameters: &[(&str, i64)]) -> Option<Outcome> {
+    trace(name).map(|rows| replay_rows(name, parameters, &rows))
+}
+
+/// Replays these rows.
+pub(crate) fn replay_rows(name: &str, parameters: &[(&str, i64)], rows: &[Row]) -> Outcome {
+    let mut flow = Flow::new(name, parameters);
+    // the handshake is over one RTT after t = 0, and there is that RTT
+    let first = rows[0];
+    flow.jiffies_offset = 0;
+    flow.advance(u64::from(first.srtt_us) * 1_000);
+    flow.sk.srtt_us = first.srtt_us << 3;
+    flow.sk.rtt_min_us = first.srtt_us;
+    flow.sk.is_cwnd_limited = 0;
+    flow.congestion.attach(&mut flow.sk);
+    flow.congestion.init(&mut flow.sk);
+    flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
+    let mut replay = Replay {
+        flow,
+        in_flight: VecDeque::new(),
+        high_seq: 0,
+        sacked: 0,
+        usage_end: 0,
+        outcome: Outcome::default(),
+    };
+    replay.send(u64::from(first.srtt_us) + SEND_LAG_US, first);
+    for (ack, pair) in rows.windows(2).enumerate() {
+        let [row, next] = [pair[0], pair[1]];
+        if row.is_timer_next {
+            break;
+        }
+        replay.ack(ack, row, next);
+        replay.send(row.t_us + SEND_LAG_US, next);
+    }
+    replay.outcome
+}
+
+impl Replay {
+    /// What the next ACK finds sent.
+    fn send(&mut self, at_us: u64, found: Row) {
+        let sk = &mut self.flow.sk;
+        while sk.snd_nxt != found.nxt {
+            let end = sk.snd_nxt + MSS_BYTES.min(found.nxt - sk.snd_nxt);
+            self.in_flight.push_back(Sent { end, at_us, delivered: sk.delivered });
+            sk.snd_nxt = end;
+        }
+        sk.packets_out = self.in_flight.len() as u32;
+        sk.sacked_out = self.sacked.min(sk.packets_out);
+        sk.lsndtime = sk.cc_jiffies32;
+        // what limited the sender is held for a window
+        let is_limited = sk.packets_out - sk.sacked_out >= sk.snd_cwnd;
+        let is_over = sk.snd_una.wrapping_sub(self.usage_end) as i32 >= 0;
+        if is_over || is_limited || (sk.is_cwnd_limited == 0 && sk.packets_out > sk.max_packets_out)
+        {
+            sk.is_cwnd_limited = u8::from(is_limited);
+            sk.max_packets_out = sk.packets_out;
+            self.usage_end = sk.snd_nxt;
+        }
+    }
+
+    fn ack(&mut self, ack: usize, row: Row, next: Row) {
+        let flow = &mut self.flow;
+        flow.advance((row.t_us * 1_000).saturating_sub(flow.now_ns));
+        let prior_in_flight = flow.sk.packets_out - flow.sk.sacked_out;
+        let is_advanced = next.una != row.una;
+        let mut acked = 0;
+        let mut last = None;
+        while self.in_flight.front().is_some_and(|sent| sent.end <= next.una) {
+            last = self.in_flight.pop_front();
+            acked += 1;
+        }
+        let is_open = flow.sk.inet_conn.icsk_ca_state == OPEN;
+        // in and right after a loss, only the smoothed RTT tells of the sacked packet's
+        let rtt_us = match &last {
+            Some(sent) if is_open && self.sacked == 0 => (row.t_us - sent.at_us) as i32,
+            _ => inferred_rtt_us(row.srtt_us, next.srtt_us),
+        };
+        let delivered = if is_open && is_advanced { acked } else { 1 };
+        self.sacked = if is_advanced { self.sacked.saturating_sub(acked) } else { self.sacked + 1 };
+        let sk = &mut flow.sk;
+        sk.snd_una = next.una;
+        sk.bytes_acked = next.una.into();
+        sk.packets_out = self.in_flight.len() as u32;
+        sk.srtt_us = next.srtt_us << 3;
+        sk.delivered += delivered;
+        sk.delivered_mstamp = sk.tcp_mstamp;
+        sk.rtt_min_us = sk.rtt_min_us.min(rtt_us.max(1) as u32);
+        let sent_at_delivered = last.as_ref().map_or(sk.delivered, |sent| sent.delivered);
+        let in_flight = MSS_BYTES * (sk.delivered - sent_at_delivered);
+        flow.congestion.in_ack_event(sk, if is_advanced { 2 } else { 1 });
+        let sample = AckSample { pkts_acked: acked, rtt_us, in_flight };
+        flow.congestion.pkts_acked(sk, &sample);
+
+        match sk.inet_conn.icsk_ca_state {
+            OPEN | DISORDER if row.does_retransmit => return self.enter_recovery(ack, row, next),
+            OPEN if !is_advanced => self.set_state(DISORDER),
+            OPEN => {}
+            DISORDER if is_advanced => self.set_state(OPEN),
+            RECOVERY | LOSS if next.una < self.high_seq => {
+                sk.snd_cwnd = next.cwnd;
+                sk.snd_ssthresh = next.ssthresh;
+                return;
+            }
+            RECOVERY | LOSS => {
+                sk.snd_cwnd = sk.snd_ssthresh;
+                self.sacked = 0;
+                flow.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
+                self.set_state(OPEN);
+            }
+            _ => {}
+        }
+        if is_advanced {
+            self.avoid(ack, row, next, delivered, prior_in_flight, rtt_us);
+        }
+    }
+
+    fn avoid(
+        &mut self,
+        ack: usize,
+        row: Row,
+        next: Row,
+        delivered: u32,
+        prior_in_flight: u32,
+        rtt_us: i32,
+    ) {
+        let Flow { congestion, sk, .. } = &mut self.flow;
+        let before = sk.snd_cwnd;
+        if congestion.has_cong_control() {
+            let sample = RateSample {
+                delivered: delivered as i32,
+                interval_us: rtt_us.max(1).into(),
+                rtt_us: rtt_us.into(),
+                acked_sacked: delivered,
+                prior_in_flight,
+                ..RateSample::default()
+            };
+            congestion.cong_control(sk, next.una, 0, &sample);
+        } else {
+            congestion.cong_avoid(sk, next.una, delivered);
+        }
+        self.outcome.acks += 1;
+        self.outcome.changes += usize::from(next.cwnd != row.cwnd || sk.snd_cwnd != before);
+        // the kernel reports what the threshold would be after a pause: no less than 3/4 of the window
+        let ours = sk.snd_ssthresh.max((sk.snd_cwnd >> 1) + (sk.snd_cwnd >> 2));
+        let differences = [
+            Difference { ack, what: "cwnd", before, kernel: next.cwnd, ours: sk.snd_cwnd },
+            Difference { ack, what: "ssthresh", before: row.ssthresh, kernel: next.ssthresh, ours },
+        ];
+        let wrong = differences.into_iter().filter(|d| d.kernel != d.ours);
+        // the second often follows from the first
+        self.outcome.differences.extend(wrong.take(1));
+        sk.snd_cwnd = next.cwnd;
+        if ours != next.ssthresh {
+            sk.snd_ssthresh = next.ssthresh;
+        }
+    }
+
+    fn enter_recovery(&mut self, ack: usize, row: Row, next: Row) {
+        let Flow { congestion, sk, .. } = &mut self.flow;
+        self.outcome.losses += 1;
+        self.high_seq = row.nxt;
+        sk.high_seq = row.nxt;
+        sk.prior_cwnd = sk.snd_cwnd;
+        sk.snd_cwnd_cnt = 0;
+        let ours = congestion.ssthresh(sk);
+        if ours != next.ssthresh {
+            let (what, before, kernel) = ("ssthresh", sk.snd_cwnd, next.ssthresh);
+            let difference = Difference { ack, what, before, kernel, ours };
+            self.outcome.differences.push(difference);
+        }
+        sk.snd_ssthresh = next.ssthresh;
+        self.set_state(RECOVERY);
+        self.flow.sk.snd_cwnd = next.cwnd;
+    }
+
+    fn set_state(&mut self, state: u8) {
+        let Flow { congestion, sk, .. } = &mut self.flow;
+        congestion.set_state(sk, state);
+        sk.inet_conn.icsk_ca_state = state;
+    }
+}
+
+/// The RTT that moved the smoothed one from `before` to `after` (RFC 6298 section 2.3, alpha = 1/8),
+/// to 8 us.
+fn inferred_rtt_us(before: u32, after: u32) -> i32 {
+    let [before, after] = [i64::from(before), i64::from(after)];
+    (before + 8 * (after - before)).max(1) as i32
+}
+
+#[test]
+fn the_algorithms_of_the_spine_do_as_the_kernels_modules() {
+    for name in ["reno", "cubic", "highspeed"] {
+        let Some(outcome) = replay(name, &[]) else { return };
+        println!("{name}: {outcome}");
+        assert!(outcome.changes > 300 && outcome.losses >= 1, "{name}: {outcome}");
+        assert!(outcome.differences.is_empty(), "{name}: {outcome}");
+    }
+}
