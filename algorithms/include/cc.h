@@ -12,7 +12,8 @@
  *
  * An algorithm may write what the kernel lets a BPF program write, and nothing
  * else: snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, ecn_flags,
- * app_limited, sk_pacing_rate, sk_pacing_status and its own 104 bytes.
+ * app_limited, sk_pacing_rate, sk_pacing_status, icsk_ack.pending and its own
+ * 104 bytes.
  *
  * An algorithm file reads from top to bottom: header comment, constants,
  * CC_PARAMETERS, CC_PHASES, its state and CC_PRIV_CHECK, hooks (CC_PROG),
@@ -93,6 +94,14 @@ enum {
 	TCP_ECN_SEEN = 8,
 };
 
+/* icsk_ack.pending, a set of these */
+enum {
+	ICSK_ACK_SCHED = 1,	/* an ACK is due */
+	ICSK_ACK_TIMER = 2,	/* it is delayed */
+	ICSK_ACK_PUSHED = 4,	/* the end of a write came */
+	ICSK_ACK_NOW = 16,	/* it is due at once */
+};
+
 /*
  * A port defines
  *   CC_PORT_STRUCTS_BEGIN, _END	around the structs that mirror the kernel's
@@ -104,6 +113,7 @@ enum {
  *   CC_PORT_PARAMETERS(algorithm, LIST)	defines cc_params(sk)
  *   CC_PORT_HZ, CC_PORT_JIFFIES32(tp), CC_PORT_PRANDOM_U32(tp),
  *   CC_PORT_MIN_RTT_US(tp), CC_PORT_PHASE(tp, value)
+ *   CC_PORT_SEND_ACK(sk, rcv_nxt), CC_PORT_ENTER_CWR(sk, ssthresh)
  */
 #ifdef __bpf__
 #include "../port/bpf.h"
@@ -142,6 +152,9 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	CC_PORT_BIT(u8, icsk_ca_state, 5);	/* TCP_CA_* */
 	u8 icsk_retransmits;			/* timeouts in a row */
+	struct {
+		u8 pending;			/* ICSK_ACK_* */
+	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
 };
 
@@ -162,6 +175,7 @@ struct tcp_sock {
 	CC_PORT_SIM(const void *cc_params;)
 	CC_PORT_SIM(u64 cc_random;)
 	CC_PORT_SIM(u32 cc_jiffies32;)
+	CC_PORT_SIM(u32 cc_ack_rcv_nxt;)
 	u32 snd_cwnd;		/* congestion window, packets */
 	u32 snd_cwnd_cnt;	/* linear increase counter, packets */
 	u32 snd_cwnd_clamp;	/* upper bound of snd_cwnd, packets */
@@ -198,12 +212,13 @@ struct tcp_sock {
 	CC_PORT_BIT(u8, is_cwnd_limited, 1);
 	u8 ecn_flags;		/* TCP_ECN_* */
 	CC_PORT_SIM(u8 cc_phase;)
+	CC_PORT_SIM(u8 cc_requests;)
 };
 
 struct ack_sample {
 	u32 pkts_acked;		/* packets this ACK acknowledged or sacked */
 	s32 rtt_us;		/* its RTT, -1 = none */
-	u32 in_flight;		/* packets in flight before it */
+	u32 in_flight;		/* bytes delivered since the packet left, itself included */
 };
 
 struct rate_sample {

@@ -135,6 +135,28 @@ CC_INLINE void cc_phase(struct sock *sk, u32 phase)
 	CC_PORT_PHASE(tcp_sk(sk), phase);
 }
 
+/* ---- what only the stack can do */
+
+/*
+ * Sends an ACK of what came before rcv_nxt, with ECE as ecn_flags has it now; a
+ * delayed ACK stays pending. The kernel calls it __tcp_send_ack.
+ */
+CC_INLINE void cc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	CC_PORT_SEND_ACK(sk, rcv_nxt);
+}
+
+/*
+ * Reduces the window to ssthresh without a loss, as after an echo of a congestion
+ * mark; from cong_avoid only. True: the stack does it, asks the ssthresh hook and
+ * ends with CA_EVENT_COMPLETE_CWR. False: it is done, as the running kernel does
+ * not let a BPF program call its tcp_enter_cwr.
+ */
+CC_INLINE bool cc_enter_cwr(struct sock *sk, u32 ssthresh)
+{
+	return CC_PORT_ENTER_CWR(sk, ssthresh);
+}
+
 /* ---- standard window rules, RFC 5681 section 3.1 */
 
 /*

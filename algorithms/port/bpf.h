@@ -126,6 +126,7 @@ extern u32 CONFIG_HZ __attribute__((section(".kconfig")));
 
 /* Helpers by their numbers in the kernel's uapi. */
 static u32 (*const bpf_get_prandom_u32)(void) __attribute__((unused)) = (void *)7;
+static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) __attribute__((unused)) = (void *)116;
 static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 
 #define CC_PORT_HZ			CONFIG_HZ
@@ -133,5 +134,12 @@ static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 #define CC_PORT_PRANDOM_U32(tp)		((void)(tp), bpf_get_prandom_u32())
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min.s[0].v)
 #define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(value))
+#define CC_PORT_SEND_ACK(sk, rcv_nxt)	((void)bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt))
+#define CC_PORT_ENTER_CWR(sk, ssthresh) ({					\
+	struct tcp_sock *cc_tp = tcp_sk(sk);					\
+	cc_tp->snd_ssthresh = (ssthresh);					\
+	cc_tp->snd_cwnd = min(cc_tp->snd_cwnd, cc_tp->snd_ssthresh);		\
+	false;									\
+})
 
 #endif

@@ -46,6 +46,27 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is
 #define CC_PORT_PHASE(tp, value)	((void)((tp)->cc_phase = (u8)(value)))
 #define CC_PORT_PRANDOM_U32(tp)		cc_native_prandom_u32(&(tp)->cc_random)
 
+/* cc_requests: the endpoint does these after the hook. */
+enum {
+	CC_REQUEST_ACK = 1,	/* an ACK of cc_ack_rcv_nxt */
+	CC_REQUEST_ACK_ECE = 2,	/* and it carries ECE */
+	CC_REQUEST_CWR = 4,	/* a reduction without loss */
+};
+
+#define CC_PORT_REQUEST(tp, bits) \
+	((tp)->cc_requests = (u8)((tp)->cc_requests | (u32)(bits)))
+#define CC_PORT_SEND_ACK(sk, rcv_nxt) ({				\
+	struct tcp_sock *cc_tp = tcp_sk(sk);				\
+	cc_tp->cc_ack_rcv_nxt = (rcv_nxt);				\
+	CC_PORT_REQUEST(cc_tp, cc_tp->ecn_flags & TCP_ECN_DEMAND_CWR ?	\
+			CC_REQUEST_ACK | CC_REQUEST_ACK_ECE : CC_REQUEST_ACK); \
+})
+#define CC_PORT_ENTER_CWR(sk, ssthresh) ({				\
+	(void)(ssthresh);						\
+	CC_PORT_REQUEST(tcp_sk(sk), CC_REQUEST_CWR);			\
+	true;								\
+})
+
 /* SplitMix64 (Steele, Lea, Flood 2014): any 64-bit state is a good seed. */
 CC_INLINE u32 cc_native_prandom_u32(u64 *state)
 {

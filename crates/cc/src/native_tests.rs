@@ -74,6 +74,7 @@ fn rust_layout() -> Vec<(&'static str, u64)> {
         InetConnectionSock,
         icsk_ca_state,
         icsk_retransmits,
+        icsk_ack,
         icsk_ca_priv
     );
     rows!(rows, "tcp_options_received", TcpOptionsReceived, saw_tstamp, rcv_tsval, rcv_tsecr);
@@ -91,6 +92,7 @@ fn rust_layout() -> Vec<(&'static str, u64)> {
         cc_params,
         cc_random,
         cc_jiffies32,
+        cc_ack_rcv_nxt,
         snd_cwnd,
         snd_cwnd_cnt,
         snd_cwnd_clamp,
@@ -124,7 +126,8 @@ fn rust_layout() -> Vec<(&'static str, u64)> {
         rx_opt,
         is_cwnd_limited,
         ecn_flags,
-        cc_phase
+        cc_phase,
+        cc_requests
     );
     rows!(rows, "ack_sample", AckSample, pkts_acked, rtt_us, in_flight);
     rows!(

@@ -45,9 +45,35 @@ pub struct InetConnectionSock {
     pub icsk_ca_state: u8,
     /// Consecutive retransmission timeouts.
     pub icsk_retransmits: u8,
+    /// State of the acknowledgements to send.
+    pub icsk_ack: IcskAck,
     /// The algorithm's private state.
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
 }
+
+/// `icsk_ack`: whether an ACK is due.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IcskAck {
+    /// A set of [`ICSK_ACK_SCHED`] and the other constants of this name.
+    pub pending: u8,
+}
+
+/// An ACK is due, sooner or later.
+pub const ICSK_ACK_SCHED: u8 = 1;
+/// It is delayed: its timer runs.
+pub const ICSK_ACK_TIMER: u8 = 2;
+/// The end of a write came, more may not follow soon.
+pub const ICSK_ACK_PUSHED: u8 = 4;
+/// It is due at once.
+pub const ICSK_ACK_NOW: u8 = 16;
+
+/// In `cc_requests`: the algorithm asks for an ACK of `cc_ack_rcv_nxt`.
+pub const REQUEST_ACK: u8 = 1;
+/// That ACK carries ECE.
+pub const REQUEST_ACK_ECE: u8 = 2;
+/// The algorithm asks for a reduction without loss (`tcp_enter_cwr`).
+pub const REQUEST_CWR: u8 = 4;
 
 /// `struct tcp_options_received`: the last segment's timestamps.
 #[repr(C)]
@@ -85,6 +111,8 @@ pub struct TcpSock {
     pub cc_random: u64,
     /// The kernel's clock in ticks of 4 ms (HZ = 250): `tcp_jiffies32`.
     pub cc_jiffies32: u32,
+    /// What the ACK acknowledges that [`REQUEST_ACK`] asks for.
+    pub cc_ack_rcv_nxt: u32,
     /// Congestion window in packets.
     pub snd_cwnd: u32,
     /// Linear increase counter in packets.
@@ -153,6 +181,9 @@ pub struct TcpSock {
     pub ecn_flags: u8,
     /// What the algorithm last told `cc_phase()`; `Algorithm::phases` has the names.
     pub cc_phase: u8,
+    /// What the algorithm asks the endpoint to do after the hook: a set of [`REQUEST_ACK`],
+    /// [`REQUEST_ACK_ECE`] and [`REQUEST_CWR`].
+    pub cc_requests: u8,
 }
 
 impl Default for TcpSock {
@@ -180,6 +211,7 @@ impl Default for TcpSock {
             cc_params: ParameterPointer::default(),
             cc_random: 0,
             cc_jiffies32: 0,
+            cc_ack_rcv_nxt: 0,
             snd_cwnd: 10,
             snd_cwnd_cnt: 0,
             snd_cwnd_clamp: u32::MAX,
@@ -214,6 +246,7 @@ impl Default for TcpSock {
             is_cwnd_limited: 0,
             ecn_flags: 0,
             cc_phase: 0,
+            cc_requests: 0,
         }
     }
 }
@@ -243,7 +276,7 @@ pub struct AckSample {
     pub pkts_acked: u32,
     /// RTT of this ACK in microseconds, -1 if there is none.
     pub rtt_us: i32,
-    /// Packets in flight before this ACK.
+    /// Bytes in flight when the last of them left: delivered since then, itself included.
     pub in_flight: u32,
 }
 

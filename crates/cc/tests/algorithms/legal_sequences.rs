@@ -81,6 +81,7 @@ impl Model {
         allowed.ecn_flags = after.ecn_flags;
         allowed.app_limited = after.app_limited;
         allowed.inet_conn.icsk_ca_priv = after.inet_conn.icsk_ca_priv;
+        allowed.inet_conn.icsk_ack = after.inet_conn.icsk_ack;
         let sk = &mut allowed.inet_conn.icsk_inet.sk;
         sk.sk_pacing_rate = after.inet_conn.icsk_inet.sk.sk_pacing_rate;
         sk.sk_pacing_status = after.inet_conn.icsk_inet.sk.sk_pacing_status;
@@ -88,6 +89,8 @@ impl Model {
         allowed.cc_params = after.cc_params;
         allowed.cc_random = after.cc_random;
         allowed.cc_phase = after.cc_phase;
+        allowed.cc_ack_rcv_nxt = after.cc_ack_rcv_nxt;
+        allowed.cc_requests = after.cc_requests;
         assert_eq!(allowed, *after, "a field was written that the kernel forbids");
         assert!(after.snd_cwnd >= 1, "no window");
         assert!(after.snd_cwnd <= after.snd_cwnd_clamp, "window above its clamp");

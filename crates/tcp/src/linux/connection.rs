@@ -1,6 +1,6 @@
 //! Segments and the application: the handshake, data that arrive, reading and writing.
 
-use cwndlab_cc::CwndEvent;
+use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::{Ecn, Time};
 
 use super::ack::flag;
@@ -166,12 +166,13 @@ impl LinuxEndpoint {
     /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
     fn clean_receive_buffer(&mut self) {
         let rcv_nxt = self.sk.rcv_nxt;
+        let pending = self.sk.inet_conn.icsk_ack.pending;
         let receiver = &mut self.receiver;
         let mut is_time = false;
-        if receiver.ack.is_scheduled {
+        if pending & ICSK_ACK_SCHED != 0 {
             let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
             is_time = unacknowledged > receiver.ack.rcv_mss
-                || (receiver.ack.is_pushed
+                || (pending & ICSK_ACK_PUSHED != 0
                     && receiver.ack.pingpong < AckEngine::PINGPONG_THRESHOLD
                     && receiver.is_drained());
         }
@@ -429,7 +430,7 @@ impl LinuxEndpoint {
         if self.has_unsent() {
             self.write_xmit(false);
         }
-        if self.receiver.ack.is_scheduled {
+        if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED != 0 {
             self.check_ack(!is_predicted);
         }
         self.check_space();
@@ -510,20 +511,19 @@ impl LinuxEndpoint {
         match arrival {
             Arrival::InOrder { has_filled_gap } => {
                 if has_filled_gap {
-                    self.receiver.ack.is_now = true;
+                    self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
                 }
                 self.note_data_received(segment);
                 if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
                     self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
                     self.is_peer_finished = true;
-                    self.receiver.ack.is_scheduled = true;
-                    self.receiver.ack.is_now = true;
+                    self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_NOW;
                     self.event(TcpEvent::PeerFinished);
                 }
             }
             Arrival::OutOfOrder => {
                 self.check_ce(segment.ecn);
-                self.receiver.ack.is_scheduled = true;
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
                 if segment.payload >= 128 {
                     self.receiver.grow_window(segment.payload);
                 }
@@ -531,11 +531,11 @@ impl LinuxEndpoint {
             Arrival::Duplicate => {
                 self.counters.duplicate_segments += 1;
                 self.enter_quick_ack(MAX_QUICK_ACKS);
-                self.receiver.ack.is_scheduled = true;
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
             }
             Arrival::OutOfWindow => {
                 self.enter_quick_ack(MAX_QUICK_ACKS);
-                self.receiver.ack.is_scheduled = true;
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
             }
         }
         debug_assert!(!before(end, segment.seq));
@@ -545,14 +545,17 @@ impl LinuxEndpoint {
     fn note_data_received(&mut self, segment: &Segment) {
         let (jiffies, rto, rcv_wnd) = (self.jiffies, self.rto, self.receiver.rcv_wnd);
         let ack = &mut self.receiver.ack;
-        ack.is_scheduled = true;
+        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
+        *pending |= ICSK_ACK_SCHED;
         let bytes = segment.payload;
         if bytes >= ack.rcv_mss {
             ack.rcv_mss = bytes.min(self.sk.advmss);
             // A full segment with PSH is the end of a write: no more may come soon.
-            ack.is_pushed |= segment.flags.has(Flags::PSH);
+            if segment.flags.has(Flags::PSH) {
+                *pending |= ICSK_ACK_PUSHED;
+            }
         } else if bytes > 0 {
-            ack.is_pushed = true;
+            *pending |= ICSK_ACK_PUSHED;
         }
         const ATO_MIN: u64 = AckEngine::ato_min();
         if ack.ato == 0 {
@@ -581,6 +584,13 @@ impl LinuxEndpoint {
             return;
         }
         let needs_ecn = self.congestion.needs_ecn();
+        if needs_ecn && ecn != Ecn::NotEct {
+            let event = if ecn == Ecn::Ce { CwndEvent::EcnIsCe } else { CwndEvent::EcnNoCe };
+            self.congestion.cwnd_event(&mut self.sk, event);
+            if self.sk.cc_requests != 0 {
+                self.serve_requests();
+            }
+        }
         match ecn {
             Ecn::NotEct => {
                 if self.sk.ecn_flags & ECN_SEEN != 0 {
@@ -588,9 +598,6 @@ impl LinuxEndpoint {
                 }
             }
             Ecn::Ce => {
-                if needs_ecn {
-                    self.congestion.cwnd_event(&mut self.sk, CwndEvent::EcnIsCe);
-                }
                 if self.sk.ecn_flags & ECN_DEMAND_CWR == 0 {
                     self.enter_quick_ack(2);
                     self.sk.ecn_flags |= ECN_DEMAND_CWR;
@@ -598,9 +605,6 @@ impl LinuxEndpoint {
                 self.sk.ecn_flags |= ECN_SEEN;
             }
             Ecn::Ect0 | Ecn::Ect1 => {
-                if needs_ecn {
-                    self.congestion.cwnd_event(&mut self.sk, CwndEvent::EcnNoCe);
-                }
                 self.sk.ecn_flags |= ECN_SEEN;
             }
         }
@@ -612,7 +616,7 @@ impl LinuxEndpoint {
         if segment.flags.has(Flags::CWR) && self.sk.ecn_flags & ECN_OK != 0 {
             self.sk.ecn_flags &= !ECN_DEMAND_CWR;
             if segment.payload > 0 {
-                self.receiver.ack.is_now = true;
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
             }
         }
     }
@@ -624,7 +628,8 @@ impl LinuxEndpoint {
         let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
         let is_more_than_one =
             unacknowledged > receiver.ack.rcv_mss && receiver.window_to_offer() >= receiver.rcv_wnd;
-        if is_more_than_one || receiver.ack.is_quick() || receiver.ack.is_now {
+        let is_now = self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_NOW != 0;
+        if is_more_than_one || receiver.ack.is_quick() || is_now {
             self.send_ack();
             return;
         }
@@ -662,10 +667,11 @@ impl LinuxEndpoint {
         let jiffies = self.jiffies;
         let clock = self.clock;
         let ack = &mut self.receiver.ack;
+        let pending = self.sk.inet_conn.icsk_ack.pending;
         let mut ato = ack.ato;
         if ato > DELAY_MIN {
             let mut max = 125;
-            if ack.pingpong >= AckEngine::PINGPONG_THRESHOLD || ack.is_pushed {
+            if ack.pingpong >= AckEngine::PINGPONG_THRESHOLD || pending & ICSK_ACK_PUSHED != 0 {
                 max = AckEngine::delay_max();
             }
             if srtt_us > 0 {
@@ -682,8 +688,8 @@ impl LinuxEndpoint {
             }
             timeout = timeout.min(ack.timeout);
         }
+        self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_TIMER;
         let ack = &mut self.receiver.ack;
-        ack.is_scheduled = true;
         ack.timeout = timeout;
         ack.timer = Some(clock.timer(self.now, timeout - jiffies));
     }

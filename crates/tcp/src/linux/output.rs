@@ -1,7 +1,7 @@
 //! What leaves: new data as far as the windows, pacing and Nagle's algorithm allow, lost data
 //! again, and ACKs.
 
-use cwndlab_cc::CwndEvent;
+use cwndlab_cc::{CwndEvent, ICSK_ACK_SCHED, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR};
 use cwndlab_units::{Ecn, Time};
 
 use super::ack::Rexmit;
@@ -352,6 +352,35 @@ impl LinuxEndpoint {
         self.out.push_back(segment);
     }
 
+    /// Does what the algorithm asked for in the last hook.
+    #[cold]
+    pub(crate) fn serve_requests(&mut self) {
+        let requests = core::mem::take(&mut self.sk.cc_requests);
+        if requests & REQUEST_ACK != 0 {
+            self.send_partial_ack(self.sk.cc_ack_rcv_nxt, requests & REQUEST_ACK_ECE != 0);
+        }
+        if requests & REQUEST_CWR != 0 {
+            self.enter_cwr();
+        }
+    }
+
+    /// `__tcp_send_ack` with a `rcv_nxt` of the algorithm's: DCTCP acknowledges what came before
+    /// the congestion mark changed (RFC 8257 section 3.2).
+    fn send_partial_ack(&mut self, rcv_nxt: u32, is_ece: bool) {
+        let mut segment = self.segment(self.sk.snd_nxt);
+        segment.ack = rcv_nxt;
+        if self.congestion.needs_ecn() {
+            segment.ecn = Ecn::Ect0;
+        }
+        if is_ece {
+            segment.flags.0 |= Flags::ECE;
+        }
+        if rcv_nxt == self.sk.rcv_nxt {
+            self.note_ack_sent();
+        }
+        self.out.push_back(segment);
+    }
+
     /// Sends an ACK without data.
     pub(crate) fn send_ack(&mut self) {
         let mut segment = self.segment(self.sk.snd_nxt);
@@ -381,15 +410,14 @@ impl LinuxEndpoint {
         self.compressed_acks = 0;
         self.compressed_ack_timer = None;
         let ack = &mut self.receiver.ack;
-        if ack.quick > 0 && ack.is_scheduled {
+        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
+        if ack.quick > 0 && *pending & ICSK_ACK_SCHED != 0 {
             ack.quick -= 1;
             if ack.quick == 0 {
                 ack.ato = AckEngine::ato_min();
             }
         }
-        ack.is_scheduled = false;
-        ack.is_now = false;
-        ack.is_pushed = false;
+        *pending = 0;
         ack.timer = None;
     }
 }

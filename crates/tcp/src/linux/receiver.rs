@@ -53,15 +53,10 @@ pub(crate) struct Receiver {
     pub(crate) ack: AckEngine,
 }
 
-/// `icsk_ack`: whether, how and when the next ACK leaves.
+/// `icsk_ack`: how and when the next ACK leaves; whether one is due is in the socket, in
+/// `icsk_ack.pending`, where an algorithm sees it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckEngine {
-    /// An ACK is due, sooner or later.
-    pub(crate) is_scheduled: bool,
-    /// It is due at once.
-    pub(crate) is_now: bool,
-    /// A pushed or short segment came.
-    pub(crate) is_pushed: bool,
     /// ACKs that leave without delay.
     pub(crate) quick: u32,
     /// The connection is interactive: replies carry the ACKs.

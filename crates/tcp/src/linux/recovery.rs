@@ -292,7 +292,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_enter_cwr`: a reduction without loss.
-    fn enter_cwr(&mut self) {
+    pub(crate) fn enter_cwr(&mut self) {
         self.prior_ssthresh = 0;
         if self.ca_state() < CaState::Cwr as u8 {
             self.has_undo_marker = false;
@@ -423,6 +423,9 @@ impl LinuxEndpoint {
             if flags & needed != 0 {
                 self.congestion.cong_avoid(&mut self.sk, ack, delivered);
                 self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+                if self.sk.cc_requests != 0 {
+                    self.serve_requests();
+                }
             }
         }
         self.update_pacing_rate();

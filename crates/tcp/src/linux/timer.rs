@@ -1,6 +1,7 @@
 //! The timers: retransmission, probe and reordering share one; besides there are the delayed ACK,
 //! the held-back SACK and pacing.
 
+use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::{Duration, Time};
 
 use super::LinuxEndpoint;
@@ -157,7 +158,8 @@ impl LinuxEndpoint {
         let rto = self.rto;
         let ack = &mut self.receiver.ack;
         ack.timer = None;
-        if !ack.is_scheduled {
+        self.sk.inet_conn.icsk_ack.pending &= !ICSK_ACK_TIMER;
+        if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED == 0 {
             return;
         }
         if ack.pingpong < AckEngine::PINGPONG_THRESHOLD {
