@@ -14,6 +14,8 @@ use crate::info::TcpEvent;
 use crate::segment::{Flags, Segment, SynOptions};
 use crate::seq::{after, before};
 
+/// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
 /// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
 
@@ -247,7 +249,7 @@ impl LinuxEndpoint {
             self.ts_recent = tsval;
         }
         let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
-        let peer = u32::from(options.mss).max(48);
+        let peer = if options.mss == 0 { DEFAULT_MSS } else { u32::from(options.mss).max(48) };
         self.sk.mss_cache = peer.min(self.settings.announced_mss()) - ts_bytes;
         self.sk.advmss = self.settings.announced_mss() - ts_bytes;
         self.snd_wl1 = segment.seq;

@@ -1,0 +1,354 @@
+//! Plays a script against an endpoint, in virtual time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+
+use super::notation::{Origin, Template};
+use super::{Action, Failure, Script, Setup, Step};
+
+/// Plays a script to its end. A failure says what was expected, what came, and what was before.
+pub(crate) fn run(script: &Script) -> Result<(), Failure> {
+    let first_line = |problem| Failure { line: 1, problem };
+    let mut player = Player::new(&script.setup).map_err(first_line)?;
+    for step in &script.steps {
+        player.play(step).map_err(|what| player.failure(step, &what))?;
+    }
+    let Some(last) = script.steps.last() else { return Ok(()) };
+    player.refuse_rest().map_err(|what| player.failure(last, &what))
+}
+
+struct Player {
+    endpoint: Endpoint,
+    now: Time,
+    /// When the last step happened.
+    before: Time,
+    wake: Time,
+    /// Segments that left and no step has asked for yet.
+    left: VecDeque<(Time, Segment)>,
+    peer: Peer,
+    history: String,
+}
+
+/// What the script's side of the connection knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peer {
+    /// Sequence numbers of the SYNs: the endpoint's, once it was seen, and the script's.
+    endpoint_first: Option<u32>,
+    first: u32,
+    /// Next sequence number and last window of the script's side, from its SYN on.
+    next: u32,
+    window: u32,
+    /// What the two SYNs offered.
+    shift: Option<u8>,
+    endpoint_shift: Option<u8>,
+    has_timestamps: bool,
+    endpoint_has_timestamps: bool,
+    /// Where the endpoint's next new segment begins.
+    endpoint_next: u32,
+}
+
+impl Peer {
+    fn has_scaling(&self) -> bool {
+        self.shift.is_some() && self.endpoint_shift.is_some()
+    }
+
+    /// For what the endpoint sends.
+    fn outward(&self) -> Origin {
+        Origin {
+            first: self.endpoint_first.unwrap_or_default(),
+            peer_first: self.first,
+            window_shift: self.endpoint_shift.filter(|_| self.has_scaling()).unwrap_or(0),
+        }
+    }
+
+    /// For what the script sends.
+    fn inward(&self) -> Origin {
+        Origin {
+            first: self.first,
+            peer_first: self.endpoint_first.unwrap_or_default(),
+            window_shift: self.shift.filter(|_| self.has_scaling()).unwrap_or(0),
+        }
+    }
+
+    fn note_sent_by_endpoint(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::SYN) {
+            self.endpoint_first = Some(segment.seq);
+            self.endpoint_shift = segment.syn.and_then(|syn| syn.window_scale);
+            self.endpoint_has_timestamps = segment.timestamps.is_some();
+        }
+        let end = self.outward().range(segment).1;
+        if (end.wrapping_sub(self.endpoint_next) as i32) > 0 {
+            self.endpoint_next = end;
+        }
+    }
+
+    /// The segments of a step, as they go over the wire.
+    fn segments(&mut self, template: &Template) -> Result<Vec<Segment>, String> {
+        let options = template.options.clone().unwrap_or_default();
+        let is_syn = template.flags & Flags::SYN != 0;
+        if is_syn {
+            self.shift = options.window_scale;
+            self.has_timestamps = options.timestamps.is_some();
+        }
+        let origin = self.inward();
+        let window = template.window.unwrap_or(self.window);
+        let shift = if is_syn { 0 } else { origin.window_shift };
+        let Ok(window_field) = u16::try_from(window >> shift) else {
+            return Err(format!("the window field cannot hold {window}"));
+        };
+        if template.window.is_some_and(|window| window % (1 << shift) != 0) {
+            return Err(format!("the window {window} is no multiple of {}", 1 << shift));
+        }
+        self.window = window;
+        let timestamps = match options.timestamps {
+            Some(None) => return Err("timestamps that arrive have a value and an echo".to_owned()),
+            Some(stamps) => stamps,
+            None => None,
+        };
+        let must_have = !is_syn && self.has_timestamps && self.endpoint_has_timestamps;
+        if must_have && timestamps.is_none() && template.flags & Flags::RST == 0 {
+            return Err("both SYNs had timestamps: add `<ts VALUE ecr ECHO>`".to_owned());
+        }
+        let sacks = origin.wire_sacks(&options.sacks)?;
+        let ranges = template.ranges(self.next);
+        let last = ranges.len() - 1;
+        let segments = ranges.into_iter().enumerate().map(|(index, (start, end))| {
+            let ignored = if index == last { 0 } else { Flags::PSH | Flags::FIN };
+            let flags = Flags(template.flags & !ignored);
+            let control = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
+            Segment {
+                flow: 0,
+                seq: start.wrapping_add(self.first),
+                ack: template.ack.wrapping_add(origin.peer_first),
+                payload: end.wrapping_sub(start).saturating_sub(control),
+                window: window_field,
+                flags,
+                ecn: template.ecn.unwrap_or(Ecn::NotEct),
+                timestamps,
+                sacks,
+                syn: is_syn.then(|| options.syn()),
+                header_bytes: 40,
+            }
+        });
+        let segments: Vec<Segment> = segments.collect();
+        let end = origin.range(&segments[last]).1;
+        if (end.wrapping_sub(self.next) as i32) > 0 {
+            self.next = end;
+        }
+        Ok(segments)
+    }
+}
+
+impl Player {
+    fn new(setup: &Setup) -> Result<Self, String> {
+        let profile =
+            Profile::by_name(&setup.stack).ok_or(format!("no stack `{}`", setup.stack))?;
+        let settings: BTreeMap<String, toml::Value> = setup.settings.clone().into_iter().collect();
+        let profile = profile.with_overrides(&settings).map_err(|error| error.to_string())?;
+        let algorithm = Algorithm::by_name(&setup.algorithm)
+            .ok_or(format!("no algorithm `{}`", setup.algorithm))?;
+        let mut parameters = BTreeMap::new();
+        for (name, value) in &setup.parameters {
+            let value = value.as_integer().ok_or(format!("parameter `{name}` is no integer"))?;
+            parameters.insert(name.clone(), value);
+        }
+        let congestion =
+            Congestion::new(algorithm, &parameters).map_err(|error| error.to_string())?;
+        // An endpoint takes its first sequence number and its clock's offset from the seed.
+        let seed = u64::from(setup.sequence) << 32 | u64::from(setup.clock);
+        let endpoint = Endpoint::new(EndpointConfig {
+            flow: 0,
+            profile: Arc::new(profile),
+            congestion,
+            seed,
+            jiffies_phase: Duration::ZERO,
+        });
+        let peer = Peer { first: setup.peer_sequence, window: 65_535, ..Peer::default() };
+        Ok(Self {
+            endpoint,
+            now: Time::ZERO,
+            before: Time::ZERO,
+            wake: Time::NEVER,
+            left: VecDeque::new(),
+            peer,
+            history: String::new(),
+        })
+    }
+
+    fn play(&mut self, step: &Step) -> Result<(), String> {
+        let (earliest, latest) = step.when.bounds(self.before);
+        if earliest < self.now && !matches!(step.action, Action::Leave(_)) {
+            return Err(format!("the step before was at {}", show(self.now)));
+        }
+        if let Action::Leave(template) = &step.action {
+            return self.expect_segments(template, earliest, latest);
+        }
+        self.advance(earliest);
+        self.refuse_rest()?;
+        self.before = earliest;
+        self.act(&step.action)
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), String> {
+        let now = self.now;
+        match action {
+            Action::Connect => self.endpoint.connect(now),
+            Action::Listen => self.endpoint.listen(),
+            Action::Close => self.endpoint.close(now),
+            Action::Write(asked, taken) => {
+                let got = self.endpoint.write(now, *asked);
+                self.note("write", &got.to_string());
+                if got != *taken {
+                    return Err(format!("{got} bytes were taken"));
+                }
+            }
+            Action::Read(asked, read) => {
+                let got = self.endpoint.read(now, *asked);
+                self.note("read", &got.to_string());
+                if got != *read {
+                    return Err(format!("{got} bytes were read"));
+                }
+            }
+            Action::Arrive(template) => {
+                for segment in self.peer.segments(template)? {
+                    let text = self.peer.inward().render(&segment);
+                    self.note("<", &text);
+                    self.endpoint.handle_segment(now, &segment);
+                    self.poll();
+                }
+            }
+            Action::Expect(claims) => {
+                let differences: Vec<String> =
+                    claims.iter().filter_map(|claim| claim.difference(&self.endpoint)).collect();
+                if !differences.is_empty() {
+                    return Err(differences.join("; "));
+                }
+            }
+            Action::Leave(_) => {}
+        }
+        self.poll();
+        Ok(())
+    }
+
+    fn expect_segments(
+        &mut self,
+        template: &Template,
+        earliest: Time,
+        latest: Time,
+    ) -> Result<(), String> {
+        let ranges = template.ranges(self.peer.endpoint_next);
+        let count = ranges.len();
+        for (index, range) in ranges.into_iter().enumerate() {
+            while self.left.is_empty() && self.wake <= latest {
+                self.advance(self.wake);
+            }
+            let Some((at, segment)) = self.left.pop_front() else {
+                return Err(format!("nothing was sent before {}", show(latest)));
+            };
+            let origin = Origin {
+                first: self.peer.endpoint_first.unwrap_or(segment.seq),
+                ..self.peer.outward()
+            };
+            let got = || format!("{}  > {}", show(at), origin.render(&segment));
+            if let Some(what) = origin.difference(template, range, index + 1 == count, &segment) {
+                return Err(format!("{what}\n       got {}", got()));
+            }
+            if at < earliest || at > latest {
+                let due = if earliest == latest {
+                    show(earliest)
+                } else {
+                    format!("{} to {}", show(earliest), show(latest))
+                };
+                return Err(format!("due at {due}\n       got {}", got()));
+            }
+            self.peer.note_sent_by_endpoint(&segment);
+            self.before = at;
+        }
+        Ok(())
+    }
+
+    /// Nothing may have left that no step asked for.
+    fn refuse_rest(&self) -> Result<(), String> {
+        match self.left.front() {
+            None => Ok(()),
+            Some((at, segment)) => {
+                let origin = Origin {
+                    first: self.peer.endpoint_first.unwrap_or(segment.seq),
+                    ..self.peer.outward()
+                };
+                Err(format!("not expected before it: {}  > {}", show(*at), origin.render(segment)))
+            }
+        }
+    }
+
+    /// Lets the endpoint's timers run up to a time.
+    fn advance(&mut self, to: Time) {
+        while self.wake <= to {
+            self.now = self.now.max(self.wake);
+            self.poll();
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn poll(&mut self) {
+        loop {
+            match self.endpoint.poll(self.now) {
+                Output::Packet { packet, .. } => {
+                    let mut peer = self.peer;
+                    peer.note_sent_by_endpoint(&packet);
+                    let text = peer.outward().render(&packet);
+                    self.note(">", &text);
+                    self.left.push_back((self.now, packet));
+                }
+                Output::Event { event, .. } => {
+                    let value = event.value().map_or(String::new(), |value| format!(" {value}"));
+                    self.note("*", &format!("{}{value}", event.name()));
+                }
+                Output::Wait(at) => {
+                    assert!(at > self.now, "a wait until {} at {}", show(at), show(self.now));
+                    self.wake = at;
+                    return;
+                }
+                Output::Idle => {
+                    self.wake = Time::NEVER;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, kind: &str, text: &str) {
+        let cwnd = self.endpoint.info().cwnd_pkts;
+        writeln!(self.history, "{:>14}  {kind:<5} {text:<44}  cwnd {cwnd}", show(self.now))
+            .expect("a string takes everything");
+    }
+
+    fn failure(&self, step: &Step, what: &str) -> Failure {
+        let info = self.endpoint.info();
+        let problem = format!(
+            "expected {}\n  but {what}\n  with cwnd {}, ssthresh {:?}, {:?}, in flight {}, sacked {}, \
+             lost {}, retransmitted {}, rto {}\n  so far\n{}",
+            step.text,
+            info.cwnd_pkts,
+            info.ssthresh_pkts,
+            info.ca_state,
+            info.in_flight_pkts,
+            info.sacked_pkts,
+            info.lost_pkts,
+            info.retrans_pkts,
+            show(Time::ZERO + info.rto),
+            self.history
+        );
+        Failure { line: step.line, problem }
+    }
+}
+
+/// A time in milliseconds.
+fn show(at: Time) -> String {
+    if at.is_never() { "never".to_owned() } else { format!("{:.3}ms", at.as_nanos() as f64 / 1e6) }
+}

@@ -1,0 +1,72 @@
+//! The packet scripts of `tests/scripts`: one behaviour of TCP each.
+
+mod packet_script;
+
+use std::fs;
+use std::path::Path;
+
+use packet_script::{Script, parse, run};
+
+fn load(name: &str) -> Script {
+    let file = format!("crates/tcp/tests/scripts/{name}.pkt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(name);
+    let text = fs::read_to_string(path.with_extension("pkt")).expect("the script is there");
+    parse(&file, &text).unwrap_or_else(|failure| {
+        panic!("{file}:{}: {}", failure.line, failure.problem);
+    })
+}
+
+fn play(name: &str) {
+    let script = load(name);
+    if let Err(failure) = run(&script) {
+        panic!("\n{}:{}: {}", script.file, failure.line, failure.problem);
+    }
+}
+
+/// A test for each script, of the same name.
+macro_rules! scripts {
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { play(stringify!($name)); })*
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+scripts! {
+    congestion_avoidance,
+    cwnd_limited_growth,
+    disorder,
+    fast_retransmit,
+    handshake,
+    handshake_passive,
+    handshake_without_options,
+    idle_restart,
+    initial_window,
+    limited_transmit,
+    limited_transmit_without_sack,
+    prr,
+    prr_slow_start,
+    rack_lost_retransmission,
+    rack_reordering_timer,
+    sack_recovery,
+    slow_start,
+}
+
+#[test]
+fn every_script_is_played_and_says_what_and_whence() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut files: Vec<String> = fs::read_dir(folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    let mut names = NAMES.to_vec();
+    files.sort_unstable();
+    names.sort_unstable();
+    assert_eq!(files, names);
+    for name in names {
+        let script = load(name);
+        assert!(script.title.ends_with('.'), "{name}: the first line is a sentence");
+        assert!(!script.sources.is_empty(), "{name}: no `# Source:`");
+        assert!(!script.steps.is_empty(), "{name} does nothing");
+    }
+}
