@@ -36,6 +36,8 @@ scripts! {
     cwnd_limited_growth,
     disorder,
     fast_retransmit,
+    frto_genuine,
+    frto_spurious,
     handshake,
     handshake_passive,
     handshake_without_options,
@@ -47,8 +49,19 @@ scripts! {
     prr_slow_start,
     rack_lost_retransmission,
     rack_reordering_timer,
+    retransmission_timeout,
+    rto_estimator,
     sack_recovery,
     slow_start,
+    tail_loss_probe,
+    tail_loss_probe_new_data,
+    tail_loss_probe_repaired,
+    tail_loss_probe_single,
+    tail_loss_probe_spurious,
+    undo_dsack_loss,
+    undo_dsack_recovery,
+    undo_timestamps_loss,
+    undo_timestamps_recovery,
 }
 
 #[test]

@@ -23,10 +23,19 @@ pub(crate) struct Template {
     pub(crate) range: Option<(u32, u32)>,
     /// Payload of each segment of a run, if there are several.
     pub(crate) each: Option<u32>,
-    pub(crate) ack: u32,
+    /// First and last acknowledgement number of a train, and the step between them.
+    pub(crate) acks: (u32, u32, u32),
     pub(crate) window: Option<u32>,
     pub(crate) options: Option<Options>,
     pub(crate) ecn: Option<Ecn>,
+}
+
+/// One segment of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    pub(crate) range: (u32, u32),
+    pub(crate) ack: u32,
+    pub(crate) is_last: bool,
 }
 
 /// What stands between `<` and `>`.
@@ -43,6 +52,21 @@ pub(crate) struct Options {
 /// A number of a script: decimal digits, `_` between them allowed.
 pub(crate) fn number(text: &str) -> Result<u32, String> {
     text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a number"))
+}
+
+/// A number that is not 0.
+fn step(text: &str) -> Result<u32, String> {
+    number(text).and_then(|step| if step == 0 { Err("a step of 0".to_owned()) } else { Ok(step) })
+}
+
+/// `1001`, or `1001..5001/1000` for a train.
+fn acks(text: &str) -> Result<(u32, u32, u32), String> {
+    let Some((first, rest)) = text.split_once("..") else {
+        let ack = number(text)?;
+        return Ok((ack, ack, 1));
+    };
+    let (last, each) = rest.split_once('/').ok_or("a train of ACKs is `FIRST..LAST/STEP`")?;
+    Ok((number(first)?, number(last)?, step(each)?))
 }
 
 fn range(text: &str) -> Result<(u32, u32), String> {
@@ -65,14 +89,14 @@ impl Template {
             flags: flags(words.next().ok_or("a segment begins with its flags")?)?,
             range: None,
             each: None,
-            ack: 0,
+            acks: (0, 0, 1),
             window: None,
             options,
             ecn: None,
         };
         if let Some(word) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
             let (word, each) = match word.split_once('/') {
-                Some((word, each)) => (word, Some(number(each)?)),
+                Some((word, each)) => (word, Some(step(each)?)),
                 None => (word, None),
             };
             template.range = Some(range(word)?);
@@ -82,7 +106,7 @@ impl Template {
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("`{word}` needs a number"));
             match word {
-                "ack" => (has_ack, template.ack) = (true, number(value()?)?),
+                "ack" => (has_ack, template.acks) = (true, acks(value()?)?),
                 "win" => template.window = Some(number(value()?)?),
                 "[ce]" => template.ecn = Some(Ecn::Ce),
                 "[ect0]" => template.ecn = Some(Ecn::Ect0),
@@ -94,19 +118,37 @@ impl Template {
         if has_ack != (template.flags & Flags::ACK != 0) {
             return Err("`ack N` and the flag `.` belong together".to_owned());
         }
-        if template.each == Some(0) {
-            return Err("a run of empty segments".to_owned());
+        if template.each.is_some() && template.acks.0 != template.acks.1 {
+            return Err("a run of data and a train of ACKs at once".to_owned());
         }
         Ok(template)
     }
 
-    /// The ranges of the segments of the run, from where the sender stands if it says nothing.
-    pub(crate) fn ranges(&self, next: u32) -> Vec<(u32, u32)> {
+    /// The segments of the run, from where the sender stands if it says nothing.
+    pub(crate) fn pieces(&self, next: u32) -> Vec<Piece> {
         let (start, end) = self.range.unwrap_or((next, next));
-        let length = end.wrapping_sub(start);
-        let Some(each) = self.each.filter(|_| length > 0) else { return vec![(start, end)] };
-        let cut = |from: u32| (start.wrapping_add(from), start.wrapping_add((from + each).min(length)));
-        (0..length).step_by(each as usize).map(cut).collect()
+        let (length, (first, last, step)) = (end.wrapping_sub(start), self.acks);
+        let mut pieces: Vec<Piece> = match self.each.filter(|_| length > 0) {
+            Some(each) => (0..length)
+                .step_by(each as usize)
+                .map(|from| (start.wrapping_add(from), length.min(from + each)))
+                .map(|(from, to)| Piece {
+                    range: (from, start.wrapping_add(to)),
+                    ack: last,
+                    is_last: false,
+                })
+                .collect(),
+            None => (0..=last.wrapping_sub(first))
+                .step_by(step as usize)
+                .map(|more| Piece {
+                    range: (start, end),
+                    ack: first.wrapping_add(more),
+                    is_last: false,
+                })
+                .collect(),
+        };
+        pieces.last_mut().expect("a run has a segment").is_last = true;
+        pieces
     }
 }
 
@@ -215,7 +257,8 @@ impl Origin {
         }
         let sacks = self.sacks(segment);
         if !sacks.is_empty() {
-            let blocks: Vec<_> = sacks.iter().map(|(start, end)| format!("{start}:{end}")).collect();
+            let blocks: Vec<_> =
+                sacks.iter().map(|(start, end)| format!("{start}:{end}")).collect();
             options.push(format!("sack {}", blocks.join(" ")));
         }
         if !options.is_empty() {
@@ -234,13 +277,13 @@ impl Origin {
     pub(crate) fn difference(
         &self,
         wanted: &Template,
-        (start, end): (u32, u32),
-        is_last: bool,
+        piece: Piece,
         got: &Segment,
     ) -> Option<String> {
         let shown = |bits: u8| -> String {
             FLAGS.iter().filter(|(_, bit)| bits & bit != 0).map(|(letter, _)| *letter).collect()
         };
+        let Piece { range: (start, end), ack, is_last } = piece;
         // Inside a run PSH depends on how the application cut its writes.
         let ignored = if is_last { 0 } else { Flags::PSH | Flags::FIN };
         let (flags, got_flags) = (wanted.flags & !ignored, got.flags.0 & !ignored);
@@ -251,10 +294,10 @@ impl Origin {
             let (got_start, got_end) = self.range(got);
             return Some(format!("range {start}:{end}, got {got_start}:{got_end}"));
         }
-        if flags & Flags::ACK != 0 && wanted.ack != self.ack(got) {
-            return Some(format!("ack {}, got {}", wanted.ack, self.ack(got)));
+        if flags & Flags::ACK != 0 && ack != self.ack(got) {
+            return Some(format!("ack {ack}, got {}", self.ack(got)));
         }
-        if let Some(window) = wanted.window.filter(|window| *window != self.window(got)) {
+        if let Some(window) = wanted.window.filter(|w| is_last && *w != self.window(got)) {
             return Some(format!("win {window}, got {}", self.window(got)));
         }
         if let Some(ecn) = wanted.ecn.filter(|ecn| *ecn != got.ecn) {
@@ -270,7 +313,8 @@ impl Origin {
             return Some(format!("SACK blocks {sacks:?}, got {got_sacks:?}"));
         }
         let wanted = wanted?;
-        if let Some(Some(stamps)) = wanted.timestamps.filter(|s| s.is_some() && *s != got.timestamps)
+        if let Some(Some(stamps)) =
+            wanted.timestamps.filter(|s| s.is_some() && *s != got.timestamps)
         {
             return Some(format!("timestamps {stamps:?}, got {:?}", got.timestamps));
         }

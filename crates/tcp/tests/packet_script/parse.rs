@@ -148,7 +148,8 @@ mod tests {
         assert_eq!(script.title, "Title");
         assert_eq!(script.sources, ["RFC 9293 section 3.5"]);
         assert_eq!((script.setup.stack.as_str(), script.setup.settings.len()), ("textbook", 1));
-        let lines: Vec<_> = script.steps.iter().map(|step| (step.line, step.text.as_str())).collect();
+        let lines: Vec<_> =
+            script.steps.iter().map(|step| (step.line, step.text.as_str())).collect();
         assert_eq!(lines, [(6, "connect"), (7, "> S 0:1"), (8, "expect cwnd 1, rto 1..3s")]);
         let ms = Duration::from_millis;
         assert_eq!(script.steps[1].when, When::After(Duration::ZERO, ms(2)));

@@ -31,9 +31,7 @@ impl Value {
     /// Whether the value has the same unit as the bounds and lies between them.
     pub(crate) fn is_between(self, low: Self, high: Self) -> bool {
         let is_like = |other: &Self| std::mem::discriminant(&self) == std::mem::discriminant(other);
-        is_like(&low)
-            && is_like(&high)
-            && (low.number()..=high.number()).contains(&self.number())
+        is_like(&low) && is_like(&high) && (low.number()..=high.number()).contains(&self.number())
     }
 
     pub(crate) fn show(self) -> String {

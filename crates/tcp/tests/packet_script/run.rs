@@ -8,7 +8,7 @@ use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment};
 use cwndlab_units::{Duration, Ecn, Output, Time};
 
-use super::notation::{Origin, Template};
+use super::notation::{Origin, Piece, Template};
 use super::{Action, Failure, Script, Setup, Step};
 
 /// Plays a script to its end. A failure says what was expected, what came, and what was before.
@@ -31,7 +31,17 @@ struct Player {
     /// Segments that left and no step has asked for yet.
     left: VecDeque<(Time, Segment)>,
     peer: Peer,
-    history: String,
+    history: Vec<Note>,
+}
+
+/// A line of what happened so far.
+struct Note {
+    at: Time,
+    kind: &'static str,
+    text: String,
+    /// The segments of the line, run together, and how many they are.
+    segments: Option<(Segment, u32)>,
+    cwnd_pkts: u32,
 }
 
 /// What the script's side of the connection knows.
@@ -115,16 +125,15 @@ impl Peer {
             return Err("both SYNs had timestamps: add `<ts VALUE ecr ECHO>`".to_owned());
         }
         let sacks = origin.wire_sacks(&options.sacks)?;
-        let ranges = template.ranges(self.next);
-        let last = ranges.len() - 1;
-        let segments = ranges.into_iter().enumerate().map(|(index, (start, end))| {
-            let ignored = if index == last { 0 } else { Flags::PSH | Flags::FIN };
+        let segments = template.pieces(self.next).into_iter().map(|piece| {
+            let Piece { range: (start, end), ack, is_last } = piece;
+            let ignored = if is_last { 0 } else { Flags::PSH | Flags::FIN };
             let flags = Flags(template.flags & !ignored);
             let control = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
             Segment {
                 flow: 0,
                 seq: start.wrapping_add(self.first),
-                ack: template.ack.wrapping_add(origin.peer_first),
+                ack: ack.wrapping_add(origin.peer_first),
                 payload: end.wrapping_sub(start).saturating_sub(control),
                 window: window_field,
                 flags,
@@ -136,7 +145,7 @@ impl Peer {
             }
         });
         let segments: Vec<Segment> = segments.collect();
-        let end = origin.range(&segments[last]).1;
+        let end = origin.range(segments.last().expect("a run has a segment")).1;
         if (end.wrapping_sub(self.next) as i32) > 0 {
             self.next = end;
         }
@@ -176,7 +185,7 @@ impl Player {
             wake: Time::NEVER,
             left: VecDeque::new(),
             peer,
-            history: String::new(),
+            history: Vec::new(),
         })
     }
 
@@ -202,14 +211,14 @@ impl Player {
             Action::Close => self.endpoint.close(now),
             Action::Write(asked, taken) => {
                 let got = self.endpoint.write(now, *asked);
-                self.note("write", &got.to_string());
+                self.note("write", got.to_string());
                 if got != *taken {
                     return Err(format!("{got} bytes were taken"));
                 }
             }
             Action::Read(asked, read) => {
                 let got = self.endpoint.read(now, *asked);
-                self.note("read", &got.to_string());
+                self.note("read", got.to_string());
                 if got != *read {
                     return Err(format!("{got} bytes were read"));
                 }
@@ -217,7 +226,7 @@ impl Player {
             Action::Arrive(template) => {
                 for segment in self.peer.segments(template)? {
                     let text = self.peer.inward().render(&segment);
-                    self.note("<", &text);
+                    self.note("<", text);
                     self.endpoint.handle_segment(now, &segment);
                     self.poll();
                 }
@@ -241,9 +250,7 @@ impl Player {
         earliest: Time,
         latest: Time,
     ) -> Result<(), String> {
-        let ranges = template.ranges(self.peer.endpoint_next);
-        let count = ranges.len();
-        for (index, range) in ranges.into_iter().enumerate() {
+        for piece in template.pieces(self.peer.endpoint_next) {
             while self.left.is_empty() && self.wake <= latest {
                 self.advance(self.wake);
             }
@@ -255,7 +262,7 @@ impl Player {
                 ..self.peer.outward()
             };
             let got = || format!("{}  > {}", show(at), origin.render(&segment));
-            if let Some(what) = origin.difference(template, range, index + 1 == count, &segment) {
+            if let Some(what) = origin.difference(template, piece, &segment) {
                 return Err(format!("{what}\n       got {}", got()));
             }
             if at < earliest || at > latest {
@@ -301,13 +308,12 @@ impl Player {
                 Output::Packet { packet, .. } => {
                     let mut peer = self.peer;
                     peer.note_sent_by_endpoint(&packet);
-                    let text = peer.outward().render(&packet);
-                    self.note(">", &text);
+                    self.note_sent(&packet, &peer.outward());
                     self.left.push_back((self.now, packet));
                 }
                 Output::Event { event, .. } => {
                     let value = event.value().map_or(String::new(), |value| format!(" {value}"));
-                    self.note("*", &format!("{}{value}", event.name()));
+                    self.note("*", format!("{}{value}", event.name()));
                 }
                 Output::Wait(at) => {
                     assert!(at > self.now, "a wait until {} at {}", show(at), show(self.now));
@@ -322,10 +328,31 @@ impl Player {
         }
     }
 
-    fn note(&mut self, kind: &str, text: &str) {
-        let cwnd = self.endpoint.info().cwnd_pkts;
-        writeln!(self.history, "{:>14}  {kind:<5} {text:<44}  cwnd {cwnd}", show(self.now))
-            .expect("a string takes everything");
+    fn note(&mut self, kind: &'static str, text: String) {
+        let cwnd_pkts = self.endpoint.info().cwnd_pkts;
+        self.history.push(Note { at: self.now, kind, text, segments: None, cwnd_pkts });
+    }
+
+    /// Notes a segment that left; one that continues the last one goes on its line.
+    fn note_sent(&mut self, segment: &Segment, origin: &Origin) {
+        let now = self.now;
+        let run = self.history.last().filter(|note| note.at == now).and_then(|note| note.segments);
+        let mut joined = (*segment, 1);
+        if let Some((before, count)) = run.filter(|(before, _)| {
+            segment.payload > 0 && before.end_seq() == segment.seq && before.ack == segment.ack
+        }) {
+            joined = (Segment { payload: before.payload + segment.payload, ..before }, count + 1);
+            joined.0.flags.0 |= segment.flags.0;
+            self.history.pop();
+        }
+        let mut text = origin.render(&joined.0);
+        if joined.1 > 1 {
+            write!(text, " ({} segments)", joined.1).expect("a string takes everything");
+        }
+        self.note(">", text);
+        if let Some(note) = self.history.last_mut() {
+            note.segments = Some(joined);
+        }
     }
 
     fn failure(&self, step: &Step, what: &str) -> Failure {
@@ -342,9 +369,16 @@ impl Player {
             info.lost_pkts,
             info.retrans_pkts,
             show(Time::ZERO + info.rto),
-            self.history
+            self.history.iter().map(Note::show).collect::<String>()
         );
         Failure { line: step.line, problem }
+    }
+}
+
+impl Note {
+    fn show(&self) -> String {
+        let Self { kind, text, cwnd_pkts, .. } = self;
+        format!("{:>14}  {kind:<5} {text:<54}  cwnd {cwnd_pkts}\n", show(self.at))
     }
 }
 
