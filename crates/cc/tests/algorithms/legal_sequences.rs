@@ -65,6 +65,9 @@ struct Model {
     jiffies_offset: u32,
     /// It controls congestion; `fixed` does not.
     is_reactive: bool,
+    /// An ACK adds about a packet for each that it acknowledges at most. One of hybla stands for
+    /// 2^rho, and compound's delay window grows once a round trip.
+    is_ack_clocked: bool,
 }
 
 impl Model {
@@ -155,8 +158,9 @@ impl Model {
             let before = self.sk.snd_cwnd;
             self.hook(|c, sk| c.cong_avoid(sk, una, packets));
             let grown = self.sk.snd_cwnd.saturating_sub(before);
+            // credit that a slower growth left behind is worth a packet, see tcp_cong_avoid_ai()
             assert!(
-                grown <= packets.max(1) || !self.is_reactive,
+                grown <= packets + 1 || !self.is_ack_clocked,
                 "{:?}: {packets} acknowledged, grown from {before} by {grown}",
                 self.congestion.algorithm()
             );
@@ -252,6 +256,7 @@ proptest! {
                 now_ns: 0,
                 jiffies_offset,
                 is_reactive: algorithm.name() != "fixed",
+                is_ack_clocked: !["fixed", "hybla", "compound"].contains(&algorithm.name()),
             };
             model.advance(1_000_000);
             model.congestion.attach(&mut model.sk);

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * H-TCP, as Linux 6.1 behaves.
+ *
+ * Growth depends on the time since the last congestion, not on the window, so that
+ * a newcomer with a small window is at no disadvantage. For the first second it is
+ * Reno's; then, D seconds after the congestion, a round trip adds
+ *
+ *	alpha(D) = 2 (1 - beta) (1 + 10 (D - 1) + ((D - 1) / 2)^2)  packets,
+ *
+ * times RTT / 100 ms (within a tenth and twice), so that the increase per second
+ * does not depend on the RTT. A loss leaves beta = RTTmin / RTTmax of the window,
+ * within 0.5 and 0.8, which just drains the queue; if the throughput of the last
+ * epoch was not within a fifth of the one before, half.
+ *
+ *   +------------+ cwnd >= ssthresh  +--------------+   D > 1 s  +------------+
+ *   | slow start |------------------>| low speed    |----------->| high speed |
+ *   +------------+                   | alpha = 1    |            | alpha(D)   |
+ *         ^                          +--------------+            +------------+
+ *         |      timeout                |        ^  loss: D = 0        |
+ *         +-----------------------------+        +---------------------+
+ *
+ * Differs from Reno: the steps of growth, the decrease.
+ *
+ * Papers: D. Leith, R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance
+ * Networks", PFLDnet 2004; draft-leith-tcp-htcp-06. The draft has a beta of one half
+ * (`adaptive_backoff` 0) and the RTT scaling as an option, above one second only; Linux
+ * scales from the start. The draft's formula has 0.5 (D - 1)^2, but its table of epochs
+ * was computed with ((D - 1) / 2)^2, as in the paper and in Linux.
+ */
+#include "cc.h"
+
+/* alpha and beta are in 1/128. */
+#define HTCP_SHIFT		7
+#define HTCP_ONE		(1u << HTCP_SHIFT)
+#define HTCP_BETA_MIN		64u	/* 0.5 */
+#define HTCP_BETA_MAX		102u	/* 0.8 */
+
+/* RTT / 100 ms is in 1/8 and inverted: from a half, at 200 ms, to ten, at 10 ms. */
+#define HTCP_SCALE_SHIFT	3
+#define HTCP_SCALE_MIN		4u
+#define HTCP_SCALE_MAX		80u
+
+/* A queue that is shorter than this says nothing about the path. */
+#define HTCP_RTT_LEAST_MS	10u
+
+/* The largest RTT grows by steps of this, so that one outlier does not count. */
+#define HTCP_RTT_STEP_MS	20u
+
+/* An epoch's first round trips are those of the recovery. */
+#define HTCP_SETTLING_ROUNDS	3u
+
+#define HTCP_PARAMETERS(P)							\
+	P(use_rtt_scaling, "bool", 1, 0, 1, "alpha in proportion to the RTT")	\
+	P(use_bandwidth_switch, "bool", 1, 0, 1,				\
+	  "halve if the throughput has changed by a fifth")			\
+	P(adaptive_backoff, "bool", 1, 0, 1,					\
+	  "beta = RTTmin / RTTmax, not one half")
+
+CC_PARAMETERS(htcp, HTCP_PARAMETERS);
+
+#define HTCP_PHASES(P)								\
+	P(HTCP_SLOW_START, "slow_start")					\
+	P(HTCP_LOW_SPEED, "low_speed")						\
+	P(HTCP_HIGH_SPEED, "high_speed")
+
+CC_PHASES(htcp, HTCP_PHASES);
+
+struct htcp {
+	u32 alpha;		/* packets a round trip adds, 1/128 */
+	u32 beta;		/* share of the window that a loss leaves, 1/128 */
+	u32 acked;		/* packets that the last ACK acknowledged */
+	u32 congested_at;	/* end of the last congestion, jiffies */
+	u32 rtt_min;		/* of the connection, jiffies, 0 = none yet */
+	u32 rtt_max;		/* fades from loss to loss, jiffies */
+	u32 period_start;	/* of the throughput sample, jiffies */
+	u32 period_pkts;	/* acknowledged since then */
+	u32 throughput;		/* smoothed, packets/s */
+	u32 throughput_max;	/* of this epoch, packets/s */
+	u32 last_throughput_max; /* of the epoch before, packets/s */
+	/* what an undo restores */
+	u32 undo_congested_at;	/* jiffies, 0 = there is nothing to undo */
+	u32 undo_rtt_max;	/* jiffies */
+	u32 undo_throughput_max; /* packets/s */
+	bool may_adapt;		/* the throughput was steady at the last loss */
+};
+
+CC_PRIV_CHECK(struct htcp);
+
+CC_INLINE u32 htcp_since_congestion(const struct sock *sk)
+{
+	const struct htcp *ca = inet_csk_ca(sk);
+
+	return cc_jiffies32(sk) - ca->congested_at;
+}
+
+CC_PROG(void, htcp_init, struct sock *sk)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+
+	*ca = (struct htcp){
+		.alpha = HTCP_ONE,
+		.beta = HTCP_BETA_MIN,
+		.acked = 1,
+		.congested_at = cc_jiffies32(sk),
+	};
+}
+
+/* alpha(D) */
+CC_INLINE void htcp_update_alpha(struct sock *sk)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+	u64 elapsed = htcp_since_congestion(sk);
+	u64 packets = 1;
+
+	if (elapsed > HZ) {
+		elapsed -= HZ;
+		packets += (10 * elapsed + (elapsed / 2) * (elapsed / 2) / HZ) / HZ;
+	}
+	if (cc_params(sk)->use_rtt_scaling && ca->rtt_min) {
+		u64 inverse = div_u64((u64)HZ << HTCP_SCALE_SHIFT, 10 * ca->rtt_min);
+
+		packets = (packets << HTCP_SCALE_SHIFT) /
+			  clamp(inverse, (u64)HTCP_SCALE_MIN, (u64)HTCP_SCALE_MAX);
+		packets = max(packets, 1ull);
+	}
+	ca->alpha = (u32)min(2 * packets * (HTCP_ONE - ca->beta), 0x7fffffffull);
+}
+
+/* RTTmin / RTTmax where that says how much of the window was queue, else half. */
+CC_INLINE void htcp_update_beta(struct sock *sk)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+
+	ca->beta = HTCP_BETA_MIN;
+	if (!cc_params(sk)->adaptive_backoff)
+		return;
+	if (cc_params(sk)->use_bandwidth_switch) {
+		u64 now = 5ull * ca->throughput_max;
+		u64 before = ca->last_throughput_max;
+
+		ca->last_throughput_max = ca->throughput_max;
+		if (now < 4 * before || now > 6 * before) {
+			ca->may_adapt = false;
+			return;
+		}
+	}
+	if (!ca->may_adapt || ca->rtt_min <= msecs_to_jiffies(HTCP_RTT_LEAST_MS) || !ca->rtt_max) {
+		ca->may_adapt = true;
+		return;
+	}
+	ca->beta = clamp(div_u32(ca->rtt_min << HTCP_SHIFT, ca->rtt_max), HTCP_BETA_MIN,
+			 HTCP_BETA_MAX);
+}
+
+CC_PROG(u32, htcp_ssthresh, struct sock *sk)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	htcp_update_beta(sk);
+	htcp_update_alpha(sk);
+	/* the path may have become a shorter one */
+	if (ca->rtt_max > ca->rtt_min)
+		ca->rtt_max = ca->rtt_min + (u32)((u64)(ca->rtt_max - ca->rtt_min) * 95 / 100);
+	return max((u32)((cwnd * ca->beta) >> HTCP_SHIFT), 2u);
+}
+
+CC_PROG(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct htcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	(void)ack;
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		cc_phase(sk, HTCP_SLOW_START);
+		tcp_slow_start(tp, acked);
+		return;
+	}
+	cc_phase(sk, htcp_since_congestion(sk) > HZ ? HTCP_HIGH_SPEED : HTCP_LOW_SPEED);
+	/* alpha / cwnd for each packet; one that reaches the step is not counted */
+	if (((u64)tp->snd_cwnd_cnt * ca->alpha) >> HTCP_SHIFT >= cwnd) {
+		if (cwnd < tp->snd_cwnd_clamp)
+			tcp_snd_cwnd_set(tp, cwnd + 1);
+		tp->snd_cwnd_cnt = 0;
+		htcp_update_alpha(sk);
+	} else {
+		tp->snd_cwnd_cnt += ca->acked;
+	}
+	ca->acked = 1;
+}
+
+CC_INLINE void htcp_take_rtt(struct sock *sk, u32 rtt)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+
+	if (!ca->rtt_min || rtt < ca->rtt_min)
+		ca->rtt_min = rtt;
+	if (CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Open)
+		return;
+	ca->rtt_max = max(ca->rtt_max, ca->rtt_min);
+	if (rtt > ca->rtt_max && rtt - ca->rtt_max <= msecs_to_jiffies(HTCP_RTT_STEP_MS))
+		ca->rtt_max = rtt;
+}
+
+/* Throughput, one sample a round trip and a window. */
+CC_INLINE void htcp_take_throughput(struct sock *sk, u32 pkts)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 step = max(ca->alpha >> HTCP_SHIFT, 1u);
+	u32 now = cc_jiffies32(sk);
+	u32 elapsed = now - ca->period_start;
+	u32 throughput;
+
+	ca->period_pkts += pkts;
+	/* the step that this round trip adds is not in flight yet */
+	if (ca->period_pkts < (cwnd > step ? cwnd - step : 0) || !ca->rtt_min ||
+	    (s32)elapsed < (s32)ca->rtt_min)
+		return;
+	throughput = (u32)div_u64((u64)ca->period_pkts * HZ, elapsed);
+	if (htcp_since_congestion(sk) / ca->rtt_min <= HTCP_SETTLING_ROUNDS) {
+		ca->throughput = throughput;
+		ca->throughput_max = throughput;
+	} else {
+		ca->throughput = (u32)((3ull * ca->throughput + throughput) / 4);
+		ca->throughput_max = max(ca->throughput_max, ca->throughput);
+	}
+	ca->period_pkts = 0;
+	ca->period_start = now;
+}
+
+CC_PROG(void, htcp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+	u8 state = (u8)CC_GET(inet_csk(sk), icsk_ca_state);
+
+	if (state == TCP_CA_Open)
+		ca->acked = sample->pkts_acked;
+	if (sample->rtt_us > 0)
+		htcp_take_rtt(sk, usecs_to_jiffies((u32)sample->rtt_us));
+	if (!cc_params(sk)->use_bandwidth_switch)
+		return;
+	if (state == TCP_CA_Open || state == TCP_CA_Disorder) {
+		htcp_take_throughput(sk, sample->pkts_acked);
+	} else {
+		ca->period_pkts = 0;
+		ca->period_start = cc_jiffies32(sk);
+	}
+}
+
+CC_PROG(void, htcp_set_state, struct sock *sk, u8 new_state)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+
+	switch (new_state) {
+	case TCP_CA_Open:
+		/* D counts from the end of the recovery */
+		if (ca->undo_congested_at) {
+			ca->congested_at = cc_jiffies32(sk);
+			ca->undo_congested_at = 0;
+		}
+		break;
+	case TCP_CA_CWR:
+	case TCP_CA_Recovery:
+	case TCP_CA_Loss:
+		ca->undo_congested_at = ca->congested_at;
+		ca->undo_rtt_max = ca->rtt_max;
+		ca->undo_throughput_max = ca->last_throughput_max;
+		ca->congested_at = cc_jiffies32(sk);
+		break;
+	default:
+		break;
+	}
+}
+
+CC_PROG(u32, htcp_undo_cwnd, struct sock *sk)
+{
+	struct htcp *ca = inet_csk_ca(sk);
+
+	if (ca->undo_congested_at) {
+		ca->congested_at = ca->undo_congested_at;
+		ca->rtt_max = ca->undo_rtt_max;
+		ca->last_throughput_max = ca->undo_throughput_max;
+		ca->undo_congested_at = 0;
+	}
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(htcp) = {
+	.init		= CC_CB(htcp_init),
+	.ssthresh	= CC_CB(htcp_ssthresh),
+	.cong_avoid	= CC_CB(htcp_cong_avoid),
+	.set_state	= CC_CB(htcp_set_state),
+	.undo_cwnd	= CC_CB(htcp_undo_cwnd),
+	.pkts_acked	= CC_CB(htcp_pkts_acked),
+	.name		= "htcp",
+};
+
+CC_DESCRIBE(htcp,
+	.summary = "growth by the time since the last congestion, decrease by the queue's share",
+	CC_HAS_PARAMETERS(htcp),
+	CC_HAS_PHASES(htcp)
+);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Hybla, as Linux 6.1 behaves.
+ *
+ * Reno's rate grows with 1 / RTT^2, which starves satellite paths. Hybla gives a
+ * long path the growth in packets per second of a path of RTT0 = 25 ms: with
+ * rho = RTT / RTT0 (1 at least), each ACK adds 2^rho - 1 packets in slow start and
+ * rho^2 / cwnd after it. The first window is rho packets.
+ *
+ *   +----------------+   cwnd >= ssthresh   +----------------------+
+ *   | slow start     |--------------------->| congestion avoidance |
+ *   | 2^rho - 1      |                      | rho^2 / cwnd         |
+ *   +----------------+                      +----------------------+
+ *         ^     timeout: cwnd = 1, ssthresh = half  |    ^  | loss: cwnd =
+ *         +-----------------------------------------+    +--+ ssthresh = half
+ *
+ * Differs from Reno: the steps of growth, per ACK and not per packet; while a loss is
+ * being repaired it is Reno.
+ *
+ * Paper: C. Caini, R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous
+ * Networks", International Journal of Satellite Communications and Networking 22(5),
+ * 2004. The paper paces its packets too, and estimates the bandwidth for the first
+ * ssthresh; Linux does neither. rho follows the smoothed RTT where that is the lowest
+ * one so far.
+ */
+#include "cc.h"
+
+/* Growth is counted in 1/128 packet. */
+#define HYBLA_SHIFT		7
+#define HYBLA_ONE		(1u << HYBLA_SHIFT)
+
+/* rho is in 1/8, rho^2 in 1/64. */
+#define HYBLA_RHO_SHIFT		3
+#define HYBLA_RHO_ONE		(1u << HYBLA_RHO_SHIFT)
+
+/* 2^16 packets an ACK are enough. */
+#define HYBLA_RHO_LARGEST	16u
+
+/* Largest window, packets. */
+#define HYBLA_CWND_MAX		65535u
+
+#define HYBLA_PARAMETERS(P)							\
+	P(rtt0, "ms", 25, 1, 60000, "RTT of the path whose growth is imitated")
+
+CC_PARAMETERS(hybla, HYBLA_PARAMETERS);
+
+#define HYBLA_PHASES(P)								\
+	P(HYBLA_SLOW_START, "slow_start")					\
+	P(HYBLA_AVOIDANCE, "avoidance")						\
+	P(HYBLA_RENO, "reno")
+
+CC_PHASES(hybla, HYBLA_PHASES);
+
+/* 2^(n/8) in 1/128; a test derives them anew. */
+CC_TABLE u32 hybla_powers[HYBLA_RHO_ONE] = { 128, 139, 152, 165, 181, 197, 215, 234 };
+
+struct hybla {
+	u32 rho;		/* RTT / RTT0, 1/8, 0 = not known yet */
+	u32 srtt_min;		/* lowest smoothed RTT, us << 3 */
+	u32 credit;		/* growth not yet in the window, 1/128 packet */
+	bool is_repairing;	/* a loss is being repaired */
+};
+
+CC_PRIV_CHECK(struct hybla);
+
+CC_INLINE void hybla_update_rho(struct sock *sk)
+{
+	struct hybla *ca = inet_csk_ca(sk);
+	/* srtt_us carries the scale of rho already */
+	u32 rho = div_u32(tcp_sk(sk)->srtt_us, cc_params(sk)->rtt0 * USEC_PER_MSEC);
+
+	ca->rho = max(rho, HYBLA_RHO_ONE);
+	ca->srtt_min = tcp_sk(sk)->srtt_us;
+}
+
+CC_PROG(void, hybla_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct hybla *ca = inet_csk_ca(sk);
+
+	*ca = (struct hybla){ .credit = 0 };
+	hybla_update_rho(sk);
+	tcp_snd_cwnd_set(tp, min(min(ca->rho >> HYBLA_RHO_SHIFT, HYBLA_CWND_MAX),
+				 tp->snd_cwnd_clamp));
+}
+
+/* What one ACK adds, in 1/128 packet. */
+CC_INLINE u32 hybla_increment(const struct sock *sk, u32 cwnd, bool in_slow_start)
+{
+	const struct hybla *ca = inet_csk_ca(sk);
+	u32 whole = min(ca->rho >> HYBLA_RHO_SHIFT, HYBLA_RHO_LARGEST);
+	u64 square;
+
+	if (in_slow_start)
+		return (hybla_powers[ca->rho & (HYBLA_RHO_ONE - 1)] << whole) - HYBLA_ONE;
+	square = (u64)ca->rho * ca->rho << (HYBLA_SHIFT - 2 * HYBLA_RHO_SHIFT);
+	return (u32)min(div_u64(square, cwnd), (u64)HYBLA_CWND_MAX << HYBLA_SHIFT);
+}
+
+CC_PROG(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct hybla *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	bool in_slow_start = tcp_in_slow_start(tp);
+	u32 packets, increment;
+
+	if (tp->srtt_us < ca->srtt_min)
+		hybla_update_rho(sk);
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (ca->is_repairing) {
+		cc_phase(sk, HYBLA_RENO);
+		tcp_reno_cong_avoid(sk, ack, acked);
+		return;
+	}
+	cc_phase(sk, in_slow_start ? HYBLA_SLOW_START : HYBLA_AVOIDANCE);
+
+	increment = hybla_increment(sk, cwnd, in_slow_start);
+	ca->credit += increment;
+	packets = ca->credit >> HYBLA_SHIFT;
+	ca->credit &= HYBLA_ONE - 1;
+
+	/* a window so large that nothing is added to it grows as Reno's */
+	if (increment < HYBLA_ONE)
+		tp->snd_cwnd_cnt++;
+	if (packets)
+		tp->snd_cwnd_cnt = 0;
+	if (!increment && tp->snd_cwnd_cnt >= cwnd) {
+		packets = 1;
+		tp->snd_cwnd_cnt = 0;
+	}
+	cwnd += packets;
+	if (in_slow_start)
+		cwnd = min(cwnd, tp->snd_ssthresh);
+	tcp_snd_cwnd_set(tp, min(min(cwnd, HYBLA_CWND_MAX), tp->snd_cwnd_clamp));
+}
+
+CC_PROG(u32, hybla_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(u32, hybla_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_PROG(void, hybla_set_state, struct sock *sk, u8 new_state)
+{
+	struct hybla *ca = inet_csk_ca(sk);
+
+	ca->is_repairing = new_state != TCP_CA_Open;
+}
+
+CC_OPS(hybla) = {
+	.init		= CC_CB(hybla_init),
+	.ssthresh	= CC_CB(hybla_ssthresh),
+	.cong_avoid	= CC_CB(hybla_cong_avoid),
+	.set_state	= CC_CB(hybla_set_state),
+	.undo_cwnd	= CC_CB(hybla_undo_cwnd),
+	.name		= "hybla",
+};
+
+CC_DESCRIBE(hybla,
+	.summary = "the growth in packets per second of a path of 25 ms, for long paths",
+	CC_HAS_PARAMETERS(hybla),
+	CC_HAS_PHASES(hybla)
+);

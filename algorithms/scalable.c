@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Scalable TCP, as Linux 6.1 behaves.
+ *
+ * Reno's recovery from a loss takes the longer the larger the window is. Scalable
+ * TCP adds a packet for every 100 acknowledged and gives up an eighth at a loss,
+ * both in proportion to the window, so that the recovery takes the same number of
+ * round trips (13.4) at any rate.
+ *
+ *   +------------+ cwnd >= ssthresh  +----------+ cwnd > 100  +----------+
+ *   | slow start |------------------>| standard |------------>| scalable |
+ *   +------------+                   | 1 / cwnd |<------------|  1 / 100 |
+ *         ^                          +----------+ cwnd <= 100 +----------+
+ *         |      timeout                 |                         |
+ *         +------------------------------+-------------------------+
+ *
+ * Differs from Reno: growth above 100 packets, and 7/8 instead of half at a loss,
+ * whatever the window.
+ *
+ * Kelly's paper is Reno up to a legacy window (16 packets), halving included, and
+ * scalable at once above it: `legacy_window`. In Linux growth is Reno's wherever
+ * that is the faster one, and a small window loses an eighth as well.
+ *
+ * Papers: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area
+ * Networks", ACM SIGCOMM CCR 33(2), 2003; RFC 3649 section 11.1 compares it with
+ * HighSpeed TCP.
+ */
+#include "cc.h"
+
+#define SCALABLE_PARAMETERS(P)							\
+	P(ai_cnt, "packets", 100, 1, 0x7fffffff,				\
+	  "acknowledged packets for one more packet, 1/a")			\
+	P(md_scale, "", 3, 1, 31, "a loss takes cwnd / 2^md_scale packets")	\
+	P(legacy_window, "packets", 0, 0, 0x7fffffff,				\
+	  "Reno up to this window, scalable above; 0 = the faster one, as in Linux")
+
+CC_PARAMETERS(scalable, SCALABLE_PARAMETERS);
+
+#define SCALABLE_PHASES(P)							\
+	P(SCALABLE_SLOW_START, "slow_start")					\
+	P(SCALABLE_STANDARD, "standard")					\
+	P(SCALABLE_SCALABLE, "scalable")
+
+CC_PHASES(scalable, SCALABLE_PHASES);
+
+/* The window is one at which the algorithm is Reno. */
+CC_INLINE bool scalable_is_standard(const struct sock *sk, u32 cwnd)
+{
+	u32 legacy = cc_params(sk)->legacy_window;
+
+	return cwnd <= (legacy ? legacy : cc_params(sk)->ai_cnt);
+}
+
+CC_PROG(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool is_standard;
+
+	(void)ack;
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		cc_phase(sk, SCALABLE_SLOW_START);
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	is_standard = scalable_is_standard(sk, tcp_snd_cwnd(tp));
+	cc_phase(sk, is_standard ? SCALABLE_STANDARD : SCALABLE_SCALABLE);
+	tcp_cong_avoid_ai(tp, is_standard ? tcp_snd_cwnd(tp) : cc_params(sk)->ai_cnt, acked);
+}
+
+CC_PROG(u32, scalable_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (cc_params(sk)->legacy_window && scalable_is_standard(sk, cwnd))
+		return tcp_reno_ssthresh(sk);
+	return max(cwnd - (cwnd >> (cc_params(sk)->md_scale & 31)), 2u);
+}
+
+CC_PROG(u32, scalable_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(scalable) = {
+	.ssthresh	= CC_CB(scalable_ssthresh),
+	.cong_avoid	= CC_CB(scalable_cong_avoid),
+	.undo_cwnd	= CC_CB(scalable_undo_cwnd),
+	.name		= "scalable",
+};
+
+CC_DESCRIBE(scalable,
+	.summary = "a packet for every 100 acknowledged, an eighth less at a loss (STCP)",
+	.aliases = "stcp",
+	CC_HAS_PARAMETERS(scalable),
+	CC_HAS_PHASES(scalable)
+);

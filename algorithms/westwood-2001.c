@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Westwood as published in 2001, before the + (which is `westwood`).
+ *
+ * Every ACK is a sample of the bandwidth: the bytes it acknowledges over the time
+ * since the ACK before. A low-pass filter of Tustin's form with the time constant
+ * tau makes BWE of the samples, however unevenly they come; a silence of tau / 2
+ * counts as a sample of zero. A loss sets ssthresh = BWE * RTTmin, and cwnd to that
+ * if it is larger; a timeout sets ssthresh likewise, and cwnd = 1. Where ACKs come
+ * in bursts a sample is far above the path's rate, and BWE too large.
+ *
+ *   +------------+  cwnd >= ssthresh   +----------------------+
+ *   | slow start |-------------------->| congestion avoidance |
+ *   +------------+                     +----------------------+
+ *     ^   ^  | loss: ssthresh =               |    ^ loss: cwnd = ssthresh =
+ *     |   +--+ f2 (a grows)                   |    | f1 (a = 1)
+ *     |                                       +----+
+ *     |  timeout: cwnd = 1, ssthresh = f3 (a = 1);   |
+ *     +----------------------------------------------+
+ *        in slow start ssthresh = f5 (a grows)
+ *
+ * Differs from Reno: window and threshold after a loss. Differs from westwood: a
+ * sample at each ACK, the filter, and ssthresh at the loss.
+ *
+ * Papers: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang, "TCP Westwood:
+ * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001.
+ * An earlier report of the authors, which studies of Wi-Fi in ns-3 retell, writes
+ * f1 to f6 for what follows a loss in congestion avoidance (f1) and in slow start (f2), a
+ * timeout in congestion avoidance (f3, f4 the window) and in slow start (f5, f6), and
+ * takes, x being BWE * RTTmin, f1(x) = f3(x) = x, f2(x) = f5(x) = x / a, f4 = f6 = 1. The
+ * reduction factor a is 1 to begin with and after a loss in congestion avoidance;
+ * each loss in slow start, a sign that ssthresh was too high, adds 1/4 to it, each
+ * timeout there 1, up to 4. That is `reduction` = 1; in the paper of 2001 a is 1.
+ *
+ * Of the retold code three lines are misprints, as the text around them says: the
+ * timeout's test for slow start reads cwin > ssthresh for cwin < ssthresh, the limit of a reads
+ * "if (a < 4) a = 4" for a > 4, and "x increases from 1 to 4" is said of a. The
+ * branches that would set the window after a timeout to f4 or f6 only where ssthresh is
+ * 2 or more give 1 either way.
+ */
+#include "cc.h"
+
+/* The reduction factor a, in 1/4. */
+#define WESTWOOD_A_ONE		4u
+#define WESTWOOD_A_MAX		16u
+#define WESTWOOD_A_LOSS		1u
+#define WESTWOOD_A_TIMEOUT	4u
+
+/* A silence of tau / 2 is a sample of zero; 64 of them leave 10^-14 of BWE. */
+#define WESTWOOD_SILENCES	2u
+#define WESTWOOD_SILENCES_MAX	64u
+
+/* Largest sample, 1 TB/s: times two tau in us it fits 64 bits. */
+#define WESTWOOD_SAMPLE_MAX	1000000000000ull
+
+#define WESTWOOD_2001_PARAMETERS(P)						\
+	P(tau_ms, "ms", 500, 10, 4000, "time constant of the bandwidth filter")	\
+	P(reduction, "bool", 0, 0, 1,						\
+	  "losses in slow start divide the threshold by a growing factor a")
+
+CC_PARAMETERS(westwood_2001, WESTWOOD_2001_PARAMETERS);
+
+#define WESTWOOD_2001_PHASES(P)							\
+	P(WESTWOOD_SLOW_START, "slow_start")					\
+	P(WESTWOOD_AVOIDANCE, "avoidance")
+
+CC_PHASES(westwood_2001, WESTWOOD_2001_PHASES);
+
+struct westwood_2001 {
+	u64 bandwidth;		/* BWE, bytes/s */
+	u64 last_sample;	/* bytes/s */
+	u64 sample_start_us;	/* 0 = no ACK yet */
+	u32 sample_bytes;	/* acknowledged since then */
+	u32 snd_una;		/* up to where bytes were counted */
+	u32 counted_bytes;	/* counted for duplicate ACKs, to be subtracted later */
+	u32 rtt_min_us;		/* ~0 = none yet */
+	u32 factor;		/* a, 1/4 */
+	u32 last_factor;	/* a before the last loss, 1/4 */
+	u32 ssthresh;		/* of the last loss, whatever the window was, packets */
+	bool was_in_slow_start;	/* at the last loss */
+};
+
+CC_PRIV_CHECK(struct westwood_2001);
+
+CC_PROG(void, westwood_2001_init, struct sock *sk)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	*ca = (struct westwood_2001){
+		.snd_una = tcp_sk(sk)->snd_una,
+		.rtt_min_us = ~0u,
+		.factor = WESTWOOD_A_ONE,
+		.last_factor = WESTWOOD_A_ONE,
+		.ssthresh = TCP_INFINITE_SSTHRESH,
+	};
+}
+
+/*
+ * Mascolo et al. 2001, equation 3: with D the time since the last sample,
+ * BWE = (2 tau - D) / (2 tau + D) BWE + D (sample + last sample) / (2 tau + D).
+ */
+CC_INLINE void westwood_2001_filter(struct sock *sk, u32 elapsed_us, u32 bytes)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+	u64 two_tau_us = 2ull * cc_params(sk)->tau_ms * USEC_PER_MSEC;
+	u64 sample = min(div_u64((u64)bytes * USEC_PER_SEC, elapsed_us), WESTWOOD_SAMPLE_MAX);
+
+	ca->bandwidth = div64_u64((two_tau_us - elapsed_us) * ca->bandwidth +
+				  elapsed_us * (sample + ca->last_sample),
+				  two_tau_us + elapsed_us);
+	ca->last_sample = sample;
+}
+
+/*
+ * Bytes that this ACK says were delivered. A duplicate ACK stands for one segment,
+ * and the cumulative ACK that ends the loss must not count those again.
+ */
+CC_INLINE u32 westwood_2001_delivered(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+	u32 bytes = tp->snd_una - ca->snd_una;
+
+	ca->snd_una = tp->snd_una;
+	if (!bytes) {
+		ca->counted_bytes += tp->mss_cache;
+		return tp->mss_cache;
+	}
+	if (bytes <= tp->mss_cache)
+		return bytes;
+	if (ca->counted_bytes >= bytes) {
+		ca->counted_bytes -= bytes;
+		return tp->mss_cache;
+	}
+	bytes -= ca->counted_bytes;
+	ca->counted_bytes = 0;
+	return bytes;
+}
+
+CC_PROG(void, westwood_2001_in_ack_event, struct sock *sk, u32 flags)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+	u32 silence_us = cc_params(sk)->tau_ms * USEC_PER_MSEC / WESTWOOD_SILENCES;
+	u64 now_us = tcp_sk(sk)->tcp_mstamp;
+	u32 i;
+
+	(void)flags;
+	if (!ca->sample_start_us) {
+		ca->sample_start_us = now_us;
+		ca->snd_una = tcp_sk(sk)->snd_una;
+		return;
+	}
+	for (i = 0; i < WESTWOOD_SILENCES_MAX; i++) {
+		if (now_us - ca->sample_start_us <= silence_us)
+			break;
+		westwood_2001_filter(sk, silence_us, 0);
+		ca->sample_start_us += silence_us;
+	}
+	if (i == WESTWOOD_SILENCES_MAX)
+		ca->sample_start_us = now_us - silence_us;
+
+	/* ACKs of the same moment are one sample */
+	ca->sample_bytes += westwood_2001_delivered(sk);
+	if (now_us <= ca->sample_start_us)
+		return;
+	westwood_2001_filter(sk, (u32)(now_us - ca->sample_start_us), ca->sample_bytes);
+	ca->sample_start_us = now_us;
+	ca->sample_bytes = 0;
+}
+
+CC_PROG(void, westwood_2001_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	if (sample->rtt_us > 0)
+		ca->rtt_min_us = min(ca->rtt_min_us, (u32)sample->rtt_us);
+}
+
+/* f1 to f3 and f5: BWE * RTTmin / a in packets, two at least. */
+CC_INLINE u32 westwood_2001_threshold(const struct sock *sk)
+{
+	const struct westwood_2001 *ca = inet_csk_ca(sk);
+	/* bytes/ms times us, as bytes/s times us may not fit */
+	u64 bytes = (ca->bandwidth / MSEC_PER_SEC) * ca->rtt_min_us / USEC_PER_MSEC;
+	u64 pkts = div_u64(bytes * WESTWOOD_A_ONE, max(ca->factor, WESTWOOD_A_ONE));
+
+	if (ca->rtt_min_us == ~0u)
+		return 2;
+	return (u32)clamp(div_u64(pkts, tcp_sk(sk)->mss_cache), 2ull,
+			  (u64)TCP_INFINITE_SSTHRESH);
+}
+
+CC_INLINE void westwood_2001_grow_factor(struct sock *sk, u32 step)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	ca->factor = WESTWOOD_A_ONE;
+	if (cc_params(sk)->reduction && ca->was_in_slow_start)
+		ca->factor = min(ca->last_factor + step, WESTWOOD_A_MAX);
+}
+
+CC_PROG(u32, westwood_2001_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	ca->was_in_slow_start = tcp_in_slow_start(tp);
+	ca->last_factor = ca->factor;
+	westwood_2001_grow_factor(sk, WESTWOOD_A_LOSS);
+	ca->ssthresh = westwood_2001_threshold(sk);
+	/* the endpoint moves the window to what is returned, and a loss never raises it */
+	return min(ca->ssthresh, max(tcp_snd_cwnd(tp), 2u));
+}
+
+CC_PROG(void, westwood_2001_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	switch (event) {
+	case CA_EVENT_COMPLETE_CWR:
+		tcp_sk(sk)->snd_ssthresh = ca->ssthresh;
+		break;
+	case CA_EVENT_LOSS:
+		/* ssthresh() was asked just before, as if for a loss */
+		westwood_2001_grow_factor(sk, WESTWOOD_A_TIMEOUT);
+		ca->ssthresh = westwood_2001_threshold(sk);
+		tcp_sk(sk)->snd_ssthresh = ca->ssthresh;
+		break;
+	default:
+		break;
+	}
+}
+
+CC_PROG(void, westwood_2001_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? WESTWOOD_SLOW_START : WESTWOOD_AVOIDANCE);
+}
+
+CC_PROG(u32, westwood_2001_undo_cwnd, struct sock *sk)
+{
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	ca->factor = ca->last_factor;
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(westwood_2001) = {
+	.init		= CC_CB(westwood_2001_init),
+	.ssthresh	= CC_CB(westwood_2001_ssthresh),
+	.cong_avoid	= CC_CB(westwood_2001_cong_avoid),
+	.cwnd_event	= CC_CB(westwood_2001_cwnd_event),
+	.in_ack_event	= CC_CB(westwood_2001_in_ack_event),
+	.pkts_acked	= CC_CB(westwood_2001_pkts_acked),
+	.undo_cwnd	= CC_CB(westwood_2001_undo_cwnd),
+	.name		= "westwood-2001",
+};
+
+CC_DESCRIBE(westwood_2001,
+	.summary = "Westwood as first published: a bandwidth sample at each ACK",
+	CC_HAS_PARAMETERS(westwood_2001),
+	CC_HAS_PHASES(westwood_2001)
+);

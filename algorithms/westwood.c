@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Westwood+, as Linux 6.1 behaves.
+ *
+ * The ACKs tell at what rate the path delivers: once a round trip (50 ms at least)
+ * the bytes that they acknowledged are divided by the time, and a low-pass filter
+ * makes the bandwidth estimate BWE of it. After a loss the window is what fills
+ * the path without a queue, BWE * RTTmin, instead of half: a random loss on a
+ * radio link, where no queue had built up, costs nothing then, and a congestion
+ * loss drains the queue.
+ *
+ *   +------------+  cwnd >= ssthresh   +----------------------+
+ *   | slow start |-------------------->| congestion avoidance |
+ *   +------------+                     +----------------------+
+ *         ^  timeout: cwnd = 1,               |    ^ loss: half the window during
+ *         |  ssthresh = BWE * RTTmin,         |    | recovery, then cwnd =
+ *         +-----------------------------------+    | ssthresh = BWE * RTTmin
+ *            RTTmin is measured anew          +----+
+ *
+ * Differs from Reno: window and threshold after a loss.
+ *
+ * Papers: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang, "TCP Westwood:
+ * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001
+ * (westwood-2001); L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison
+ * of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM SIGCOMM CCR 34(2),
+ * 2004: one sample a round trip, as ACKs that come in bursts made the estimate of
+ * 2001 too large. The paper sets ssthresh at the loss (`at_loss`) and filters once,
+ * with a pole at 0.9 (`single_filter`); Linux sets it when recovery is complete, and
+ * filters twice, with poles at 7/8. Linux counts RTT and time in ticks.
+ */
+#include "cc.h"
+
+/* A sample spans at least this; a shorter RTT would give a noisy rate. */
+#define WESTWOOD_SAMPLE_MIN_MS	50u
+
+/* Stands for an RTT that no ACK has told yet. */
+#define WESTWOOD_RTT_UNKNOWN_MS	20000u
+
+/* The filters: y += (x - y) / 8, and the paper's y += (x - y) / 10. */
+#define WESTWOOD_GAIN		8u
+#define WESTWOOD_SINGLE_GAIN	10u
+
+/* A rate in bytes per tick; more would not fit beside the gains (4 TB/s). */
+#define WESTWOOD_RATE_MAX	0x0fffffffu
+
+#define WESTWOOD_PARAMETERS(P)							\
+	P(at_loss, "bool", 0, 0, 1,						\
+	  "recover towards BWE * RTTmin instead of half the window")		\
+	P(single_filter, "bool", 0, 0, 1, "one filter with a pole at 0.9, not two at 7/8")
+
+CC_PARAMETERS(westwood, WESTWOOD_PARAMETERS);
+
+#define WESTWOOD_PHASES(P)							\
+	P(WESTWOOD_SLOW_START, "slow_start")					\
+	P(WESTWOOD_AVOIDANCE, "avoidance")
+
+CC_PHASES(westwood, WESTWOOD_PHASES);
+
+struct westwood {
+	u32 rate;		/* output of the first filter, bytes/tick */
+	u32 bandwidth;		/* BWE, output of the second filter, bytes/tick */
+	u32 sample_start;	/* jiffies */
+	u32 sample_bytes;	/* acknowledged since then */
+	u32 snd_una;		/* up to where bytes were counted */
+	u32 counted_bytes;	/* counted for duplicate ACKs, to be subtracted later */
+	u32 rtt;		/* of the last ACK, jiffies */
+	u32 rtt_min;		/* jiffies */
+	bool has_ack;		/* an ACK has come */
+	bool is_rtt_stale;	/* rtt_min is to begin anew */
+};
+
+CC_PRIV_CHECK(struct westwood);
+
+CC_PROG(void, westwood_init, struct sock *sk)
+{
+	struct westwood *ca = inet_csk_ca(sk);
+
+	*ca = (struct westwood){
+		.sample_start = cc_jiffies32(sk),
+		.snd_una = tcp_sk(sk)->snd_una,
+		.rtt = msecs_to_jiffies(WESTWOOD_RTT_UNKNOWN_MS),
+		.rtt_min = msecs_to_jiffies(WESTWOOD_RTT_UNKNOWN_MS),
+		.is_rtt_stale = true,
+	};
+}
+
+CC_INLINE u32 westwood_filter(u32 mean, u32 sample, u32 gain)
+{
+	return ((gain - 1) * mean + sample) / gain;
+}
+
+/* Ends the sample if a round trip has passed. */
+CC_INLINE void westwood_sample(struct sock *sk)
+{
+	struct westwood *ca = inet_csk_ca(sk);
+	u32 now = cc_jiffies32(sk);
+	u32 ticks = now - ca->sample_start;
+	u32 rate;
+
+	/* what came before the first ACK was the handshake's */
+	if (!ca->has_ack) {
+		ca->snd_una = tcp_sk(sk)->snd_una;
+		ca->has_ack = true;
+	}
+	if (!ca->rtt || (s32)ticks <= (s32)max(ca->rtt, msecs_to_jiffies(WESTWOOD_SAMPLE_MIN_MS)))
+		return;
+
+	rate = min(div_u32(ca->sample_bytes, ticks), WESTWOOD_RATE_MAX);
+	if (!ca->rate && !ca->bandwidth) {
+		ca->rate = rate;
+		ca->bandwidth = rate;
+	} else if (cc_params(sk)->single_filter) {
+		ca->bandwidth = westwood_filter(ca->bandwidth, rate, WESTWOOD_SINGLE_GAIN);
+	} else {
+		ca->rate = westwood_filter(ca->rate, rate, WESTWOOD_GAIN);
+		ca->bandwidth = westwood_filter(ca->bandwidth, ca->rate, WESTWOOD_GAIN);
+	}
+	ca->sample_bytes = 0;
+	ca->sample_start = now;
+}
+
+/*
+ * Bytes that this ACK says were delivered. A duplicate ACK stands for one segment,
+ * and the cumulative ACK that ends the loss must not count those again.
+ */
+CC_INLINE u32 westwood_delivered(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood *ca = inet_csk_ca(sk);
+	u32 bytes = tp->snd_una - ca->snd_una;
+
+	if (!bytes) {
+		ca->counted_bytes += tp->mss_cache;
+		return tp->mss_cache;
+	}
+	if (bytes > tp->mss_cache) {
+		if (ca->counted_bytes >= bytes) {
+			ca->counted_bytes -= bytes;
+			bytes = tp->mss_cache;
+		} else {
+			bytes -= ca->counted_bytes;
+			ca->counted_bytes = 0;
+		}
+	}
+	return bytes;
+}
+
+CC_PROG(void, westwood_in_ack_event, struct sock *sk, u32 flags)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood *ca = inet_csk_ca(sk);
+
+	westwood_sample(sk);
+	if (flags & CA_ACK_SLOWPATH)
+		ca->sample_bytes += westwood_delivered(sk);
+	else
+		ca->sample_bytes += tp->snd_una - ca->snd_una;
+	ca->snd_una = tp->snd_una;
+
+	if (ca->is_rtt_stale) {
+		ca->rtt_min = ca->rtt;
+		ca->is_rtt_stale = false;
+	} else {
+		ca->rtt_min = min(ca->rtt_min, ca->rtt);
+	}
+}
+
+CC_PROG(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct westwood *ca = inet_csk_ca(sk);
+
+	if (sample->rtt_us > 0)
+		ca->rtt = usecs_to_jiffies((u32)sample->rtt_us);
+}
+
+/* BWE * RTTmin in packets. */
+CC_INLINE u32 westwood_path_pkts(struct sock *sk)
+{
+	const struct westwood *ca = inet_csk_ca(sk);
+	u64 bytes = (u64)ca->bandwidth * ca->rtt_min;
+
+	return (u32)clamp(div_u64(bytes, tcp_sk(sk)->mss_cache), 2ull,
+			  (u64)TCP_INFINITE_SSTHRESH);
+}
+
+CC_PROG(u32, westwood_ssthresh, struct sock *sk)
+{
+	if (cc_params(sk)->at_loss)
+		return clamp(tcp_snd_cwnd(tcp_sk(sk)), 2u, westwood_path_pkts(sk));
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood *ca = inet_csk_ca(sk);
+
+	switch (event) {
+	case CA_EVENT_COMPLETE_CWR:
+		tp->snd_ssthresh = westwood_path_pkts(sk);
+		tcp_snd_cwnd_set(tp, min(tp->snd_ssthresh, tp->snd_cwnd_clamp));
+		break;
+	case CA_EVENT_LOSS:
+		tp->snd_ssthresh = westwood_path_pkts(sk);
+		/* the path may be another after a timeout */
+		ca->is_rtt_stale = true;
+		break;
+	default:
+		break;
+	}
+}
+
+CC_PROG(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? WESTWOOD_SLOW_START : WESTWOOD_AVOIDANCE);
+}
+
+CC_PROG(u32, westwood_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(westwood) = {
+	.init		= CC_CB(westwood_init),
+	.ssthresh	= CC_CB(westwood_ssthresh),
+	.cong_avoid	= CC_CB(westwood_cong_avoid),
+	.cwnd_event	= CC_CB(westwood_cwnd_event),
+	.in_ack_event	= CC_CB(westwood_in_ack_event),
+	.pkts_acked	= CC_CB(westwood_pkts_acked),
+	.undo_cwnd	= CC_CB(westwood_undo_cwnd),
+	.name		= "westwood",
+};
+
+CC_DESCRIBE(westwood,
+	.summary = "Westwood+: after a loss, the window that the delivery rate fills",
+	.aliases = "westwood+",
+	CC_HAS_PARAMETERS(westwood),
+	CC_HAS_PHASES(westwood)
+);
