@@ -27,7 +27,9 @@
  * Papers: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC)
  * for Fast Long-Distance Networks", INFOCOM 2004. There a round trip goes half the
  * way (`search_divisor` 2: the steps past W_max then double, as in the paper), at
- * most 32 packets (`max_increment`), and a loss takes an eighth (`beta` 896).
+ * most 32 packets (`max_increment`), and a loss takes an eighth (`beta` 896). Linux
+ * divides by the packets that an ACK acknowledges, as if it counted ACKs, but counts
+ * packets; so each step above is twice as long there (`count_acks` 0 undoes it).
  */
 #include "cc.h"
 
@@ -38,7 +40,10 @@
 /* Before the first loss W_max is unknown: at least one packet per 20 (5 % an RTT). */
 #define BIC_PROBING_CNT		20u
 
-/* Packets that an ACK acknowledges, a mean over 16 ACKs in 1/16. */
+/*
+ * Packets that an ACK acknowledges, a mean over 16 ACKs in 1/16. It begins at two and
+ * sinks to 31/16 only, even if each ACK is for one packet, as the mean is truncated.
+ */
 #define BIC_RATIO_SHIFT		4
 #define BIC_RATIO_START		(2u << BIC_RATIO_SHIFT)
 
@@ -55,7 +60,9 @@
 	  "first slow start threshold, 0 = infinite")				\
 	P(smooth_part, "round trips", 20, 1, 0xffff,				\
 	  "time to grow by search_divisor packets around the maximum")		\
-	P(search_divisor, "", 4, 2, 64, "a round trip goes 1/this of the way")
+	P(search_divisor, "", 4, 2, 64, "a round trip goes 1/this of the way")	\
+	P(count_acks, "bool", 1, 0, 1,						\
+	  "divide by the packets of an ACK, which doubles every step")
 
 CC_PARAMETERS(bic, BIC_PARAMETERS);
 
@@ -146,8 +153,8 @@ CC_INLINE void bic_update(struct sock *sk, u32 cwnd)
 	cnt = bic_search(sk, cwnd);
 	if (!ca->last_max_cwnd)
 		cnt = min(cnt, (u64)BIC_PROBING_CNT);
-	/* counts ACKs as if each were for one packet, and is told of packets */
-	cnt = div_u64(cnt << BIC_RATIO_SHIFT, ca->ack_ratio);
+	if (cc_params(sk)->count_acks)
+		cnt = div_u64(cnt << BIC_RATIO_SHIFT, ca->ack_ratio);
 	ca->cnt = (u32)clamp(cnt, 1ull, BIC_CNT_MAX);
 }
 

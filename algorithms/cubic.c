@@ -33,6 +33,10 @@
  * to RFC 8312 where RFC 9438 differs: the friendly line is Reno's from the start
  * of the epoch with the slope 3 (1 - beta) / (1 + beta), never 1, and K starts
  * from the current window.
+ *
+ * Older releases, by parameters: in Linux 2.6.24 a loss left 0.8 of the window
+ * (`beta` 819) and slow start had no HyStart (`hystart` 0); CUBIC's first versions
+ * clamped the growth of a round trip, as BIC does (`max_increment` 16).
  */
 #include "cc.h"
 
@@ -83,6 +87,8 @@
 	  "first slow start threshold without HyStart, 0 = infinite")		\
 	P(bic_scale, "10/1024 packets/s^3", 41, 1, 1024, "C, steepness of the curve") \
 	P(tcp_friendliness, "bool", 1, 0, 1, "never fall behind Reno's line")	\
+	P(max_increment, "packets", 0, 0, 0x7fffffff,				\
+	  "largest growth in a round trip, 0 = any")				\
 	P(hystart, "bool", 1, 0, 1, "end the first slow start early")		\
 	P(hystart_detect, "", 3, 0, 3, "by 1 = ACK trains, 2 = delay, 3 = both") \
 	P(hystart_low_window, "packets", 16, 0, 0x7fffffff,			\
@@ -321,6 +327,8 @@ CC_INLINE void cubic_update(struct sock *sk, u32 cwnd, u32 acked)
 	}
 	if (cc_params(sk)->tcp_friendliness)
 		cubic_follow_reno(sk, cwnd);
+	if (cc_params(sk)->max_increment)
+		epoch->cnt = max(epoch->cnt, cwnd / cc_params(sk)->max_increment);
 	epoch->cnt = max(epoch->cnt, CUBIC_FASTEST_CNT);
 }
 

@@ -292,6 +292,7 @@ mod tests {
                 ("initial_ssthresh", 0),
                 ("bic_scale", 41),
                 ("tcp_friendliness", 1),
+                ("max_increment", 0),
                 ("hystart", 1),
                 ("hystart_detect", 3),
                 ("hystart_low_window", 16),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cwndlab_cc::{AckSample, Algorithm, Congestion, CwndEvent, RateSample, TcpSock};
 
 pub(crate) const OPEN: u8 = 0;
+pub(crate) const DISORDER: u8 = 1;
 pub(crate) const CWR: u8 = 2;
 pub(crate) const RECOVERY: u8 = 3;
 pub(crate) const LOSS: u8 = 4;
