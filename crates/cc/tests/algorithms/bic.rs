@@ -67,8 +67,7 @@ fn beyond_the_maximum_the_search_runs_backwards() {
 #[test]
 fn the_papers_search_halves_the_way_and_then_doubles_the_steps() {
     // Xu, Harfoush, Rhee 2004: the target is the middle, Smax = 32, beta = 0.125
-    let paper =
-        [("search_divisor", 2), ("max_increment", 32), ("beta", 896), ("count_acks", 0)];
+    let paper = [("search_divisor", 2), ("max_increment", 32), ("beta", 896), ("count_acks", 0)];
     let mut flow = searching(1_000, 1_000 - 48, &paper);
     let mut left = 48;
     // a step falls as the target nears, so a round trip goes 1 - e^(-1/2) of the way

@@ -27,7 +27,8 @@ fn the_first_window_is_rho() {
 #[test]
 fn an_ack_adds_two_to_the_rho_less_one_in_slow_start() {
     // rho counts in eighths: 40.1 ms are 12/8, 100 ms 32/8
-    for (rtt_us, rho) in [(10_000, 1.0), (25_000, 1.0), (40_100, 1.5), (75_000, 3.0), (100_000, 4.0)]
+    for (rtt_us, rho) in
+        [(10_000, 1.0), (25_000, 1.0), (40_100, 1.5), (75_000, 3.0), (100_000, 4.0)]
     {
         let mut flow = on_path(rtt_us, &[]);
         let before = flow.sk.snd_cwnd;
