@@ -344,5 +344,6 @@ struct cc_description {
 #include "cc_math.h"
 #include "cc_minmax.h"
 #include "cc_tcp.h"
+#include "cc_delay.h"
 
 #endif

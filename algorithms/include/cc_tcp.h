@@ -83,6 +83,12 @@ CC_INLINE u32 tcp_stamp_us_delta(u64 now, u64 then)
 	return now > then ? (u32)(now - then) : 0;
 }
 
+/* Our clock of timestamps (RFC 7323), ms: what rcv_tsecr echoes. */
+CC_INLINE u32 tcp_time_stamp(const struct tcp_sock *tp)
+{
+	return (u32)div_u64(tp->tcp_mstamp, USEC_PER_MSEC);
+}
+
 /* ---- state of the connection */
 
 /* Lowest RTT of the last minutes, us; ~0 before the first sample. */
@@ -105,6 +111,17 @@ CC_INLINE u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 CC_INLINE bool tcp_in_slow_start(const struct tcp_sock *tp)
 {
 	return tcp_snd_cwnd(tp) < tp->snd_ssthresh;
+}
+
+/* The threshold that an idle period would leave: no less than 3/4 of the window. */
+CC_INLINE u32 tcp_current_ssthresh(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 state = (u32)CC_GET(inet_csk(sk), icsk_ca_state);
+
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
+		return tp->snd_ssthresh;
+	return max(tp->snd_ssthresh, (tcp_snd_cwnd(tp) >> 1) + (tcp_snd_cwnd(tp) >> 2));
 }
 
 /* No reduction has set the threshold yet. */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * LP, Low Priority, as Linux 6.1 behaves.
+ *
+ * Reno for what may wait: it gives way as soon as others make the queue grow. That
+ * is read from the one-way delay of the data, the receiver's timestamp less the
+ * echoed one of the sender, smoothed by 1/8. Above
+ *
+ *	lowest + 15 % (highest - lowest)
+ *
+ * the window is halved and an inference phase of three round trips begins, in which
+ * it does not grow. A second indication within it leaves one packet: somebody else
+ * needs the path.
+ *
+ *   +------+  delay above the threshold: cwnd / 2   +-----------+
+ *   | reno |--------------------------------------->| inference |---+ again above:
+ *   +------+<---------------------------------------+-----------+<--+ cwnd = 1
+ *                      3 RTT have passed
+ *
+ * Differs from Reno: early back-off by the one-way delay. Against a loss it does what
+ * Reno does.
+ *
+ * Linux's timestamps start at a random number per connection (RFC 7323 section 5.4),
+ * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
+ * which is kept times eight, does not hold those above 2^29 ms: with seven connections
+ * of eight the delay never exceeds the threshold, and LP is Reno. `relative` counts
+ * delays from the shortest one instead, and takes both clocks to tick in ms.
+ *
+ * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority
+ * Data Transfer", INFOCOM 2003.
+ */
+#include "cc.h"
+
+/* The smoothed delay is kept times eight, as it changes by an eighth. */
+#define LP_SMOOTH_SHIFT	3
+
+/* The peer's clock: a new reading moves the estimate by 1/64. */
+#define LP_CLOCK_SHIFT	6
+
+/* An indication of congestion is believed to last so many round trips. */
+#define LP_INFERENCE_RTTS	3u
+
+#define LP_PARAMETERS(P)							\
+	P(threshold, "%", 15, 1, 100,						\
+	  "of the range of delays; above it others are on the path")		\
+	P(relative, "bool", 0, 0, 1, "count delays from the shortest one")
+
+CC_PARAMETERS(lp, LP_PARAMETERS);
+
+#define LP_PHASES(P)								\
+	P(LP_SLOW_START, "slow_start")						\
+	P(LP_AVOIDANCE, "avoidance")						\
+	P(LP_INFERENCE, "inference")
+
+CC_PHASES(lp, LP_PHASES);
+
+/* One-way delays in ms; clocks that differ are in there. */
+struct lp_delay {
+	u32 lowest;
+	u32 highest;
+	u32 next_highest;	/* becomes the highest when there is a higher one */
+	u32 smoothed;	/* << LP_SMOOTH_SHIFT, 32 bits of it */
+};
+
+struct lp {
+	struct lp_delay delay;
+	u32 peer_hz;	/* ticks a second of the peer's clock, 0 = not known */
+	u32 last_tsval;	/* the peer's clock at the last ACK, its ticks */
+	u32 last_tsecr;	/* ours, echoed in it, ms */
+	u32 clocks_ms;	/* with relative: smallest difference of the clocks */
+	u32 inference_ms;	/* length of an inference phase */
+	u32 drop_ms;	/* last indication of congestion, 0 = none */
+	bool is_inferring;
+	bool has_clocks;	/* clocks_ms is set */
+};
+
+CC_PRIV_CHECK(struct lp);
+
+CC_PROG(void, lp_init, struct sock *sk)
+{
+	struct lp *ca = inet_csk_ca(sk);
+
+	*ca = (struct lp){ .delay = { .lowest = ~0u } };
+}
+
+/* Ticks a second of the peer's clock, measured against ours. */
+CC_INLINE void lp_measure_clock(struct sock *sk)
+{
+	const struct tcp_options_received *options = &tcp_sk(sk)->rx_opt;
+	struct lp *ca = inet_csk_ca(sk);
+	u32 theirs = options->rcv_tsval - ca->last_tsval;
+	u32 ours_ms = options->rcv_tsecr - ca->last_tsecr;
+
+	if (theirs && ours_ms) {
+		u32 hz = div_u32(theirs * MSEC_PER_SEC, ours_ms);
+
+		if (!ca->peer_hz)
+			ca->peer_hz = hz;
+		else if (hz >= ca->peer_hz)
+			ca->peer_hz += (hz - ca->peer_hz) >> LP_CLOCK_SHIFT;
+		else
+			/* rounds down, so that it falls by one at least */
+			ca->peer_hz -= (ca->peer_hz - hz + (1u << LP_CLOCK_SHIFT) - 1) >>
+				       LP_CLOCK_SHIFT;
+	}
+	ca->last_tsval = options->rcv_tsval;
+	ca->last_tsecr = options->rcv_tsecr;
+}
+
+/* One-way delay in ms, 0 = unknown. */
+CC_INLINE u32 lp_one_way_delay(struct sock *sk)
+{
+	const struct tcp_options_received *options = &tcp_sk(sk)->rx_opt;
+	struct lp *ca = inet_csk_ca(sk);
+	u32 difference;
+
+	if (cc_params(sk)->relative) {
+		difference = options->rcv_tsval - options->rcv_tsecr;
+		if (!ca->has_clocks || before(difference, ca->clocks_ms))
+			ca->clocks_ms = difference;
+		ca->has_clocks = true;
+		return difference - ca->clocks_ms + 1;
+	}
+	lp_measure_clock(sk);
+	if (!ca->peer_hz)
+		return 0;
+	/* whole ms a tick: a peer that ticks faster than ours stands still */
+	return options->rcv_tsval * (MSEC_PER_SEC / ca->peer_hz) - options->rcv_tsecr;
+}
+
+CC_INLINE void lp_take_delay(struct lp_delay *delay, u32 ms)
+{
+	delay->lowest = min(delay->lowest, ms);
+	if (ms > delay->highest) {
+		if (ms <= delay->next_highest) {
+			delay->highest = ms;
+		} else {
+			/* the very highest is left out */
+			delay->highest = delay->next_highest ? delay->next_highest : ms;
+			delay->next_highest = ms;
+		}
+	}
+	if (delay->smoothed)
+		delay->smoothed += ms - (delay->smoothed >> LP_SMOOTH_SHIFT);
+	else
+		delay->smoothed = ms << LP_SMOOTH_SHIFT;
+}
+
+CC_INLINE bool lp_is_below_threshold(struct sock *sk)
+{
+	const struct lp *ca = inet_csk_ca(sk);
+	const struct lp_delay *delay = &ca->delay;
+	u32 range = cc_params(sk)->threshold * (delay->highest - delay->lowest) / 100;
+
+	return delay->smoothed >> LP_SMOOTH_SHIFT <= delay->lowest + range;
+}
+
+CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct lp *ca = inet_csk_ca(sk);
+	u32 now_ms = tcp_time_stamp(tp);
+	u32 rtt_ms = now_ms - tp->rx_opt.rcv_tsecr;
+
+	if (sample->rtt_us > 0) {
+		u32 ms = lp_one_way_delay(sk);
+
+		if (ms)
+			lp_take_delay(&ca->delay, ms);
+	}
+	if ((s32)rtt_ms > 0)
+		ca->inference_ms = LP_INFERENCE_RTTS * rtt_ms;
+	ca->is_inferring = ca->drop_ms && now_ms - ca->drop_ms < ca->inference_ms;
+	if (lp_is_below_threshold(sk))
+		return;
+
+	/* What is long now is the measure of what comes. */
+	ca->delay.lowest = ca->delay.smoothed >> LP_SMOOTH_SHIFT;
+	ca->delay.highest = ca->delay.smoothed >> (LP_SMOOTH_SHIFT - 1);
+	ca->delay.next_highest = ca->delay.highest;
+	tcp_snd_cwnd_set(tp, ca->is_inferring ? 1 : max(tcp_snd_cwnd(tp) >> 1, 1u));
+	ca->drop_ms = now_ms;
+}
+
+CC_PROG(void, lp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	const struct lp *ca = inet_csk_ca(sk);
+
+	if (ca->is_inferring) {
+		cc_phase(sk, LP_INFERENCE);
+		return;
+	}
+	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? LP_SLOW_START : LP_AVOIDANCE);
+}
+
+CC_PROG(u32, lp_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(u32, lp_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(lp) = {
+	.init		= CC_CB(lp_init),
+	.ssthresh	= CC_CB(lp_ssthresh),
+	.cong_avoid	= CC_CB(lp_cong_avoid),
+	.undo_cwnd	= CC_CB(lp_undo_cwnd),
+	.pkts_acked	= CC_CB(lp_pkts_acked),
+	.name		= "lp",
+};
+
+CC_DESCRIBE(lp,
+	.summary = "low priority: gives way when the one-way delay grows (Kuzmanovic, Knightly 2003)",
+	CC_HAS_PARAMETERS(lp),
+	CC_HAS_PHASES(lp)
+);

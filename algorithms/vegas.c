@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Vegas, as Linux 6.1 behaves.
+ *
+ * The RTT tells of the queue before it overflows. With base, the lowest RTT ever
+ * seen, and rtt, the lowest of the last round trip, the path would carry cwnd / base
+ * if it were empty and carries cwnd / rtt; the difference, times base, is the number
+ * of this flow's packets in the queue:
+ *
+ *	diff = cwnd (rtt - base) / base
+ *
+ * Once a round trip the window grows by a packet below alpha, shrinks by one above
+ * beta and stays between. Slow start ends when diff exceeds gamma, with the window
+ * that the path alone would fill. A loss does what it does in Reno.
+ *
+ *   +------------+  diff > gamma   +----------+ diff >= alpha +------+
+ *   | slow start |---------------->| increase |-------------->| hold |
+ *   +------------+                 |  cwnd+1  |<--------------|      |
+ *         ^                        +----------+  diff < alpha +------+
+ *         | cwnd < ssthresh             ^            diff > beta |  ^
+ *         |                             |                        v  | diff <= beta
+ *   +------------------------+          |                    +----------+
+ *   | reno: fewer than three |----------+--------------------| decrease |
+ *   | RTTs in the round, or  |                               |  cwnd-1  |
+ *   | not in state Open      |<--- loss, from anywhere       +----------+
+ *   +------------------------+
+ *
+ * Differs from Reno: by one packet a round trip up *and down*, led by the RTT; it
+ * needs no loss to find its window.
+ *
+ * Linux doubles the window every round trip of slow start, the paper every other
+ * one, so that the RTT of a window that stood still is looked at: `alternate`. An
+ * idle period makes Linux forget base.
+ *
+ * A path that becomes longer looks like a queue, and the window shrinks when it
+ * should grow. La et al. remedy that (`reroute_groups`, 0 = off): after the first K
+ * packets the lowest RTT of every N packets is kept; when L of these in a row exceed
+ * base by a margin, base becomes the last of them, and slow start brings the window
+ * to where it has the old rate on the new path. The remedy cannot tell a longer path
+ * from a queue that others hold up.
+ *
+ * Not here: the paper's fine-grained retransmission. When a segment is sent again is
+ * the endpoint's to say; Linux's RACK (RFC 8985) does by time what that was for.
+ *
+ * Papers: L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas: New Techniques for
+ * Congestion Detection and Avoidance", SIGCOMM 1994; R. La, J. Walrand, V.
+ * Anantharam, "Issues in TCP Vegas", 1999.
+ */
+#include "cc.h"
+
+#define VEGAS_PARAMETERS(P)							\
+	P(alpha, "packets", 2, 0, 1000000, "fewer in the queue: the window grows")	\
+	P(beta, "packets", 4, 0, 1000000, "more in the queue: the window shrinks") \
+	P(gamma, "packets", 1, 0, 1000000, "more in the queue: slow start ends")	\
+	P(alternate, "bool", 0, 0, 1,						\
+	  "slow start grows in every other round trip only")			\
+	P(reroute_groups, "", 0, 0, 1000,					\
+	  "groups of packets above base that make a new path, 0 = never")	\
+	P(reroute_group_pkts, "packets", 20, 1, 1000000, "packets of such a group") \
+	P(reroute_first_pkts, "packets", 100, 0, 1000000,			\
+	  "packets of the connection before the first group")			\
+	P(reroute_margin, "%", 20, 0, 1000, "how far above base they must be")
+
+CC_PARAMETERS(vegas, VEGAS_PARAMETERS);
+
+#define VEGAS_PHASES(P)								\
+	P(VEGAS_SLOW_START, "slow_start")					\
+	P(VEGAS_INCREASE, "increase")						\
+	P(VEGAS_HOLD, "hold")							\
+	P(VEGAS_DECREASE, "decrease")						\
+	P(VEGAS_RENO, "reno")
+
+CC_PHASES(vegas, VEGAS_PHASES);
+
+/* Does base still hold? Groups of packets by La et al. */
+struct vegas_route {
+	u32 packets;	/* of the group so far; at first, of the connection */
+	u32 least_us;	/* lowest RTT of the group */
+	u32 groups;	/* in a row that were above base */
+	bool is_watched;	/* the first packets are over */
+};
+
+struct vegas {
+	struct cc_delay rtt;
+	u32 round_end;	/* the round ends when more than this is acknowledged */
+	bool is_on;	/* state Open: RTTs tell of the queue */
+	bool is_still;	/* slow start lets this round pass, with alternate */
+	struct vegas_route route;
+};
+
+CC_PRIV_CHECK(struct vegas);
+
+CC_INLINE void vegas_start_round(struct sock *sk)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	ca->round_end = tcp_sk(sk)->snd_nxt;
+	cc_delay_start_round(&ca->rtt);
+}
+
+CC_INLINE void vegas_forget(struct sock *sk)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	cc_delay_init(&ca->rtt);
+	vegas_start_round(sk);
+	ca->is_on = true;
+	ca->is_still = false;
+	ca->route = (struct vegas_route){ .least_us = CC_DELAY_NONE_US };
+}
+
+CC_PROG(void, vegas_init, struct sock *sk)
+{
+	vegas_forget(sk);
+}
+
+CC_PROG(void, vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	/* After an idle period the path may be another. */
+	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
+		vegas_forget(sk);
+}
+
+CC_PROG(void, vegas_set_state, struct sock *sk, u8 new_state)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	/* RTTs of a recovery say little; what follows is a new round. */
+	ca->is_on = new_state == TCP_CA_Open;
+	if (ca->is_on)
+		vegas_start_round(sk);
+}
+
+/* The path is longer: base is `base_us`, and the window may grow to the old rate. */
+CC_INLINE void vegas_change_route(struct sock *sk, u32 base_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+	u64 window = div_u64((u64)tcp_snd_cwnd(tp) * base_us, ca->rtt.base_us);
+
+	tp->snd_ssthresh = (u32)clamp(window, 2ull, (u64)TCP_INFINITE_SSTHRESH);
+	ca->rtt.base_us = base_us;
+}
+
+CC_INLINE void vegas_watch_route(struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+	struct vegas_route *route = &ca->route;
+	u32 base_us = ca->rtt.base_us;
+	u32 group_pkts = cc_params(sk)->reroute_group_pkts;
+	u64 longest_us = base_us + (u64)base_us * cc_params(sk)->reroute_margin / 100;
+	u32 least_us;
+
+	route->packets += min(sample->pkts_acked, group_pkts);
+	route->least_us = min(route->least_us, (u32)sample->rtt_us + 1);
+	if (route->packets < (route->is_watched ? group_pkts : cc_params(sk)->reroute_first_pkts))
+		return;
+	least_us = route->least_us;
+	route->packets = 0;
+	route->least_us = CC_DELAY_NONE_US;
+	if (!route->is_watched) {
+		route->is_watched = true;
+		return;
+	}
+	route->groups = least_us > longest_us ? route->groups + 1 : 0;
+	if (route->groups >= cc_params(sk)->reroute_groups) {
+		route->groups = 0;
+		vegas_change_route(sk, least_us);
+	}
+}
+
+CC_PROG(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (cc_delay_take(&ca->rtt, sample) && cc_params(sk)->reroute_groups && ca->is_on)
+		vegas_watch_route(sk, sample);
+}
+
+CC_INLINE void vegas_slow_start(struct sock *sk, u32 acked)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	cc_phase(sk, VEGAS_SLOW_START);
+	if (!ca->is_still)
+		tcp_slow_start(tcp_sk(sk), acked);
+}
+
+/* A round trip is over: compare what was with what could be. */
+CC_INLINE void vegas_end_round(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	/* 32 bits, as Linux's: wraps at 4,295 packets times seconds of queueing */
+	u32 diff = div_u32(cwnd * cc_delay_queueing_us(&ca->rtt), ca->rtt.base_us);
+
+	if (tcp_in_slow_start(tp)) {
+		if (diff > cc_params(sk)->gamma) {
+			/* what the path holds without a queue, and one */
+			u64 target = div_u64((u64)cwnd * ca->rtt.base_us, ca->rtt.least_us);
+
+			tcp_snd_cwnd_set(tp, min(cwnd, (u32)target + 1));
+			tp->snd_ssthresh = min(tp->snd_ssthresh, tcp_snd_cwnd(tp));
+		} else {
+			ca->is_still = cc_params(sk)->alternate && !ca->is_still;
+			vegas_slow_start(sk, acked);
+		}
+	} else if (diff > cc_params(sk)->beta) {
+		tcp_snd_cwnd_set(tp, cwnd - 1);
+		tp->snd_ssthresh = min(tp->snd_ssthresh, tcp_snd_cwnd(tp));
+		cc_phase(sk, VEGAS_DECREASE);
+	} else if (diff < cc_params(sk)->alpha) {
+		tcp_snd_cwnd_set(tp, cwnd + 1);
+		cc_phase(sk, VEGAS_INCREASE);
+	} else {
+		cc_phase(sk, VEGAS_HOLD);
+	}
+	cwnd = tcp_snd_cwnd(tp);
+	tcp_snd_cwnd_set(tp, min(max(cwnd, 2u), tp->snd_cwnd_clamp));
+	tp->snd_ssthresh = tcp_current_ssthresh(sk);
+}
+
+CC_PROG(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (ca->is_on && !after(ack, ca->round_end)) {
+		if (tcp_in_slow_start(tp))
+			vegas_slow_start(sk, acked);
+		return;
+	}
+	if (ca->is_on && cc_delay_has_enough(&ca->rtt)) {
+		vegas_end_round(sk, acked);
+	} else {
+		tcp_reno_cong_avoid(sk, ack, acked);
+		cc_phase(sk, VEGAS_RENO);
+	}
+	if (ca->is_on)
+		vegas_start_round(sk);
+}
+
+CC_PROG(u32, vegas_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(u32, vegas_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(vegas) = {
+	.init		= CC_CB(vegas_init),
+	.ssthresh	= CC_CB(vegas_ssthresh),
+	.cong_avoid	= CC_CB(vegas_cong_avoid),
+	.undo_cwnd	= CC_CB(vegas_undo_cwnd),
+	.set_state	= CC_CB(vegas_set_state),
+	.cwnd_event	= CC_CB(vegas_cwnd_event),
+	.pkts_acked	= CC_CB(vegas_pkts_acked),
+	.name		= "vegas",
+};
+
+CC_DESCRIBE(vegas,
+	.summary = "keeps two to four packets in the queue, by the RTT (Brakmo et al. 1994)",
+	CC_HAS_PARAMETERS(vegas),
+	CC_HAS_PHASES(vegas)
+);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Veno, as Linux 6.1 behaves.
+ *
+ * Reno that asks Vegas what a loss means. By the RTT it knows how many of its
+ * packets wait in the queue, cwnd (rtt - base) / rtt. With fewer than beta = 3 of
+ * them a loss is taken for the radio's, and costs a fifth of the window instead of
+ * half; with more, the window grows in every other round trip only, so that the
+ * loss comes later.
+ *
+ *   +------------+ cwnd >= ssthresh  +-----------+  queue >= beta  +-----------+
+ *   | slow start |------------------>| available |---------------->|   full    |
+ *   +------------+                   |  +1 / RTT |<----------------| +1 / 2 RTT|
+ *         ^                          +-----------+  queue < beta   +-----------+
+ *         |      timeout               | loss: 4/5                   | loss: 1/2
+ *         +----------------------------+-----------------------------+
+ *
+ * Differs from Reno: 4/5 instead of half at a loss with a short queue, half the
+ * growth with a long one. Unlike Vegas it never shrinks by itself. Linux looks at the
+ * RTT of the last ACK; until the connection has three RTTs, and outside state Open,
+ * it is Reno.
+ *
+ * Paper: C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over
+ * Wireless Access Networks", IEEE JSAC 21(2), 2003.
+ */
+#include "cc.h"
+
+/* beta and the queue count half packets, as Linux's parameter does. */
+#define VENO_UNIT_SHIFT	1
+
+#define VENO_PARAMETERS(P)							\
+	P(beta, "1/2 packet", 6, 0, 1000000,					\
+	  "from so many in the queue on a loss is a sign of congestion")
+
+CC_PARAMETERS(veno, VENO_PARAMETERS);
+
+#define VENO_PHASES(P)								\
+	P(VENO_SLOW_START, "slow_start")					\
+	P(VENO_AVAILABLE, "available")						\
+	P(VENO_FULL, "full")							\
+	P(VENO_RENO, "reno")
+
+CC_PHASES(veno, VENO_PHASES);
+
+struct veno {
+	struct cc_delay rtt;	/* a round is one ACK; samples are the connection's */
+	u32 queue;	/* this flow's part of the queue, half packets */
+	bool is_on;	/* state Open: RTTs tell of the queue */
+	bool is_turn;	/* with a full queue: the next full window adds a packet */
+};
+
+CC_PRIV_CHECK(struct veno);
+
+CC_INLINE void veno_forget(struct sock *sk)
+{
+	struct veno *ca = inet_csk_ca(sk);
+
+	ca->rtt.base_us = CC_DELAY_NONE_US;
+	ca->rtt.least_us = CC_DELAY_NONE_US;
+	ca->is_turn = true;
+	ca->is_on = true;
+}
+
+CC_PROG(void, veno_init, struct sock *sk)
+{
+	veno_forget(sk);
+}
+
+CC_PROG(void, veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	/* After an idle period the path may be another. */
+	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
+		veno_forget(sk);
+}
+
+CC_PROG(void, veno_set_state, struct sock *sk, u8 new_state)
+{
+	struct veno *ca = inet_csk_ca(sk);
+
+	ca->is_on = new_state == TCP_CA_Open;
+	if (ca->is_on)
+		ca->rtt.least_us = CC_DELAY_NONE_US;
+}
+
+CC_PROG(void, veno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct veno *ca = inet_csk_ca(sk);
+
+	cc_delay_take(&ca->rtt, sample);
+}
+
+/* One packet for every two windows acknowledged. */
+CC_INLINE void veno_grow_slowly(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct veno *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	if (tp->snd_cwnd_cnt < cwnd) {
+		tp->snd_cwnd_cnt += acked;
+		return;
+	}
+	tp->snd_cwnd_cnt = 0;
+	if (ca->is_turn && cwnd < tp->snd_cwnd_clamp) {
+		tcp_snd_cwnd_set(tp, cwnd + 1);
+		ca->is_turn = false;
+	} else {
+		ca->is_turn = true;
+	}
+}
+
+/* How many packets wait, and what that allows. */
+CC_INLINE void veno_look(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct veno *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u64 on_path = div_u64(((u64)cwnd * ca->rtt.base_us) << VENO_UNIT_SHIFT, ca->rtt.least_us);
+
+	ca->queue = (cwnd << VENO_UNIT_SHIFT) - (u32)on_path;
+	if (tcp_in_slow_start(tp)) {
+		cc_phase(sk, VENO_SLOW_START);
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	if (ca->queue < cc_params(sk)->beta) {
+		cc_phase(sk, VENO_AVAILABLE);
+		tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+	} else {
+		cc_phase(sk, VENO_FULL);
+		veno_grow_slowly(sk, acked);
+	}
+}
+
+CC_PROG(void, veno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct veno *ca = inet_csk_ca(sk);
+
+	if (!ca->is_on) {
+		cc_phase(sk, VENO_RENO);
+		tcp_reno_cong_avoid(sk, ack, acked);
+		return;
+	}
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (cc_delay_has_enough(&ca->rtt)) {
+		veno_look(sk, acked);
+		tcp_snd_cwnd_set(tp, min(max(tcp_snd_cwnd(tp), 2u), tp->snd_cwnd_clamp));
+	} else {
+		cc_phase(sk, VENO_RENO);
+		tcp_reno_cong_avoid(sk, ack, acked);
+	}
+	ca->rtt.least_us = CC_DELAY_NONE_US;
+}
+
+CC_PROG(u32, veno_ssthresh, struct sock *sk)
+{
+	const struct veno *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (ca->queue < cc_params(sk)->beta)
+		return max((u32)((u64)cwnd * 4 / 5), 2u);
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(u32, veno_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(veno) = {
+	.init		= CC_CB(veno_init),
+	.ssthresh	= CC_CB(veno_ssthresh),
+	.cong_avoid	= CC_CB(veno_cong_avoid),
+	.undo_cwnd	= CC_CB(veno_undo_cwnd),
+	.set_state	= CC_CB(veno_set_state),
+	.cwnd_event	= CC_CB(veno_cwnd_event),
+	.pkts_acked	= CC_CB(veno_pkts_acked),
+	.name		= "veno",
+};
+
+CC_DESCRIBE(veno,
+	.summary = "Reno that spares the window when a loss comes with a short queue (Fu, Liew 2003)",
+	CC_HAS_PARAMETERS(veno),
+	CC_HAS_PHASES(veno)
+);
