@@ -41,6 +41,9 @@ static void random_socket(struct tcp_sock *tp)
 	struct sock *sk = (struct sock *)tp;
 
 	tp->tcp_mstamp += random_value();
+	tp->tcp_clock_cache = tp->tcp_mstamp * 1000;
+	tp->tcp_wstamp_ns = tp->tcp_clock_cache + random_value();
+	tp->delivered_mstamp = tp->tcp_mstamp - random_u32() % 1000;
 	tp->cc_jiffies32 += random_u32() % 100;
 	tp->snd_cwnd = max(random_value() & 0x7fffffff, 1u);
 	tp->snd_ssthresh = random_value() & 0x7fffffff;
@@ -51,13 +54,23 @@ static void random_socket(struct tcp_sock *tp)
 	tp->packets_out = random_u32() % 100000;
 	tp->max_packets_out = random_u32() % 100000;
 	tp->delivered += random_u32() % 100;
+	tp->delivered_ce += random_u32() % 100;
+	tp->lost += random_u32() % 100;
+	tp->app_limited = random_value();
+	tp->sacked_out = random_u32() % 4;
+	tp->lost_out = random_u32() % 4;
+	tp->rcv_nxt += random_u32() % 3000;
+	tp->ecn_flags = (u8)random_u32();
 	tp->mss_cache = random_value();
 	tp->srtt_us = random_value();
 	tp->rtt_min_us = random_value();
 	tp->is_cwnd_limited = random_u32() & 1;
 	sk->sk_pacing_rate = ((u64)random_value() << 32) | random_value();
 	sk->sk_pacing_status = random_u32() % 3;
+	sk->sk_max_pacing_rate = random_u32() & 1 ? ~0ul : random_value();
+	sk->sk_pacing_shift = (u8)(random_u32() % 20);
 	tp->inet_conn.icsk_ca_state = (u8)(random_u32() % 5);
+	tp->inet_conn.icsk_ack.pending = (u8)random_u32();
 }
 
 static void random_call(const struct tcp_congestion_ops *ops, struct sock *sk)
@@ -68,8 +81,10 @@ static void random_call(const struct tcp_congestion_ops *ops, struct sock *sk)
 		.in_flight = random_value(),
 	};
 	struct rate_sample rate = {
-		.prior_delivered = random_value(),
+		.prior_delivered = random_u32() & 1 ? tcp_sk(sk)->delivered : random_value(),
 		.delivered = (s32)random_value(),
+		.is_app_limited = random_u32() & 1,
+		.is_ack_delayed = random_u32() & 1,
 		.interval_us = (s32)random_value(),
 		.rtt_us = (s32)random_value(),
 		.acked_sacked = random_value(),

@@ -63,7 +63,8 @@ struct Model {
     sk: TcpSock,
     now_ns: u64,
     jiffies_offset: u32,
-    /// It controls congestion; `fixed` does not.
+    /// Its window follows losses and grows by what is acknowledged: not `fixed`, and not where
+    /// `cong_control` has a model of its own.
     is_reactive: bool,
     /// An ACK adds about a packet for each that it acknowledges at most. One of hybla stands for
     /// 2^rho, and compound's delay window grows once a round trip.
@@ -146,13 +147,18 @@ impl Model {
         sk.snd_una = sk.snd_una.wrapping_add(packets.wrapping_mul(MSS_BYTES));
         sk.packets_out = sk.snd_cwnd;
         sk.max_packets_out = sk.snd_cwnd;
+        let prior_delivered = sk.delivered.wrapping_sub(sk.snd_cwnd - packets);
         sk.delivered = sk.delivered.wrapping_add(packets);
+        sk.delivered_mstamp = sk.tcp_mstamp;
         sk.delivered_ce = sk.delivered_ce.wrapping_add(if is_ce { packets } else { 0 });
         sk.lsndtime = sk.cc_jiffies32;
         let sample = AckSample { pkts_acked: packets, rtt_us, in_flight: sk.snd_cwnd };
         let flags = if is_ce { 4 } else { 0 };
         let delivery = RateSample {
-            delivered: packets as i32,
+            prior_delivered,
+            delivered: sk.snd_cwnd as i32,
+            losses: i32::from(is_ce),
+            is_app_limited: u8::from(sk.is_cwnd_limited == 0),
             interval_us: i64::from(rtt_us),
             rtt_us: i64::from(rtt_us),
             acked_sacked: packets,
@@ -254,8 +260,10 @@ proptest! {
     ) {
         for algorithm in Algorithm::all() {
             let values = if is_tuned { parameters(algorithm, &choices) } else { BTreeMap::new() };
+            let congestion = Congestion::new(algorithm, &values).expect("within bounds");
             let mut model = Model {
-                congestion: Congestion::new(algorithm, &values).expect("within bounds"),
+                is_reactive: algorithm.name() != "fixed" && !congestion.has_cong_control(),
+                congestion,
                 sk: TcpSock {
                     snd_cwnd: window,
                     snd_cwnd_clamp: LARGEST_WINDOW,
@@ -267,7 +275,6 @@ proptest! {
                 },
                 now_ns: 0,
                 jiffies_offset,
-                is_reactive: algorithm.name() != "fixed",
                 is_ack_clocked: !["fixed", "hybla", "compound"].contains(&algorithm.name()),
                 multiplied_by: multiplied_by(algorithm, &values),
             };

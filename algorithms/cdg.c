@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * CDG, CAIA Delay Gradient, as Linux 6.1 behaves.
+ *
+ * What tells of a filling queue is that the RTT rises, not how large it is. Once a
+ * round trip the least and the greatest RTT are compared with those of the round
+ * trip before; these gradients, averaged over eight round trips, give g, and the
+ * window is reduced to 0.7 with the probability
+ *
+ *	P = 1 - exp(-g / G),	G = 3 ms
+ *
+ * which is random so that noise does no harm, and depends on g so that the average
+ * does not depend on the RTT. Beside loss-based flows that is not enough, as they
+ * fill the queue again: after five reductions that made no difference, the gradient
+ * is ignored until it has been negative; and a shadow window remembers what the
+ * window would have been without them, from which a loss takes its half.
+ *
+ *	+------------+ HyStart, loss,  +-----------+ five without effect  +---------+
+ *	| slow start |---------------->| avoidance |--------------------->| compete |
+ *	+------------+     back-off    +-----------+<---------------------+---------+
+ *	      | g > 0, with P            ^   | g > 0, with P    g <= -32 us
+ *	      |                          |   v
+ *	      |                        +----------+
+ *	      +----------------------->| back-off | window to 0.7, as after an ECN echo
+ *	                               +----------+
+ *
+ * Differs from Reno: the reduction above, the shadow window, and HyStart at the end
+ * of slow start (its trains of ACKs may have gaps of 3 ms). It grows as Reno does.
+ * With use_tolerance a loss does not reduce the window if the gradients say that
+ * the queue is not full: the paper's tolerance of random losses.
+ *
+ * Papers: D. A. Hayes, G. Armitage, "Revisiting TCP Congestion Control Using Delay
+ * Gradients", IFIP Networking 2011; S. Ha, I. Rhee, "Taming the Elephants: New TCP
+ * Slow Start", Computer Networks 55(9), 2011 (HyStart); D. A. Hayes, "Timing
+ * Enhancements to the FreeBSD Kernel to Support Delay and Rate Based TCP Mechanisms",
+ * CAIA TR 100219A, 2010 (delayed ACKs). In a running kernel a BPF program cannot
+ * spread a reduction over a round trip, there the window falls at once.
+ */
+#include "cc.h"
+
+/* Gradients that are averaged, at most; more do not fit the state. */
+#define CDG_GRADIENTS		8u
+
+/* A gradient sum beyond this means something, us (4 us on average). */
+#define CDG_NOISE_US		32
+
+/* Delayed ACKs that are passed over after one ACK of several packets. */
+#define CDG_DELAYED_ACKS	5u
+
+/* hystart_detect is a set of these. */
+#define CDG_ACK_TRAIN		1u
+#define CDG_DELAY		2u
+
+/* HyStart: gaps within a train, samples before the delay counts, least margins. */
+#define CDG_TRAIN_GAP_US	3000u
+#define CDG_DELAY_SAMPLES	8u
+#define CDG_LEAST_US		125u
+
+#define CDG_PARAMETERS(P)							\
+	P(window, "round trips", 8, 1, 8, "gradients that are averaged")	\
+	P(backoff_beta, "1/1024", 724, 1, 1024, "window after a back-off")	\
+	P(backoff_factor, "1/s", 42, 0, 65535,					\
+	  "1 / (window * G), the steepness of the probability")			\
+	P(hystart_detect, "", 3, 0, 3, "end slow start by 1 = ACK trains, 2 = delay, 3 = both") \
+	P(use_ineff, "back-offs", 5, 0, 255,					\
+	  "so many without effect, and the gradient is ignored; 0 = never")	\
+	P(use_shadow, "bool", 1, 0, 1, "a loss halves the shadow window")	\
+	P(use_tolerance, "bool", 0, 0, 1, "no reduction for a loss unless the queue is full")
+
+CC_PARAMETERS(cdg, CDG_PARAMETERS);
+
+#define CDG_PHASES(P)						\
+	P(CDG_PHASE_SLOW_START, "slow_start")			\
+	P(CDG_PHASE_AVOIDANCE, "avoidance")			\
+	P(CDG_PHASE_COMPETE, "compete")				\
+	P(CDG_PHASE_BACKOFF, "backoff")
+
+CC_PHASES(cdg, CDG_PHASES);
+
+/* What the queue at the bottleneck is thought to be. */
+enum cdg_queue {
+	CDG_UNKNOWN,
+	CDG_NOT_FULL,
+	CDG_FULL,
+	CDG_BACKOFF,	/* unknown, and a back-off is under way */
+};
+
+/* Least and greatest RTT of a round trip, or their differences; us. */
+struct cdg_extremes {
+	u32 min;
+	u32 max;
+};
+
+struct cdg {
+	struct cdg_extremes rtt;	/* of this round trip, 0 = none yet */
+	struct cdg_extremes prior_rtt;	/* of the one before */
+	struct cdg_extremes gradients[CDG_GRADIENTS];	/* the latest first */
+	u32 rtt_seq;		/* the round trip ends when more is acknowledged */
+	u32 shadow_wnd;		/* the window without back-offs, packets */
+	u32 delay_min_us;	/* lowest RTT of slow start, 0 = none */
+	u32 last_ack_us;	/* last ACK of the train, 0 = none */
+	u32 train_us;		/* its first ACK */
+	u32 backoff_cnt : 9;	/* back-offs without effect, up to use_ineff + 1 */
+	u32 gradient_cnt : 4;	/* gradients that there are */
+	u32 sample_cnt : 4;	/* ACKs of this round trip, up to CDG_DELAY_SAMPLES */
+	u32 queue : 2;		/* enum cdg_queue */
+	u32 delack : 3;		/* delayed ACKs to pass over */
+};
+
+CC_PRIV_CHECK(struct cdg);
+
+#define CDG_LN2		0xb17217f8ull	/* powers of ln 2 over factorials, 1/2^32 */
+#define CDG_LN2_2	0x3d7f7bffull
+#define CDG_LN2_3	0x0e35846cull
+#define CDG_LN2_4	0x0276556eull
+#define CDG_LN2_5	0x00576200ull
+#define CDG_LN2_6	0x000a1849ull
+
+#define CDG_LOG2_E	25380160ull	/* log2(e) / 10^6, 1/2^44 */
+
+/*
+ * 2^32 exp(-x / 10^6), to 2 in 100,000 of the result: exp(-y) is 2 to the minus
+ * log2(e) y, whose whole part is a shift and whose fraction f goes into the series
+ * 2^-f = 1 - f ln 2 + (f ln 2)^2 / 2! - ...
+ */
+CC_INLINE u64 cdg_exp(u64 x)
+{
+	u64 t, f, series;
+
+	if (x >> 25)
+		return 0;	/* below 2^-48 */
+	t = x * CDG_LOG2_E;
+	f = (t >> 12) & 0xffffffff;
+	series = CDG_LN2_5 - ((f * CDG_LN2_6) >> 32);
+	series = CDG_LN2_4 - ((f * series) >> 32);
+	series = CDG_LN2_3 - ((f * series) >> 32);
+	series = CDG_LN2_2 - ((f * series) >> 32);
+	series = CDG_LN2 - ((f * series) >> 32);
+	return ((1ull << 32) - ((f * series) >> 32)) >> (t >> 44);
+}
+
+CC_INLINE u32 cdg_lesser(u32 least, u32 v)
+{
+	return least && least < v ? least : v;
+}
+
+CC_INLINE void cdg_forget(struct sock *sk)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+
+	*ca = (struct cdg){ .rtt_seq = tcp_sk(sk)->snd_nxt };
+	ca->shadow_wnd = tcp_snd_cwnd(tcp_sk(sk));
+}
+
+CC_PROG(void, cdg_init, struct sock *sk)
+{
+	cdg_forget(sk);
+}
+
+CC_INLINE void cdg_end_slow_start(struct sock *sk)
+{
+	tcp_sk(sk)->snd_ssthresh = tcp_snd_cwnd(tcp_sk(sk));
+}
+
+CC_INLINE void cdg_hystart(struct sock *sk)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 detect = cc_params(sk)->hystart_detect;
+
+	if (ca->rtt.min)
+		ca->delay_min_us = cdg_lesser(ca->delay_min_us, ca->rtt.min);
+	if (!ca->delay_min_us)
+		return;
+
+	if (detect & CDG_ACK_TRAIN) {
+		u32 now_us = (u32)tcp_sk(sk)->tcp_mstamp;
+
+		if (!ca->last_ack_us || !tcp_is_cwnd_limited(sk)) {
+			ca->last_ack_us = now_us;
+			ca->train_us = now_us;
+		} else if (before(now_us, ca->last_ack_us + CDG_TRAIN_GAP_US)) {
+			u32 longest_us = max(ca->delay_min_us / 2, CDG_LEAST_US);
+
+			ca->last_ack_us = now_us;
+			if (after(now_us, ca->train_us + longest_us)) {
+				cdg_end_slow_start(sk);
+				return;
+			}
+		}
+	}
+
+	if (detect & CDG_DELAY) {
+		if (ca->sample_cnt < CDG_DELAY_SAMPLES)
+			ca->sample_cnt++;
+		else if (ca->rtt.min > max(ca->delay_min_us + ca->delay_min_us / 8, CDG_LEAST_US))
+			cdg_end_slow_start(sk);
+	}
+}
+
+/* Takes the gradients of the round trip that ended. Returns their sum, if it rises. */
+CC_INLINE u32 cdg_gradient(struct sock *sk)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 window = cc_params(sk)->window;
+	u32 count = min((u32)ca->gradient_cnt + 1, window);
+	struct cdg_extremes sum = { 0, 0 };
+	s32 least, greatest;
+	u32 i;
+
+	for (i = CDG_GRADIENTS - 1; i > 0; i--)
+		ca->gradients[i] = ca->gradients[i - 1];
+	ca->gradients[0].min = ca->rtt.min - ca->prior_rtt.min;
+	ca->gradients[0].max = ca->rtt.max - ca->prior_rtt.max;
+	ca->gradient_cnt = count & 15u;
+	for (i = 0; i < CDG_GRADIENTS; i++) {
+		if (i < window) {
+			sum.min += ca->gradients[i].min;
+			sum.max += ca->gradients[i].max;
+		}
+	}
+	least = (s32)sum.min;
+	greatest = (s32)sum.max;
+	if (least <= -CDG_NOISE_US || greatest <= -CDG_NOISE_US)
+		ca->backoff_cnt = 0;
+	if (cc_params(sk)->use_tolerance) {
+		bool rises = least >= CDG_NOISE_US;
+
+		/* where the greatest RTT no longer follows, the queue has no more room */
+		if (rises && greatest < CDG_NOISE_US)
+			ca->queue = CDG_FULL;
+		else if (rises || greatest <= -CDG_NOISE_US)
+			ca->queue = CDG_NOT_FULL;
+	}
+	if (least <= 0)
+		least = greatest;
+	if (least <= 0)
+		return 0;
+	/* as if the missing ones were like those that there are */
+	return (u32)min(div_u64((u64)least * window, count), 0x7fffffffull);
+}
+
+/* Perhaps reduces the window. Returns whether it did. */
+CC_INLINE bool cdg_back_off(struct sock *sk, u32 gradient)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 most = cc_params(sk)->use_ineff;
+	u64 kept;
+
+	if (cc_prandom_u32(sk) <= cdg_exp((u64)gradient * cc_params(sk)->backoff_factor))
+		return false;
+	if (most) {
+		if (ca->backoff_cnt <= most)
+			ca->backoff_cnt++;
+		if (ca->backoff_cnt > most)
+			return false;
+	}
+	ca->shadow_wnd = max(ca->shadow_wnd, tcp_snd_cwnd(tp));
+	ca->queue = CDG_BACKOFF;
+	cc_phase(sk, CDG_PHASE_BACKOFF);
+	kept = ((u64)tcp_snd_cwnd(tp) * cc_params(sk)->backoff_beta) >> 10;
+	if (!cc_enter_cwr(sk, max((u32)kept, 2u)))
+		ca->queue = CDG_UNKNOWN;
+	return true;
+}
+
+CC_PROG(void, cdg_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	if (tcp_in_slow_start(tp) && cc_params(sk)->hystart_detect)
+		cdg_hystart(sk);
+
+	if (after(ack, ca->rtt_seq) && ca->rtt.max) {
+		u32 gradient = ca->prior_rtt.max ? cdg_gradient(sk) : 0;
+
+		ca->rtt_seq = tp->snd_nxt;
+		ca->prior_rtt = ca->rtt;
+		ca->rtt = (struct cdg_extremes){ 0, 0 };
+		ca->last_ack_us = 0;
+		ca->sample_cnt = 0;
+		if (gradient && cdg_back_off(sk, gradient))
+			return;
+	}
+
+	if (tcp_in_slow_start(tp))
+		cc_phase(sk, CDG_PHASE_SLOW_START);
+	else if (cc_params(sk)->use_ineff && ca->backoff_cnt > cc_params(sk)->use_ineff)
+		cc_phase(sk, CDG_PHASE_COMPETE);
+	else
+		cc_phase(sk, CDG_PHASE_AVOIDANCE);
+	if (!tcp_is_cwnd_limited(sk)) {
+		ca->shadow_wnd = min(ca->shadow_wnd, cwnd);
+		return;
+	}
+	tcp_reno_cong_avoid(sk, ack, acked);
+	ca->shadow_wnd = max(ca->shadow_wnd, ca->shadow_wnd + (tcp_snd_cwnd(tp) - cwnd));
+}
+
+CC_PROG(void, cdg_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 rtt_us;
+
+	if (sample->rtt_us <= 0)
+		return;
+	rtt_us = (u32)sample->rtt_us;
+	/*
+	 * An ACK of one packet after ACKs of several was held back by the receiver's
+	 * timer: it tells of a minimum only, if at all.
+	 */
+	if (!tcp_sk(sk)->sacked_out) {
+		if (sample->pkts_acked == 1 && ca->delack) {
+			ca->rtt.min = min(ca->rtt.min, rtt_us);
+			ca->delack--;
+			return;
+		}
+		if (sample->pkts_acked > 1 && ca->delack < CDG_DELAYED_ACKS)
+			ca->delack++;
+	}
+	ca->rtt.min = cdg_lesser(ca->rtt.min, rtt_us);
+	ca->rtt.max = max(ca->rtt.max, rtt_us);
+}
+
+CC_PROG(u32, cdg_ssthresh, struct sock *sk)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (ca->queue == CDG_BACKOFF)
+		return max((u32)(((u64)cwnd * cc_params(sk)->backoff_beta) >> 10), 2u);
+	if (ca->queue == CDG_NOT_FULL && cc_params(sk)->use_tolerance)
+		return max(cwnd, 2u);
+	ca->shadow_wnd = max(min(ca->shadow_wnd >> 1, cwnd), 2u);
+	if (cc_params(sk)->use_shadow)
+		return max(ca->shadow_wnd, cwnd >> 1);
+	return max(cwnd >> 1, 2u);
+}
+
+CC_PROG(void, cdg_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct cdg *ca = inet_csk_ca(sk);
+
+	if (event == CA_EVENT_CWND_RESTART) {
+		cdg_forget(sk);
+	} else if (event == CA_EVENT_COMPLETE_CWR) {
+		/* a gradient across a reduction would be the reduction's */
+		ca->queue = CDG_UNKNOWN;
+		ca->rtt_seq = tcp_sk(sk)->snd_nxt;
+		ca->prior_rtt = ca->rtt;
+		ca->rtt = (struct cdg_extremes){ 0, 0 };
+	}
+}
+
+CC_PROG(u32, cdg_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(cdg) = {
+	.init		= CC_CB(cdg_init),
+	.ssthresh	= CC_CB(cdg_ssthresh),
+	.cong_avoid	= CC_CB(cdg_cong_avoid),
+	.undo_cwnd	= CC_CB(cdg_undo_cwnd),
+	.cwnd_event	= CC_CB(cdg_cwnd_event),
+	.pkts_acked	= CC_CB(cdg_pkts_acked),
+	.name		= "cdg",
+};
+
+CC_DESCRIBE(cdg,
+	.summary = "backs off when the RTT rises, at random (Hayes and Armitage 2011)",
+	CC_HAS_PARAMETERS(cdg),
+	CC_HAS_PHASES(cdg)
+);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * DCTCP: a reduction in proportion to the share of marked packets, RFC 8257.
+ *
+ * A switch marks every packet that finds more than K packets queued. Of each round
+ * trip the sender counts the share F of marked packets, and averages it:
+ *
+ *	alpha = (1 - g) alpha + g F
+ *
+ * An echo of a mark takes cwnd * alpha / 2 off the window, once a round trip: half
+ * of it only if all packets are marked. The queue stays near K with little jitter.
+ * To learn F exactly, the receiver must not let a delayed ACK hide where the marks
+ * begin and end:
+ *
+ *	     data without mark, ACK every m           data with mark, ACK every m
+ *	          +-------+   mark: ACK what came before, ECE = 0   +-------+
+ *	          | CE=0  |---------------------------------------->| CE=1  |
+ *	     +--->|       |<----------------------------------------|       |<---+
+ *	     |    +-------+ no mark: ACK what came before, ECE = 1  +-------+    |
+ *	     +--------+                                                 +--------+
+ *
+ * Differs from Reno: the reduction after a mark; the receiver above. A loss and a
+ * timeout halve the window, and between reductions it grows as Reno's does. Without
+ * ECN on the connection all of it is Reno. Both ends must be DCTCP.
+ *
+ * Papers: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257. As
+ * in Linux the shares are of packets, not of bytes, and alpha falls to 0 once it is
+ * below 2^g / 1024.
+ */
+#include "cc.h"
+
+/* alpha is in 1/1024. */
+#define DCTCP_ALPHA_SHIFT	10
+#define DCTCP_ALPHA_MAX		(1u << DCTCP_ALPHA_SHIFT)
+
+#define DCTCP_PARAMETERS(P)							\
+	P(shift_g, "", 4, 1, 10, "g = 2^-shift_g, weight of the last round trip") \
+	P(alpha_on_init, "1/1024", 1024, 0, 1024, "alpha before the first round trip")
+
+CC_PARAMETERS(dctcp, DCTCP_PARAMETERS);
+
+#define DCTCP_PHASES(P)						\
+	P(DCTCP_SLOW_START, "slow_start")			\
+	P(DCTCP_AVOIDANCE, "avoidance")
+
+CC_PHASES(dctcp, DCTCP_PHASES);
+
+struct dctcp {
+	u32 round_end_seq;	/* the round trip ends when this is acknowledged */
+	u32 delivered;		/* tp->delivered when it began, packets */
+	u32 delivered_ce;	/* tp->delivered_ce then, packets */
+	u32 alpha;		/* 1/1024 */
+	u32 loss_cwnd;		/* window before the last reduction, packets */
+	u32 prior_rcv_nxt;	/* receiver: rcv_nxt when the last data came */
+	bool is_ce;		/* receiver: those data were marked */
+	bool is_ecn;		/* the connection has ECN */
+};
+
+CC_PRIV_CHECK(struct dctcp);
+
+CC_INLINE void dctcp_start_round(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	ca->round_end_seq = tp->snd_nxt;
+	ca->delivered = tp->delivered;
+	ca->delivered_ce = tp->delivered_ce;
+}
+
+CC_PROG(void, dctcp_init, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	ca->is_ecn = (tp->ecn_flags & TCP_ECN_OK) != 0;
+	ca->alpha = cc_params(sk)->alpha_on_init;
+	ca->loss_cwnd = 0;
+	ca->prior_rcv_nxt = tp->rcv_nxt;
+	ca->is_ce = false;
+	dctcp_start_round(sk);
+}
+
+/* RFC 8257 section 3.3, once a round trip. */
+CC_PROG(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct dctcp *ca = inet_csk_ca(sk);
+	u32 shift = cc_params(sk)->shift_g;
+	u32 marked, decay;
+
+	(void)flags;
+	if (!ca->is_ecn || before(tp->snd_una, ca->round_end_seq))
+		return;
+	/* what the shift leaves nothing of would never fade away */
+	decay = ca->alpha >> shift;
+	ca->alpha -= decay ? decay : ca->alpha;
+	marked = tp->delivered_ce - ca->delivered_ce;
+	if (marked) {
+		u32 delivered = max(tp->delivered - ca->delivered, 1u);
+		u64 share = ((u64)marked << (DCTCP_ALPHA_SHIFT - shift)) / delivered;
+
+		ca->alpha = (u32)min(ca->alpha + share, (u64)DCTCP_ALPHA_MAX);
+	}
+	dctcp_start_round(sk);
+}
+
+CC_PROG(void, dctcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? DCTCP_SLOW_START : DCTCP_AVOIDANCE);
+}
+
+CC_PROG(u32, dctcp_ssthresh, struct sock *sk)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if (!ca->is_ecn)
+		return tcp_reno_ssthresh(sk);
+	ca->loss_cwnd = cwnd;
+	return max(cwnd - (u32)(((u64)cwnd * ca->alpha) >> (DCTCP_ALPHA_SHIFT + 1)), 2u);
+}
+
+/*
+ * RFC 8257 section 3.5: a loss is no mark, so the threshold that was just asked for
+ * is replaced by Reno's.
+ */
+CC_INLINE void dctcp_halve(struct sock *sk)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	ca->loss_cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(void, dctcp_set_state, struct sock *sk, u8 new_state)
+{
+	const struct dctcp *ca = inet_csk_ca(sk);
+
+	if (ca->is_ecn && new_state == TCP_CA_Recovery &&
+	    CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Recovery)
+		dctcp_halve(sk);
+}
+
+/* ACKs carry ECE while the data that come are marked. */
+CC_INLINE void dctcp_echo(struct tcp_sock *tp, bool is_ce)
+{
+	if (is_ce)
+		tp->ecn_flags = (u8)(tp->ecn_flags | TCP_ECN_DEMAND_CWR);
+	else
+		tp->ecn_flags = (u8)(tp->ecn_flags & ~(u32)TCP_ECN_DEMAND_CWR);
+}
+
+/* RFC 8257 section 3.2: data came, is_ce says whether they were marked. */
+CC_INLINE void dctcp_receive(struct sock *sk, bool is_ce)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct dctcp *ca = inet_csk_ca(sk);
+	u8 pending = inet_csk(sk)->icsk_ack.pending;
+
+	if (ca->is_ce != is_ce) {
+		/* a delayed ACK was for data of the other kind */
+		if (pending & ICSK_ACK_TIMER) {
+			dctcp_echo(tp, ca->is_ce);
+			cc_send_ack(sk, ca->prior_rcv_nxt);
+		}
+		inet_csk(sk)->icsk_ack.pending = (u8)(pending | ICSK_ACK_NOW);
+	}
+	ca->prior_rcv_nxt = tp->rcv_nxt;
+	ca->is_ce = is_ce;
+	dctcp_echo(tp, is_ce);
+}
+
+CC_PROG(void, dctcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	const struct dctcp *ca = inet_csk_ca(sk);
+
+	if (!ca->is_ecn)
+		return;
+	if (event == CA_EVENT_LOSS)
+		dctcp_halve(sk);
+	else if (event == CA_EVENT_ECN_IS_CE)
+		dctcp_receive(sk, true);
+	else if (event == CA_EVENT_ECN_NO_CE)
+		dctcp_receive(sk, false);
+}
+
+CC_PROG(u32, dctcp_undo_cwnd, struct sock *sk)
+{
+	const struct dctcp *ca = inet_csk_ca(sk);
+
+	if (!ca->is_ecn)
+		return tcp_reno_undo_cwnd(sk);
+	return max(tcp_snd_cwnd(tcp_sk(sk)), ca->loss_cwnd);
+}
+
+CC_OPS(dctcp) = {
+	.init		= CC_CB(dctcp_init),
+	.in_ack_event	= CC_CB(dctcp_in_ack_event),
+	.ssthresh	= CC_CB(dctcp_ssthresh),
+	.cong_avoid	= CC_CB(dctcp_cong_avoid),
+	.undo_cwnd	= CC_CB(dctcp_undo_cwnd),
+	.set_state	= CC_CB(dctcp_set_state),
+	.cwnd_event	= CC_CB(dctcp_cwnd_event),
+	.flags		= TCP_CONG_NEEDS_ECN,
+	.name		= "dctcp",
+};
+
+CC_DESCRIBE(dctcp,
+	.summary = "gives up as much as packets were marked by a switch (RFC 8257)",
+	CC_HAS_PARAMETERS(dctcp),
+	CC_HAS_PHASES(dctcp)
+);
