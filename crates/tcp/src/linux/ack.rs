@@ -350,10 +350,8 @@ impl LinuxEndpoint {
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.last_rtt_us = Some(ca_rtt_us);
         if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
-            let window =
-                self.settings.min_rtt_window_s.saturating_mul(1_000_000 / self.settings.jiffy_us);
             let value = if ca_rtt_us == 0 { self.settings.jiffy_us } else { ca_rtt_us };
-            self.rtt_min.take(window, self.sk.cc_jiffies32, value);
+            self.rtt_min.take(self.sk.cc_jiffies32, value);
             self.sk.rtt_min_us = self.rtt_min.value();
         }
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };

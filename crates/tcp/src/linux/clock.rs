@@ -7,29 +7,52 @@ use cwndlab_units::{Duration, Time};
 /// wheel rounds to multiples of 8, 64, ... jiffies.
 const JIFFIES_AT_START: u64 = 4096 * 1000 + 3574;
 
-/// Converts between the run's time and jiffies.
+/// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    jiffy_nanos: u64,
+    jiffy_us: u64,
     phase_nanos: u64,
+    jiffies: u64,
+    /// When the counter changes.
+    next_tick: Time,
 }
 
 impl Clock {
+    /// A clock at the beginning of the run, which lies `phase` into a tick.
     pub(crate) fn new(jiffy: Duration, phase: Duration) -> Self {
-        Self { jiffy_nanos: jiffy.as_nanos(), phase_nanos: phase.as_nanos() % jiffy.as_nanos() }
+        let phase_nanos = phase.as_nanos() % jiffy.as_nanos();
+        let jiffy_us = jiffy.as_micros();
+        let mut clock = Self { jiffy_us, phase_nanos, jiffies: 0, next_tick: Time::ZERO };
+        clock.advance(Time::ZERO);
+        clock
     }
 
-    /// The tick counter at a time.
+    /// Goes on to `now`, which is not before the time of the last call.
     #[inline]
-    pub(crate) fn jiffies(&self, now: Time) -> u64 {
-        JIFFIES_AT_START + (now.as_nanos() + self.phase_nanos) / self.jiffy_nanos
+    pub(crate) fn advance(&mut self, now: Time) {
+        if now >= self.next_tick {
+            self.tick(now);
+        }
+    }
+
+    #[inline(never)]
+    fn tick(&mut self, now: Time) {
+        let ticks = (now.as_nanos() + self.phase_nanos) / (self.jiffy_us * 1_000);
+        self.jiffies = JIFFIES_AT_START + ticks;
+        self.next_tick = self.time_of(self.jiffies + 1);
+    }
+
+    /// The tick counter.
+    #[inline]
+    pub(crate) fn jiffies(&self) -> u64 {
+        self.jiffies
     }
 
     /// When the tick counter reaches a value.
     #[inline]
     fn time_of(&self, jiffies: u64) -> Time {
         let ticks = jiffies.saturating_sub(JIFFIES_AT_START);
-        Time::from_nanos((ticks * self.jiffy_nanos).saturating_sub(self.phase_nanos))
+        Time::from_nanos((ticks * self.jiffy_us * 1_000).saturating_sub(self.phase_nanos))
     }
 
     /// When a timer fires that is set now for `delay` jiffies from now.
@@ -37,9 +60,9 @@ impl Clock {
     /// The wheel never fires early: a timer goes off at the tick after its expiry, and the further
     /// away it is, the coarser the ticks of its level: 8 times for each level.
     #[inline]
-    pub(crate) fn timer(&self, now: Time, delay: u64) -> Time {
+    pub(crate) fn timer(&self, delay: u64) -> Time {
         const LEVELS: u32 = 9;
-        let expires = self.jiffies(now) + delay;
+        let expires = self.jiffies + delay;
         let level = (0..LEVELS - 1).find(|level| delay < 63 << (3 * level)).unwrap_or(LEVELS - 1);
         let shift = 3 * level;
         self.time_of(((expires + (1 << shift)) >> shift) << shift)
@@ -48,18 +71,18 @@ impl Clock {
     /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
     pub(crate) fn jiffies_of_us(&self, micros: u64) -> u64 {
-        (micros * 1_000).div_ceil(self.jiffy_nanos)
+        micros.div_ceil(self.jiffy_us)
     }
 
     /// Jiffies in microseconds.
     #[inline]
     pub(crate) fn us_of(&self, jiffies: u64) -> u64 {
-        jiffies * self.jiffy_nanos / 1_000
+        jiffies * self.jiffy_us
     }
 
     /// Jiffies as a span.
     pub(crate) fn duration_of(&self, jiffies: u64) -> Duration {
-        Duration::from_nanos(jiffies * self.jiffy_nanos)
+        Duration::from_micros(self.us_of(jiffies))
     }
 }
 
@@ -73,10 +96,11 @@ mod tests {
 
     #[test]
     fn a_near_timer_fires_one_tick_late_at_most() {
-        let clock = clock(1_000);
+        let mut clock = clock(1_000);
         for micros in (0..100_000).step_by(337) {
             let now = Time::from_micros(micros);
-            let fires = clock.timer(now, 10);
+            clock.advance(now);
+            let fires = clock.timer(10);
             let after = fires - now;
             assert!(after > Duration::from_millis(40) && after <= Duration::from_millis(44));
         }
@@ -84,11 +108,24 @@ mod tests {
 
     #[test]
     fn a_far_timer_is_coarse() {
-        let clock = clock(0);
-        let fires = clock.timer(Time::ZERO, 75);
+        let mut clock = clock(0);
+        let fires = clock.timer(75);
         let after = (fires - Time::ZERO).as_millis();
         assert!((300..=332).contains(&after), "{after}");
-        assert_eq!(clock.jiffies(fires) % 8, 0);
+        clock.advance(fires);
+        assert_eq!(clock.jiffies() % 8, 0);
+    }
+
+    #[test]
+    fn the_counter_changes_at_the_tick_and_not_before() {
+        let mut clock = clock(1_000);
+        let before = clock.jiffies();
+        clock.advance(Time::from_nanos(2_999_999));
+        assert_eq!(clock.jiffies(), before);
+        clock.advance(Time::from_millis(3));
+        assert_eq!(clock.jiffies(), before + 1);
+        clock.advance(Time::from_nanos(42_999_999));
+        assert_eq!(clock.jiffies(), before + 10);
     }
 
     #[test]

@@ -103,23 +103,28 @@ impl LinuxEndpoint {
         if self.sk.packets_out == 0 && !self.has_unsent() {
             self.check_idle_restart();
         }
-        let mss = self.sk.mss_cache;
+        let mss = u64::from(self.sk.mss_cache);
+        let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
         let mut written = 0;
         // Segment by segment, as pushes and sends depend on each.
         while written < bytes {
-            let filled = self.buffer.unsent(self.sk.snd_nxt) % u64::from(mss);
-            let piece = (u64::from(mss) - filled).min(bytes - written);
-            let taken = self.buffer.take(piece, self.sk.snd_nxt, mss);
+            let piece = (mss - filled).min(bytes - written);
+            let taken = self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache);
             if taken == 0 {
                 break;
             }
             written += taken;
-            let unsent = self.buffer.unsent(self.sk.snd_nxt);
-            if filled + taken == u64::from(mss) && written < bytes {
+            filled += taken;
+            if filled < mss {
+                continue;
+            }
+            // Only whole segments wait now, and sending leaves it so.
+            filled = 0;
+            if written < bytes {
                 if self.buffer.needs_push(self.max_window) {
                     self.buffer.mark_push();
                     self.write_xmit(false);
-                } else if unsent == u64::from(mss) {
+                } else if self.buffer.unsent(self.sk.snd_nxt) == mss {
                     self.write_xmit(false);
                 }
             }
@@ -545,7 +550,7 @@ impl LinuxEndpoint {
 
     /// `tcp_event_data_recv`.
     fn note_data_received(&mut self, segment: &Segment) {
-        let (jiffies, rto, rcv_wnd) = (self.jiffies, self.rto, self.receiver.rcv_wnd);
+        let (jiffies, rto, rcv_wnd) = (self.clock.jiffies(), self.rto, self.receiver.rcv_wnd);
         let ack = &mut self.receiver.ack;
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
         *pending |= ICSK_ACK_SCHED;
@@ -653,7 +658,7 @@ impl LinuxEndpoint {
             return;
         }
         self.compressed_acks += 1;
-        if self.compressed_ack_timer.is_none() {
+        if self.compressed_ack_timer.is_never() {
             let mut rtt_us = self.receiver.rtt_us();
             if self.sk.srtt_us > 0 && self.sk.srtt_us < rtt_us {
                 rtt_us = self.sk.srtt_us;
@@ -666,8 +671,8 @@ impl LinuxEndpoint {
     fn delay_ack(&mut self) {
         const DELAY_MIN: u64 = AckEngine::ato_min();
         let srtt_us = self.sk.srtt_us;
-        let jiffies = self.jiffies;
-        let clock = self.clock;
+        let clock = &self.clock;
+        let jiffies = clock.jiffies();
         let ack = &mut self.receiver.ack;
         let pending = self.sk.inet_conn.icsk_ack.pending;
         let mut ato = ack.ato;
@@ -683,7 +688,7 @@ impl LinuxEndpoint {
         }
         ato = ato.min(AckEngine::delay_max());
         let mut timeout = jiffies + ato;
-        if ack.timer.is_some() {
+        if !ack.timer.is_never() {
             if ack.timeout <= jiffies + (ato >> 2) {
                 self.send_ack();
                 return;
@@ -693,6 +698,6 @@ impl LinuxEndpoint {
         self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_TIMER;
         let ack = &mut self.receiver.ack;
         ack.timeout = timeout;
-        ack.timer = Some(clock.timer(self.now, timeout - jiffies));
+        ack.timer = clock.timer(timeout - jiffies);
     }
 }

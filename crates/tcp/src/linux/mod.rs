@@ -71,7 +71,6 @@ pub(crate) struct LinuxEndpoint {
     sk: TcpSock,
     congestion: Congestion,
     now: Time,
-    jiffies: u64,
     clock: Clock,
 
     rtx: RtxQueue,
@@ -81,6 +80,7 @@ pub(crate) struct LinuxEndpoint {
     rtt: RttEstimator,
     rtt_min: WindowedMin,
     rto: u64,
+    rto_max: u64,
     receiver: Receiver,
 
     /// Right after the highest sacked segment.
@@ -128,8 +128,8 @@ pub(crate) struct LinuxEndpoint {
     compressed_acks: u32,
     duplicate_acks_sent: u32,
     compressed_ack_rcv_nxt: u32,
-    compressed_ack_timer: Option<Time>,
-    pacing_timer: Option<Time>,
+    compressed_ack_timer: Time,
+    pacing_timer: Time,
 
     settings: LinuxSettings,
     out: VecDeque<Segment>,
@@ -155,6 +155,7 @@ impl LinuxEndpoint {
         let iss = (seed >> 32) as u32;
         let sk = TcpSock {
             cc_random: seed,
+            cc_jiffies32: clock.jiffies() as u32,
             snd_cwnd: settings.initial_cwnd_pkts,
             reordering: settings.reordering_pkts,
             mss_cache: mss,
@@ -168,15 +169,15 @@ impl LinuxEndpoint {
             sk,
             congestion,
             now: Time::ZERO,
-            jiffies: 0,
             clock,
             rtx: RtxQueue::new(),
             buffer: SendBuffer::new(iss.wrapping_add(1), &settings),
             timer: RetransmitTimer::default(),
             rack: Rack::default(),
             rtt: RttEstimator::new(rto_min_us),
-            rtt_min: WindowedMin::new(),
+            rtt_min: WindowedMin::new(settings.min_rtt_window()),
             rto: clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000),
+            rto_max: clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000),
             receiver: Receiver::new(&settings),
             highest_sack_seq: iss,
             sack_cache: [SackBlock::default(); 4],
@@ -216,8 +217,8 @@ impl LinuxEndpoint {
             compressed_acks: 0,
             duplicate_acks_sent: 0,
             compressed_ack_rcv_nxt: 0,
-            compressed_ack_timer: None,
-            pacing_timer: None,
+            compressed_ack_timer: Time::NEVER,
+            pacing_timer: Time::NEVER,
             settings,
             out: VecDeque::with_capacity(16),
             events: VecDeque::new(),
@@ -230,12 +231,12 @@ impl LinuxEndpoint {
     /// `tcp_mstamp_refresh`: all clocks show `now`.
     #[inline]
     fn set_now(&mut self, now: Time) {
-        if now == self.now && self.jiffies != 0 {
+        if now == self.now {
             return;
         }
         self.now = now;
-        self.jiffies = self.clock.jiffies(now);
-        self.sk.cc_jiffies32 = self.jiffies as u32;
+        self.clock.advance(now);
+        self.sk.cc_jiffies32 = self.clock.jiffies() as u32;
         self.sk.tcp_clock_cache = now.as_nanos();
         self.sk.tcp_mstamp = now.as_micros();
     }
@@ -293,12 +294,8 @@ impl LinuxEndpoint {
 
     #[inline]
     fn next_timer(&self) -> Time {
-        let mut next = self.timer.fires;
-        let others = [self.receiver.ack.timer, self.compressed_ack_timer, self.pacing_timer];
-        for time in others.into_iter().flatten() {
-            next = next.min(time);
-        }
-        next
+        let acks = self.receiver.ack.timer.min(self.compressed_ack_timer);
+        self.timer.fires.min(self.pacing_timer).min(acks)
     }
 
     /// The RTT sample of the last segment that was handled.

@@ -55,6 +55,8 @@ impl LinuxEndpoint {
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
         let mut sent = 0;
         let mut is_rwnd_limited = false;
+        let is_timer_due =
+            self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         while self.has_unsent() {
             if self.is_paced_out() {
                 break;
@@ -96,8 +98,9 @@ impl LinuxEndpoint {
             if self.in_cwnd_reduction() {
                 self.prr_out += sent;
             }
-            if !is_probe {
-                self.schedule_loss_probe(false);
+            let is_probe_scheduled = !is_probe && self.schedule_loss_probe(false);
+            if is_timer_due && !is_probe_scheduled {
+                self.rearm_rto();
             }
         } else if self.sk.packets_out == 0
             && self.has_unsent()
@@ -126,8 +129,8 @@ impl LinuxEndpoint {
         if self.sk.tcp_wstamp_ns <= self.sk.tcp_clock_cache {
             return false;
         }
-        if self.pacing_timer.is_none() {
-            self.pacing_timer = Some(Time::from_nanos(self.sk.tcp_wstamp_ns));
+        if self.pacing_timer.is_never() {
+            self.pacing_timer = Time::from_nanos(self.sk.tcp_wstamp_ns);
         }
         true
     }
@@ -189,11 +192,7 @@ impl LinuxEndpoint {
         self.sk.snd_nxt = end;
         self.rtx.push(segment);
         self.buffer.chrono.start(Limit::Busy, self.now);
-        let prior = self.sk.packets_out;
         self.sk.packets_out += 1;
-        if prior == 0 || self.timer.pending == Pending::LossProbe {
-            self.rearm_rto();
-        }
     }
 
     /// `tcp_event_data_sent`.
@@ -204,7 +203,7 @@ impl LinuxEndpoint {
         }
         self.sk.lsndtime = self.sk.cc_jiffies32;
         let ack = &mut self.receiver.ack;
-        if self.jiffies - ack.lrcvtime < ack.ato {
+        if self.clock.jiffies() - ack.lrcvtime < ack.ato {
             ack.pingpong = (ack.pingpong + 1).min(u32::from(u8::MAX));
         }
     }
@@ -408,7 +407,7 @@ impl LinuxEndpoint {
     #[inline]
     fn note_ack_sent(&mut self) {
         self.compressed_acks = 0;
-        self.compressed_ack_timer = None;
+        self.compressed_ack_timer = Time::NEVER;
         let ack = &mut self.receiver.ack;
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
         if ack.quick > 0 && *pending & ICSK_ACK_SCHED != 0 {
@@ -418,6 +417,6 @@ impl LinuxEndpoint {
             }
         }
         *pending = 0;
-        ack.timer = None;
+        ack.timer = Time::NEVER;
     }
 }

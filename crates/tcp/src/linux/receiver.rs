@@ -68,7 +68,7 @@ pub(crate) struct AckEngine {
     /// Jiffies for which the delayed ACK is set.
     pub(crate) timeout: u64,
     /// When the delayed ACK's timer fires.
-    pub(crate) timer: Option<Time>,
+    pub(crate) timer: Time,
     /// Largest payload seen.
     pub(crate) rcv_mss: u32,
 }
@@ -110,7 +110,11 @@ impl Receiver {
             space_bytes: 0,
             space_seq: 0,
             space_time_us: 0,
-            ack: AckEngine { rcv_mss: 536.min(advmss), ..AckEngine::default() },
+            ack: AckEngine {
+                rcv_mss: 536.min(advmss),
+                timer: Time::NEVER,
+                ..AckEngine::default()
+            },
         };
         // `tcp_select_initial_window`: the scale that the largest buffer needs.
         let largest = receiver.rcvbuf_max_bytes.max(receiver.full_space());
@@ -165,15 +169,26 @@ impl Receiver {
         let allowed = self.full_space();
         let full = self.window_clamp.min(allowed);
         let mss = self.ack.rcv_mss.min(full);
-        let unit = 1 << self.rcv_wscale;
         if free < full >> 1 {
             self.ack.quick = 0;
-            free &= !(unit - 1);
+            free &= !self.scale_remainder();
             if free < allowed >> 4 || free < mss {
                 return 0;
             }
         }
-        free.min(self.rcv_ssthresh).next_multiple_of(unit)
+        self.in_whole_units(free.min(self.rcv_ssthresh))
+    }
+
+    /// The bits of a window that its field cannot express.
+    #[inline]
+    fn scale_remainder(&self) -> u32 {
+        (1 << self.rcv_wscale) - 1
+    }
+
+    /// A window that its field can express, rounded up.
+    #[inline]
+    fn in_whole_units(&self, window: u32) -> u32 {
+        (window + self.scale_remainder()) & !self.scale_remainder()
     }
 
     /// `tcp_select_window`: the window that goes into an ACK, in bytes. It never shrinks.
@@ -181,7 +196,7 @@ impl Receiver {
         let current = self.receive_window(rcv_nxt);
         let mut window = self.window_to_offer();
         if window < current {
-            window = current.next_multiple_of(1 << self.rcv_wscale);
+            window = self.in_whole_units(current);
         }
         self.rcv_wnd = window;
         self.rcv_wup = rcv_nxt;

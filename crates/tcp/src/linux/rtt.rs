@@ -66,20 +66,23 @@ impl RttEstimator {
 /// (Kathleen Nichols' algorithm, `lib/win_minmax.c`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowedMin {
+    /// Length of the window in jiffies.
+    window: u32,
     samples: [(u32, u32); 3],
 }
 
 impl WindowedMin {
-    pub(crate) fn new() -> Self {
-        Self { samples: [(0, u32::MAX); 3] }
+    pub(crate) fn new(window: u32) -> Self {
+        Self { window, samples: [(0, u32::MAX); 3] }
     }
 
     pub(crate) fn value(&self) -> u32 {
         self.samples[0].1
     }
 
-    /// Takes a value at a time; both the time and the window's length are in jiffies.
-    pub(crate) fn take(&mut self, window: u32, time: u32, value: u32) {
+    /// Takes a value at a time in jiffies.
+    pub(crate) fn take(&mut self, time: u32, value: u32) {
+        let window = self.window;
         let sample = (time, value);
         let [best, second, third] = self.samples;
         if value <= best.1 || time.wrapping_sub(third.0) > window {
@@ -138,13 +141,13 @@ mod tests {
 
     #[test]
     fn minimum_is_forgotten_after_the_window() {
-        let mut min = WindowedMin::new();
-        min.take(100, 0, 50);
+        let mut min = WindowedMin::new(100);
+        min.take(0, 50);
         for time in 1..=100 {
-            min.take(100, time, 80);
+            min.take(time, 80);
             assert_eq!(min.value(), 50);
         }
-        min.take(100, 101, 80);
+        min.take(101, 80);
         assert_eq!(min.value(), 80);
     }
 }

@@ -58,6 +58,7 @@ impl SendBuffer {
 
     /// How much `wanted` bytes the buffer takes, as `tcp_sendmsg` does: it fills the segment at
     /// the tail, and starts another as long as less than the whole buffer is used.
+    #[inline]
     pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
         let mut left = wanted;
         if before(self.tail_start, snd_nxt) || self.tail_start == self.write_seq {
@@ -83,6 +84,7 @@ impl SendBuffer {
     }
 
     /// Whether a PSH is due because half the peer's window was written since the last one.
+    #[inline]
     pub(crate) fn needs_push(&self, max_window: u32) -> bool {
         after(self.write_seq, self.pushed_seq.wrapping_add(max_window >> 1))
     }

@@ -82,6 +82,11 @@ impl LinuxSettings {
         self.mtu_bytes.saturating_sub(HEADER_BYTES).max(48)
     }
 
+    /// `tcp_min_rtt_wlen` in jiffies.
+    pub(crate) fn min_rtt_window(&self) -> u32 {
+        self.min_rtt_window_s.saturating_mul(1_000_000 / self.jiffy_us.max(1))
+    }
+
     pub(crate) fn jiffy(&self) -> Duration {
         Duration::from_micros(u64::from(self.jiffy_us.max(1)))
     }

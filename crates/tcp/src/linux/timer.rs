@@ -39,15 +39,11 @@ impl Default for RetransmitTimer {
 }
 
 impl LinuxEndpoint {
-    fn rto_max(&self) -> u64 {
-        self.clock.jiffies_of_us(u64::from(self.settings.rto_max_ms) * 1_000)
-    }
-
     /// Sets the timer for `delay` jiffies from now.
     #[inline]
     pub(crate) fn reset_timer(&mut self, pending: Pending, delay: u64) {
-        let delay = delay.min(self.rto_max());
-        self.timer = RetransmitTimer { pending, fires: self.clock.timer(self.now, delay) };
+        let delay = delay.min(self.rto_max);
+        self.timer = RetransmitTimer { pending, fires: self.clock.timer(delay) };
     }
 
     /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
@@ -113,18 +109,18 @@ impl LinuxEndpoint {
     /// Runs every timer that is due.
     pub(crate) fn run_timers(&mut self) {
         let now = self.now;
-        if self.pacing_timer.is_some_and(|at| at <= now) {
-            self.pacing_timer = None;
+        if self.pacing_timer <= now {
+            self.pacing_timer = Time::NEVER;
             self.handle_pacing_timer();
         }
-        if self.compressed_ack_timer.is_some_and(|at| at <= now) {
-            self.compressed_ack_timer = None;
+        if self.compressed_ack_timer <= now {
+            self.compressed_ack_timer = Time::NEVER;
             if self.compressed_acks > 0 {
                 self.compressed_acks = 0;
                 self.send_ack();
             }
         }
-        if self.receiver.ack.timer.is_some_and(|at| at <= now) {
+        if self.receiver.ack.timer <= now {
             self.handle_delayed_ack_timer();
         }
         if self.timer.fires <= now {
@@ -157,7 +153,7 @@ impl LinuxEndpoint {
     fn handle_delayed_ack_timer(&mut self) {
         let rto = self.rto;
         let ack = &mut self.receiver.ack;
-        ack.timer = None;
+        ack.timer = Time::NEVER;
         self.sk.inet_conn.icsk_ack.pending &= !ICSK_ACK_TIMER;
         if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED == 0 {
             return;
@@ -207,7 +203,7 @@ impl LinuxEndpoint {
         self.event(TcpEvent::Timeout(count.into()));
         self.retransmit(self.rtx.head());
         self.backoff += 1;
-        self.rto = (self.rto << 1).min(self.rto_max());
+        self.rto = (self.rto << 1).min(self.rto_max);
         self.reset_timer(Pending::Retransmit, self.rto);
     }
 
@@ -226,7 +222,7 @@ impl LinuxEndpoint {
         }
         self.resend_syn();
         self.backoff += 1;
-        self.rto = (self.rto << 1).min(self.rto_max());
+        self.rto = (self.rto << 1).min(self.rto_max);
         self.reset_timer(Pending::Retransmit, self.rto);
     }
 
@@ -286,6 +282,6 @@ impl LinuxEndpoint {
     pub(crate) fn start_compressed_ack_timer(&mut self, rtt_us: u32) {
         let longest = Duration::from_micros(self.settings.compressed_sack_delay_us.into());
         let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
-        self.compressed_ack_timer = Some(self.now + delay.min(longest));
+        self.compressed_ack_timer = self.now + delay.min(longest);
     }
 }
