@@ -96,10 +96,14 @@ impl<P: Packet> Link<P> for Wire<P> {
         let bytes = packet.wire_bytes() + self.framing_bytes;
         self.counts.arrived.add(bytes);
         if self.has_door {
-            self.pass_door(now, bytes, packet)
-        } else {
-            self.admit(now, bytes, packet)
+            if let Some(reason) = self.refusal(now, bytes) {
+                return self.refuse(now, packet.flow(), bytes, reason);
+            }
+            if self.codel.is_some() {
+                return self.handle_late(now, bytes, packet);
+            }
         }
+        self.admit(now, bytes, packet)
     }
 
     #[inline]
@@ -181,18 +185,11 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// What may happen to a packet before it comes to a queue that decides at once.
+    /// Why a packet does not even come to the queue, if so.
     #[inline(never)]
-    fn pass_door(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
-        if let Some(reason) = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now)) {
-            self.refuse(now, packet.flow(), bytes, reason)
-        } else if bytes > self.server.longest_bytes() {
-            self.refuse(now, packet.flow(), bytes, DropReason::TooLong)
-        } else if self.codel.is_some() {
-            self.handle_late(now, bytes, packet)
-        } else {
-            self.admit(now, bytes, packet)
-        }
+    fn refusal(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
+        let refusal = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now));
+        refusal.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
     /// Asks the queue, and if it agrees works out when the packet leaves and arrives.
@@ -214,9 +211,11 @@ impl<P: Packet> Wire<P> {
             Queue::Managed(_) => {
                 self.ring.pass(now);
                 backlog = self.ring.backlog();
-                admission = self.manage(now, backlog, bytes, &mut packet);
-                if admission == Admission::Dropped {
-                    return admission;
+                admission = self.manage(now, backlog, bytes, &packet);
+                match admission {
+                    Admission::Queued => {}
+                    Admission::Marked => packet.mark_ce(),
+                    Admission::Dropped => return admission,
                 }
             }
         }
@@ -278,14 +277,13 @@ impl<P: Packet> Wire<P> {
 
     /// Asks a queue that is more than drop-tail.
     #[inline(never)]
-    fn manage(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: &mut P) -> Admission {
+    fn manage(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: &P) -> Admission {
         let Queue::Managed(queue) = &mut self.queue else { return Admission::Queued };
         let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
         let is_ecn_capable = packet.ecn().is_capable();
         match queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since }) {
             Verdict::Accept => Admission::Queued,
             Verdict::Mark => {
-                packet.mark_ce();
                 self.counts.marked.add(bytes);
                 self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
                 Admission::Marked

@@ -104,14 +104,14 @@ impl Engine {
     /// Polls a link until it has nothing more at this time; what comes out is given to its flow.
     fn poll_link(&mut self, link: usize, now: Time) {
         while self.path.is_due(link, now) {
-            match self.path.links[link].poll(now) {
+            match &self.path.links[link].poll(now) {
                 Output::Packet { packet: Frame(segment), .. } => {
                     let flow = &mut self.flows[segment.flow as usize];
-                    flow.handle_segment(link, now, &segment, &mut self.path, &mut self.recorder);
+                    flow.handle_segment(link, now, segment, &mut self.path, &mut self.recorder);
                 }
                 Output::Event { at, event } => {
                     if let Some(recording) = &mut self.recorder.on_demand {
-                        recording.handle_link_event(at, &event);
+                        recording.handle_link_event(*at, event);
                     }
                 }
                 Output::Wait(_) | Output::Idle => {}

@@ -212,29 +212,29 @@ impl Flow {
     fn poll_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         let mut has_sent = false;
         let wake = loop {
-            match self.sender.poll(now) {
+            match &self.sender.poll(now) {
                 Output::Packet { packet, .. } => {
                     let payload_bytes = packet.payload_bytes();
                     if payload_bytes > 0 {
                         self.record.handle_sent(now, packet.seq, payload_bytes);
                     }
                     if let Some(recording) = &mut recorder.on_demand {
-                        recording.handle_departure_from_sender(now, &packet);
+                        recording.handle_departure_from_sender(now, packet);
                     }
                     if self.access.delay == Duration::ZERO {
                         path.send(self.data_link, now, packet);
                         has_sent = true;
                     } else {
-                        self.access.from_sender.push_back((now + self.access.delay, packet));
+                        self.access.from_sender.push_back((now + self.access.delay, *packet));
                         self.set_access(path);
                     }
                 }
                 Output::Event { at, event } => {
                     if let Some(recording) = &mut recorder.on_demand {
-                        recording.handle_tcp_event(self.index, at, &event);
+                        recording.handle_tcp_event(self.index, *at, event);
                     }
                 }
-                Output::Wait(wake) => break wake,
+                Output::Wait(wake) => break *wake,
                 Output::Idle => break Time::NEVER,
             }
         };
@@ -250,13 +250,13 @@ impl Flow {
         let link = 1 - self.data_link;
         let mut has_sent = false;
         let wake = loop {
-            match self.receiver.poll(now) {
+            match &self.receiver.poll(now) {
                 Output::Packet { packet, .. } => {
                     path.send(link, now, packet);
                     has_sent = true;
                 }
                 Output::Event { .. } => {}
-                Output::Wait(wake) => break wake,
+                Output::Wait(wake) => break *wake,
                 Output::Idle => break Time::NEVER,
             }
         };
@@ -321,7 +321,7 @@ impl Flow {
     /// What has crossed the access delay goes on.
     fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         while let Some(segment) = pop_due(&mut self.access.from_sender, now) {
-            path.send(self.data_link, now, segment);
+            path.send(self.data_link, now, &segment);
             path.settle(self.data_link, now);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {

@@ -27,9 +27,8 @@ impl Path {
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
-    #[inline]
-    pub(crate) fn send(&mut self, link: usize, now: Time, segment: Segment) {
-        self.links[link].handle_packet(now, 0, Frame(segment));
+    pub(crate) fn send(&mut self, link: usize, now: Time, segment: &Segment) {
+        self.links[link].handle_packet(now, 0, Frame(*segment));
     }
 
     /// A link was given packets: sets when it acts next, or that it must be polled before time

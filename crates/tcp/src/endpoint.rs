@@ -98,7 +98,7 @@ impl Endpoint {
     }
 
     /// Runs the timers that are due and gives out what there is to send.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
         each!(mut self, endpoint => endpoint.poll(now))
     }

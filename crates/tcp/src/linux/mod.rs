@@ -274,7 +274,7 @@ impl LinuxEndpoint {
     }
 
     /// Runs what is due, then gives out segments and events one by one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
         loop {
             if let Some(packet) = self.out.pop_front() {

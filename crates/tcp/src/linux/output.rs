@@ -279,76 +279,79 @@ impl LinuxEndpoint {
         self.retransmit_lost();
     }
 
-    /// A segment with everything that is the same for all of them: it acknowledges.
-    #[inline]
-    fn segment(&mut self, seq: u32) -> Segment {
+    /// Sends a segment, which acknowledges whatever else it does.
+    fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) {
         let mut header = HEADER_BYTES;
-        let mut segment = Segment {
+        let mut timestamps = None;
+        if self.is_timestamps {
+            timestamps = Some((self.timestamp(), self.ts_recent));
+            header += TIMESTAMP_BYTES;
+        }
+        let sacks = self.take_sacks();
+        if !sacks.is_empty() {
+            header += 4 + 8 * sacks.as_slice().len() as u32;
+        }
+        let window = self.receiver.select_window(self.sk.rcv_nxt) >> self.receiver.rcv_wscale;
+        self.counters.segments_out += 1;
+        self.out.push_back(Segment {
             flow: self.flow,
             seq,
             ack: self.sk.rcv_nxt,
-            flags: Flags(Flags::ACK),
-            ..Segment::default()
-        };
-        if self.is_timestamps {
-            segment.timestamps = Some((self.timestamp(), self.ts_recent));
-            header += TIMESTAMP_BYTES;
-        }
-        if self.is_sack {
-            header += self.put_sacks(&mut segment.sacks, self.is_timestamps);
-        }
-        let window = self.receiver.select_window(self.sk.rcv_nxt);
-        segment.window = (window >> self.receiver.rcv_wscale).min(u32::from(u16::MAX)) as u16;
-        segment.header_bytes = header as u16;
-        self.counters.segments_out += 1;
-        segment
+            payload,
+            window: window.min(u32::from(u16::MAX)) as u16,
+            flags: Flags(Flags::ACK | bits),
+            ecn,
+            timestamps,
+            sacks,
+            syn: None,
+            header_bytes: header as u16,
+        });
     }
 
-    /// Puts the blocks to report, a duplicate first. Returns the bytes that they take.
+    /// The blocks to report, a duplicate first.
     #[inline]
-    fn put_sacks(&mut self, sacks: &mut SackBlocks, is_timestamps: bool) -> u32 {
-        let duplicate = self.receiver.duplicate.take();
-        if duplicate.is_none() && self.receiver.sacks().is_empty() {
-            return 0;
+    fn take_sacks(&mut self) -> SackBlocks {
+        let mut sacks = SackBlocks::default();
+        if !self.is_sack || !self.receiver.has_sacks() {
+            return sacks;
         }
         // 40 bytes of options hold four blocks, or three beside timestamps.
-        let room = if is_timestamps { 3 } else { 4 };
+        let room = if self.is_timestamps { 3 } else { 4 };
+        let duplicate = self.receiver.duplicate.take();
         for block in duplicate.iter().chain(self.receiver.sacks()).take(room) {
             sacks.push(*block);
         }
-        4 + 8 * sacks.as_slice().len() as u32
+        sacks
     }
 
     #[inline]
     fn emit_data(&mut self, tx: &TxSegment, is_new: bool) {
+        debug_assert!(tx.flags & IS_SYN == 0, "a SYN is not data");
         let payload = tx.payload();
-        let mut segment = self.segment(tx.seq);
-        segment.payload = payload;
-        let mut bits = Flags::ACK;
+        let mut bits = 0;
         if tx.flags & IS_PUSH != 0 {
             bits |= Flags::PSH;
         }
         if tx.flags & IS_FIN != 0 {
             bits |= Flags::FIN;
         }
-        debug_assert!(tx.flags & IS_SYN == 0, "a SYN is not data");
+        let mut ecn = Ecn::NotEct;
         if self.sk.ecn_flags & ECN_OK != 0 {
             if is_new && payload > 0 {
-                segment.ecn = Ecn::Ect0;
+                ecn = Ecn::Ect0;
                 if self.sk.ecn_flags & ECN_QUEUE_CWR != 0 {
                     self.sk.ecn_flags &= !ECN_QUEUE_CWR;
                     bits |= Flags::CWR;
                 }
             } else if self.congestion.needs_ecn() {
-                segment.ecn = Ecn::Ect0;
+                ecn = Ecn::Ect0;
             }
             if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
                 bits |= Flags::ECE;
             }
         }
-        segment.flags = Flags(bits);
+        self.send(tx.seq, payload, bits, ecn);
         self.note_ack_sent();
-        self.out.push_back(segment);
     }
 
     /// Does what the algorithm asked for in the last hook.
@@ -382,25 +385,23 @@ impl LinuxEndpoint {
 
     /// Sends an ACK without data.
     pub(crate) fn send_ack(&mut self) {
-        let mut segment = self.segment(self.sk.snd_nxt);
+        let (mut bits, mut ecn) = (0, Ecn::NotEct);
         if self.sk.ecn_flags & ECN_OK != 0 {
             if self.congestion.needs_ecn() {
-                segment.ecn = Ecn::Ect0;
+                ecn = Ecn::Ect0;
             }
             if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
-                segment.flags.0 |= Flags::ECE;
+                bits |= Flags::ECE;
             }
         }
+        self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
-        self.out.push_back(segment);
     }
 
     /// Asks about a closed window with a byte that was acknowledged already
     /// (RFC 9293 section 3.8.6.1).
     pub(crate) fn send_window_probe(&mut self) {
-        let seq = self.sk.snd_una.wrapping_sub(1);
-        let segment = self.segment(seq);
-        self.out.push_back(segment);
+        self.send(self.sk.snd_una.wrapping_sub(1), 0, 0, Ecn::NotEct);
     }
 
     /// `tcp_event_ack_sent`.

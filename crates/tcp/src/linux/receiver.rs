@@ -208,6 +208,12 @@ impl Receiver {
         self.out_of_order.is_empty()
     }
 
+    /// Whether there is a block to report, or a duplicate.
+    #[inline]
+    pub(crate) fn has_sacks(&self) -> bool {
+        self.duplicate.is_some() || !self.sacks.is_empty()
+    }
+
     /// The SACK blocks to report, the most recent first.
     pub(crate) fn sacks(&self) -> &[SackBlock] {
         &self.sacks
