@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_tcp::{Endpoint, Segment};
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_tcp::{Endpoint, Polled, Segment, TcpOutput};
+use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::application::Application;
 use crate::path::{FORWARD, Path, REVERSE};
@@ -211,36 +211,38 @@ impl Flow {
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         let mut has_sent = false;
-        let wake = loop {
-            match &self.sender.poll(now) {
-                Output::Packet { packet, .. } => {
-                    let payload_bytes = packet.payload_bytes();
+        let Polled { outputs, next } = self.sender.poll(now);
+        for output in outputs {
+            match output {
+                TcpOutput::Segment(segment) => {
+                    let payload_bytes = segment.payload_bytes();
                     if payload_bytes > 0 {
-                        self.record.handle_sent(now, packet.seq, payload_bytes);
+                        self.record.handle_sent(now, segment.seq, payload_bytes);
                     }
                     if let Some(recording) = &mut recorder.on_demand {
-                        recording.handle_departure_from_sender(now, packet);
+                        recording.handle_departure_from_sender(now, segment);
                     }
+                    has_sent = true;
                     if self.access.delay == Duration::ZERO {
-                        path.send(self.data_link, now, packet);
-                        has_sent = true;
+                        path.send(self.data_link, now, segment);
                     } else {
-                        self.access.from_sender.push_back((now + self.access.delay, *packet));
-                        self.set_access(path);
+                        self.access.from_sender.push_back((now + self.access.delay, *segment));
                     }
                 }
-                Output::Event { at, event } => {
+                TcpOutput::Event { at, event } => {
                     if let Some(recording) = &mut recorder.on_demand {
                         recording.handle_tcp_event(self.index, *at, event);
                     }
                 }
-                Output::Wait(wake) => break *wake,
-                Output::Idle => break Time::NEVER,
             }
-        };
-        path.wakes.set(self.component(Part::Sender), wake);
+        }
+        path.wakes.set(self.component(Part::Sender), next);
         if has_sent {
-            path.settle(self.data_link, now);
+            if self.access.delay == Duration::ZERO {
+                path.settle(self.data_link, now);
+            } else {
+                self.set_access(path);
+            }
         }
     }
 
@@ -249,18 +251,14 @@ impl Flow {
     fn poll_receiver(&mut self, now: Time, path: &mut Path) {
         let link = 1 - self.data_link;
         let mut has_sent = false;
-        let wake = loop {
-            match &self.receiver.poll(now) {
-                Output::Packet { packet, .. } => {
-                    path.send(link, now, packet);
-                    has_sent = true;
-                }
-                Output::Event { .. } => {}
-                Output::Wait(wake) => break *wake,
-                Output::Idle => break Time::NEVER,
+        let Polled { outputs, next } = self.receiver.poll(now);
+        for output in outputs {
+            if let TcpOutput::Segment(segment) = output {
+                path.send(link, now, segment);
+                has_sent = true;
             }
-        };
-        path.wakes.set(self.component(Part::Receiver), wake);
+        }
+        path.wakes.set(self.component(Part::Receiver), next);
         if has_sent {
             path.settle(link, now);
         }

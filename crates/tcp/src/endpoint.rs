@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cwndlab_cc::Congestion;
-use cwndlab_units::{Duration, Output, Time};
+use cwndlab_units::{Duration, Time};
 
 use crate::classic::ClassicEndpoint;
 use crate::info::{Counters, Info, TcpEvent};
@@ -24,6 +24,58 @@ pub struct EndpointConfig {
     pub seed: u64,
     /// How far into a tick of the kernel's clock the run begins.
     pub jiffies_phase: Duration,
+}
+
+/// What an endpoint gives out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TcpOutput {
+    /// A segment leaves.
+    Segment(Segment),
+    /// Something happened that a recorder may want to know.
+    Event {
+        /// When it happened.
+        at: Time,
+        /// What happened.
+        event: TcpEvent,
+    },
+}
+
+/// The answer to a poll.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Polled<'a> {
+    /// What leaves now, in its order.
+    pub outputs: &'a [TcpOutput],
+    /// When to poll again unless there is input; later than the poll.
+    pub next: Time,
+}
+
+/// What leaves an endpoint, from where it is put until the poll after the one that gave it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: Vec<TcpOutput>,
+    given: Vec<TcpOutput>,
+}
+
+impl Outbox {
+    #[inline]
+    pub(crate) fn push_segment(&mut self, segment: Segment) {
+        self.waiting.push(TcpOutput::Segment(segment));
+    }
+
+    pub(crate) fn push_event(&mut self, at: Time, event: TcpEvent) {
+        self.waiting.push(TcpOutput::Event { at, event });
+    }
+
+    /// Everything that was put in since the last time.
+    #[inline]
+    pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
+        if self.waiting.is_empty() {
+            return Polled { outputs: &[], next };
+        }
+        self.given.clear();
+        std::mem::swap(&mut self.waiting, &mut self.given);
+        Polled { outputs: &self.given, next }
+    }
 }
 
 /// One end of a connection as a state machine: segments and the application's calls go in,
@@ -97,9 +149,9 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.handle_segment(now, segment));
     }
 
-    /// Runs the timers that are due and gives out what there is to send.
-    #[inline(always)]
-    pub fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
+    /// Runs the timers that are due and gives all there is to send and to tell at `now`.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Polled<'_> {
         each!(mut self, endpoint => endpoint.poll(now))
     }
 

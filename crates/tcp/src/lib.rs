@@ -14,7 +14,7 @@ mod segment;
 mod seq;
 
 pub use classic::{ClassicSettings, Handshake, Recovery, RttSampling};
-pub use endpoint::{Endpoint, EndpointConfig};
+pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{EcnMode, LinuxSettings};
 pub use profile::{Profile, ProfileError};

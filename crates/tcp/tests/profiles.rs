@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpEvent};
-use cwndlab_units::{Duration, Output, Time};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpEvent, TcpOutput};
+use cwndlab_units::{Duration, Time};
 
 /// One way between the two ends, and the time that the wire takes for a segment.
 const DELAY: Duration = Duration::from_millis(20);
@@ -100,25 +100,25 @@ impl Transfer {
     }
 
     fn poll(&mut self, index: usize) -> Time {
-        loop {
-            match self.ends[index].poll(self.now) {
-                Output::Packet { packet, .. } => {
-                    self.log.push((self.now, index, packet));
-                    let is_data = index == 0 && packet.payload > 0;
+        let polled = self.ends[index].poll(self.now);
+        for &output in polled.outputs {
+            match output {
+                TcpOutput::Segment(segment) => {
+                    self.log.push((self.now, index, segment));
+                    let is_data = index == 0 && segment.payload > 0;
                     let is_lost = is_data && self.lost.contains(&self.data_segments);
                     self.data_segments += usize::from(is_data);
                     let to = 1 - index;
                     self.free[to] = self.free[to].max(self.now) + PER_SEGMENT;
                     if !is_lost {
-                        self.under_way[to].push_back((self.free[to] + DELAY, packet));
+                        self.under_way[to].push_back((self.free[to] + DELAY, segment));
                     }
                 }
-                Output::Event { at, event } if index == 0 => self.events.push((at, event)),
-                Output::Event { .. } => {}
-                Output::Wait(at) => return at,
-                Output::Idle => return Time::NEVER,
+                TcpOutput::Event { at, event } if index == 0 => self.events.push((at, event)),
+                TcpOutput::Event { .. } => {}
             }
         }
+        polled.next
     }
 
     /// Data segments in the order in which they left.
@@ -235,11 +235,11 @@ fn unanswered_start_is_repeated_after_three_seconds_or_one() {
         let mut alone = Transfer::new(stack, &[]);
         let mut starts = Vec::new();
         while starts.len() < 2 {
-            match alone.ends[0].poll(alone.now) {
-                Output::Packet { .. } => starts.push(alone.now.as_millis()),
-                Output::Wait(at) => alone.now = at,
-                Output::Event { .. } | Output::Idle => {}
+            let polled = alone.ends[0].poll(alone.now);
+            if polled.outputs.iter().any(|output| matches!(output, TcpOutput::Segment(_))) {
+                starts.push(alone.now.as_millis());
             }
+            alone.now = polled.next;
         }
         // Linux rounds to its ticks, coarsely where the timer is long.
         assert!(starts[1].abs_diff(millis) <= 40, "{stack}: {starts:?}");

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH};
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_units::{Duration, Ecn, Time};
 
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender};
 use super::settings::{ClassicSettings, Handshake};
+use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
@@ -67,27 +68,7 @@ pub(crate) struct ClassicEndpoint {
     counters: Counters,
     accounted: Time,
     reported: (u8, u8, u64),
-    events: Events,
-}
-
-/// The few events that one input can cause, oldest first.
-#[derive(Clone, Copy, Default, Debug)]
-struct Events {
-    waiting: [Option<TcpEvent>; 4],
-}
-
-impl Events {
-    fn push(&mut self, event: TcpEvent) {
-        if let Some(place) = self.waiting.iter_mut().find(|place| place.is_none()) {
-            *place = Some(event);
-        }
-    }
-
-    fn pop(&mut self) -> Option<TcpEvent> {
-        let first = self.waiting[0].take();
-        self.waiting.rotate_left(1);
-        first
-    }
+    out: Outbox,
 }
 
 impl ClassicEndpoint {
@@ -121,7 +102,7 @@ impl ClassicEndpoint {
             counters: Counters::default(),
             accounted: Time::ZERO,
             reported: (0, 0, 0),
-            events: Events::default(),
+            out: Outbox::default(),
             settings,
         }
     }
@@ -133,7 +114,7 @@ impl ClassicEndpoint {
         self.pending.syn = true;
         self.state = State::SynSent;
         if self.settings.handshake == Handshake::FirstPacket {
-            self.establish();
+            self.establish(now);
         }
     }
 
@@ -142,9 +123,9 @@ impl ClassicEndpoint {
         self.state = State::Listen;
     }
 
-    fn establish(&mut self) {
+    fn establish(&mut self, now: Time) {
         self.state = State::Established;
-        self.events.push(TcpEvent::Established);
+        self.out.push_event(now, TcpEvent::Established);
     }
 
     // ---- what arrives -------------------------------------------------------------------------
@@ -157,7 +138,7 @@ impl ClassicEndpoint {
         }
         if self.state == State::SynReceived && segment.flags.has(Flags::ACK) {
             self.sender.handle_opened(now);
-            self.establish();
+            self.establish(now);
         }
         if self.state == State::Established {
             self.handle_payload(now, segment);
@@ -165,7 +146,7 @@ impl ClassicEndpoint {
                 self.handle_ack(now, segment);
             }
         }
-        self.report();
+        self.report(now);
     }
 
     fn handle_syn(&mut self, now: Time, segment: &Segment) {
@@ -182,7 +163,7 @@ impl ClassicEndpoint {
                 self.accounted = now;
                 if self.settings.handshake == Handshake::FirstPacket {
                     self.sender.open_passively(now);
-                    self.establish();
+                    self.establish(now);
                 } else {
                     self.sender.open(now);
                     self.state = State::SynReceived;
@@ -195,7 +176,7 @@ impl ClassicEndpoint {
                 }
                 self.sender.handle_opened(now);
                 if self.state == State::SynSent {
-                    self.establish();
+                    self.establish(now);
                 }
             }
             // Our answer to the first was lost.
@@ -225,7 +206,7 @@ impl ClassicEndpoint {
             self.note_timestamp(segment);
         }
         if self.has_fin() && self.peer_fin.is_some_and(|fin| before <= fin) {
-            self.events.push(TcpEvent::PeerFinished);
+            self.out.push_event(now, TcpEvent::PeerFinished);
         }
     }
 
@@ -262,21 +243,16 @@ impl ClassicEndpoint {
     // ---- what leaves --------------------------------------------------------------------------
 
     /// Runs due timers, then gives what leaves.
-    pub(crate) fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
-        if self.sender.timer() <= now {
-            self.handle_timeout(now);
-        }
-        if let Some(event) = self.events.pop() {
-            return Output::Event { at: now, event };
-        }
-        if let Some(packet) = self.next_segment(now) {
+    pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
+        loop {
+            if self.sender.timer() <= now {
+                self.handle_timeout(now);
+            }
+            let Some(segment) = self.next_segment(now) else { break };
             self.counters.segments_out += 1;
-            return Output::Packet { at: now, port: 0, packet };
+            self.out.push_segment(segment);
         }
-        match self.sender.timer().min(self.receiver.ack_due()) {
-            Time::NEVER => Output::Idle,
-            due => Output::Wait(due),
-        }
+        self.out.give(self.sender.timer().min(self.receiver.ack_due()))
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -286,7 +262,7 @@ impl ClassicEndpoint {
             self.pending.syn_ack |= self.state == State::SynReceived;
         }
         self.sender.handle_timeout(now);
-        self.report();
+        self.report(now);
     }
 
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
@@ -491,21 +467,21 @@ impl ClassicEndpoint {
     }
 
     /// Turns what changed in the sender into events and counters.
-    fn report(&mut self) {
-        let (state, phase, timeouts) = self.reported;
+    fn report(&mut self, now: Time) {
+        let before = self.reported;
         let sk = &self.sender.sk;
-        let now = (sk.inet_conn.icsk_ca_state, sk.cc_phase, self.sender.counters.timeouts);
-        self.reported = now;
-        self.counters.timeouts = now.2;
+        let is = (sk.inet_conn.icsk_ca_state, sk.cc_phase, self.sender.counters.timeouts);
+        self.reported = is;
+        self.counters.timeouts = is.2;
         self.counters.recoveries = self.sender.counters.fast_retransmits;
-        if now.2 != timeouts {
-            self.events.push(TcpEvent::Timeout(sk.inet_conn.icsk_retransmits.into()));
+        if is.2 != before.2 {
+            self.out.push_event(now, TcpEvent::Timeout(sk.inet_conn.icsk_retransmits.into()));
         }
-        if now.0 != state {
-            self.events.push(TcpEvent::State(CaState::from_u8(now.0)));
+        if is.0 != before.0 {
+            self.out.push_event(now, TcpEvent::State(CaState::from_u8(is.0)));
         }
-        if now.1 != phase {
-            self.events.push(TcpEvent::Phase(now.1));
+        if is.1 != before.1 {
+            self.out.push_event(now, TcpEvent::Phase(is.1));
         }
     }
 }

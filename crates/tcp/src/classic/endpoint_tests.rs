@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_units::{Duration, Output, Time};
+use cwndlab_units::{Duration, Time};
 use proptest::prelude::*;
 
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
 use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, textbook};
+use crate::endpoint::TcpOutput;
 use crate::segment::{Flags, Segment};
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -56,23 +57,17 @@ impl Wire {
                 if self.reads {
                     read[index] += end.read(self.now, u64::MAX);
                 }
-                loop {
-                    match end.poll(self.now) {
-                        Output::Packet { packet, .. } => {
-                            if !self.lost.contains(&self.log.len()) {
-                                self.under_way.push_back((self.now + DELAY, 1 - index, packet));
-                            }
-                            self.log.push((index, packet));
+                let polled = end.poll(self.now);
+                for output in polled.outputs {
+                    if let TcpOutput::Segment(segment) = output {
+                        if !self.lost.contains(&self.log.len()) {
+                            self.under_way.push_back((self.now + DELAY, 1 - index, *segment));
                         }
-                        Output::Event { .. } => {}
-                        Output::Wait(at) => {
-                            assert!(at > self.now, "a wait for the past");
-                            wake = wake.min(at);
-                            break;
-                        }
-                        Output::Idle => break,
+                        self.log.push((index, *segment));
                     }
                 }
+                assert!(polled.next > self.now, "a wait for the past");
+                wake = wake.min(polled.next);
             }
             let arrival = self.under_way.front().map_or(Time::NEVER, |next| next.0);
             self.now = arrival.min(wake);

@@ -230,7 +230,7 @@ impl LinuxEndpoint {
             ..Segment::default()
         };
         self.counters.segments_out += 1;
-        self.out.push_back(segment);
+        self.out.push_segment(segment);
     }
 
     pub(crate) fn resend_syn(&mut self) {

@@ -30,13 +30,12 @@ mod timer;
 
 pub use settings::{EcnMode, LinuxSettings};
 
-use std::collections::VecDeque;
-
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
-use cwndlab_units::{Duration, Output, Rate, Time};
+use cwndlab_units::{Duration, Rate, Time};
 
+use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
-use crate::segment::{SackBlock, Segment};
+use crate::segment::SackBlock;
 use clock::Clock;
 use rack::Rack;
 use receiver::Receiver;
@@ -132,8 +131,7 @@ pub(crate) struct LinuxEndpoint {
     pacing_timer: Time,
 
     settings: LinuxSettings,
-    out: VecDeque<Segment>,
-    events: VecDeque<(Time, TcpEvent)>,
+    out: Outbox,
     counters: Counters,
     last_rtt_us: Option<u32>,
     last_phase: u8,
@@ -220,8 +218,7 @@ impl LinuxEndpoint {
             compressed_ack_timer: Time::NEVER,
             pacing_timer: Time::NEVER,
             settings,
-            out: VecDeque::with_capacity(16),
-            events: VecDeque::new(),
+            out: Outbox::default(),
             counters: Counters::default(),
             last_rtt_us: None,
             last_phase: 0,
@@ -270,26 +267,19 @@ impl LinuxEndpoint {
     }
 
     fn event(&mut self, event: TcpEvent) {
-        self.events.push_back((self.now, event));
+        self.out.push_event(self.now, event);
     }
 
-    /// Runs what is due, then gives out segments and events one by one.
-    #[inline(always)]
-    pub(crate) fn poll(&mut self, now: Time) -> Output<Segment, TcpEvent> {
-        loop {
-            if let Some(packet) = self.out.pop_front() {
-                return Output::Packet { at: now, port: 0, packet };
-            }
-            if let Some((at, event)) = self.events.pop_front() {
-                return Output::Event { at, event };
-            }
-            let next = self.next_timer();
-            if next > now {
-                return if next.is_never() { Output::Idle } else { Output::Wait(next) };
-            }
+    /// Runs what is due, then gives what leaves.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
+        let mut next = self.next_timer();
+        while next <= now {
             self.set_now(now);
             self.run_timers();
+            next = self.next_timer();
         }
+        self.out.give(next)
     }
 
     #[inline]

@@ -293,7 +293,7 @@ impl LinuxEndpoint {
         }
         let window = self.receiver.select_window(self.sk.rcv_nxt) >> self.receiver.rcv_wscale;
         self.counters.segments_out += 1;
-        self.out.push_back(Segment {
+        self.out.push_segment(Segment {
             flow: self.flow,
             seq,
             ack: self.sk.rcv_nxt,
