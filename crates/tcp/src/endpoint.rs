@@ -58,8 +58,12 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     #[inline]
-    pub(crate) fn push_segment(&mut self, segment: Segment) {
+    pub(crate) fn push_segment(&mut self, segment: Segment) -> &mut Segment {
         self.waiting.push(TcpOutput::Segment(segment));
+        match self.waiting.last_mut() {
+            Some(TcpOutput::Segment(segment)) => segment,
+            _ => unreachable!("a segment was pushed"),
+        }
     }
 
     pub(crate) fn push_event(&mut self, at: Time, event: TcpEvent) {

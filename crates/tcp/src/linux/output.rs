@@ -11,7 +11,7 @@ use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
 use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Segment};
 use crate::seq::{after, before};
 
 /// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
@@ -287,13 +287,9 @@ impl LinuxEndpoint {
             timestamps = Some((self.timestamp(), self.ts_recent));
             header += TIMESTAMP_BYTES;
         }
-        let sacks = self.take_sacks();
-        if !sacks.is_empty() {
-            header += 4 + 8 * sacks.as_slice().len() as u32;
-        }
         let window = self.receiver.select_window(self.sk.rcv_nxt) >> self.receiver.rcv_wscale;
         self.counters.segments_out += 1;
-        self.out.push_segment(Segment {
+        let segment = self.out.push_segment(Segment {
             flow: self.flow,
             seq,
             ack: self.sk.rcv_nxt,
@@ -302,26 +298,12 @@ impl LinuxEndpoint {
             flags: Flags(Flags::ACK | bits),
             ecn,
             timestamps,
-            sacks,
-            syn: None,
             header_bytes: header as u16,
+            ..Segment::default()
         });
-    }
-
-    /// The blocks to report, a duplicate first.
-    #[inline]
-    fn take_sacks(&mut self) -> SackBlocks {
-        let mut sacks = SackBlocks::default();
-        if !self.is_sack || !self.receiver.has_sacks() {
-            return sacks;
+        if self.is_sack && self.receiver.has_sacks() {
+            self.receiver.put_sacks(segment);
         }
-        // 40 bytes of options hold four blocks, or three beside timestamps.
-        let room = if self.is_timestamps { 3 } else { 4 };
-        let duplicate = self.receiver.duplicate.take();
-        for block in duplicate.iter().chain(self.receiver.sacks()).take(room) {
-            sacks.push(*block);
-        }
-        sacks
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 use cwndlab_units::Time;
 
 use crate::linux::settings::LinuxSettings;
-use crate::segment::SackBlock;
+use crate::segment::{SackBlock, Segment};
 use crate::seq::{after, before, earlier, later};
 
 /// `TCP_NUM_SACKS`: blocks that are remembered.
@@ -214,9 +214,15 @@ impl Receiver {
         self.duplicate.is_some() || !self.sacks.is_empty()
     }
 
-    /// The SACK blocks to report, the most recent first.
-    pub(crate) fn sacks(&self) -> &[SackBlock] {
-        &self.sacks
+    /// Puts the blocks to report into an ACK, a duplicate first.
+    #[inline(never)]
+    pub(crate) fn put_sacks(&mut self, segment: &mut Segment) {
+        // 40 bytes of options hold four blocks, or three beside timestamps.
+        let room = if segment.timestamps.is_some() { 3 } else { 4 };
+        for block in self.duplicate.take().iter().chain(&self.sacks).take(room) {
+            segment.sacks.push(*block);
+        }
+        segment.header_bytes += 4 + 8 * segment.sacks.as_slice().len() as u16;
     }
 
     /// Takes a payload. `rcv_nxt` advances over what is in order.
