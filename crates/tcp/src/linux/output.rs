@@ -280,7 +280,7 @@ impl LinuxEndpoint {
     }
 
     /// Sends a segment, which acknowledges whatever else it does.
-    fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) {
+    fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> &mut Segment {
         let mut header = HEADER_BYTES;
         let mut timestamps = None;
         if self.is_timestamps {
@@ -304,6 +304,7 @@ impl LinuxEndpoint {
         if self.is_sack && self.receiver.has_sacks() {
             self.receiver.put_sacks(segment);
         }
+        segment
     }
 
     #[inline]
@@ -351,18 +352,12 @@ impl LinuxEndpoint {
     /// `__tcp_send_ack` with a `rcv_nxt` of the algorithm's: DCTCP acknowledges what came before
     /// the congestion mark changed (RFC 8257 section 3.2).
     fn send_partial_ack(&mut self, rcv_nxt: u32, is_ece: bool) {
-        let mut segment = self.segment(self.sk.snd_nxt);
-        segment.ack = rcv_nxt;
-        if self.congestion.needs_ecn() {
-            segment.ecn = Ecn::Ect0;
-        }
-        if is_ece {
-            segment.flags.0 |= Flags::ECE;
-        }
+        let ecn = if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct };
+        let bits = if is_ece { Flags::ECE } else { 0 };
+        self.send(self.sk.snd_nxt, 0, bits, ecn).ack = rcv_nxt;
         if rcv_nxt == self.sk.rcv_nxt {
             self.note_ack_sent();
         }
-        self.out.push_back(segment);
     }
 
     /// Sends an ACK without data.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment};
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpOutput};
+use cwndlab_units::{Duration, Ecn, Time};
 
 use super::notation::{Origin, Piece, Template};
 use super::{Action, Failure, Script, Setup, Step};
@@ -303,26 +303,21 @@ impl Player {
     }
 
     fn poll(&mut self) {
-        loop {
-            match self.endpoint.poll(self.now) {
-                Output::Packet { packet, .. } => {
+        let polled = self.endpoint.poll(self.now);
+        let next = polled.next;
+        assert!(next > self.now, "a wait until {} at {}", show(next), show(self.now));
+        self.wake = next;
+        for output in polled.outputs.to_vec() {
+            match output {
+                TcpOutput::Segment(segment) => {
                     let mut peer = self.peer;
-                    peer.note_sent_by_endpoint(&packet);
-                    self.note_sent(&packet, &peer.outward());
-                    self.left.push_back((self.now, packet));
+                    peer.note_sent_by_endpoint(&segment);
+                    self.note_sent(&segment, &peer.outward());
+                    self.left.push_back((self.now, segment));
                 }
-                Output::Event { event, .. } => {
+                TcpOutput::Event { event, .. } => {
                     let value = event.value().map_or(String::new(), |value| format!(" {value}"));
                     self.note("*", format!("{}{value}", event.name()));
-                }
-                Output::Wait(at) => {
-                    assert!(at > self.now, "a wait until {} at {}", show(at), show(self.now));
-                    self.wake = at;
-                    return;
-                }
-                Output::Idle => {
-                    self.wake = Time::NEVER;
-                    return;
                 }
             }
         }
