@@ -55,8 +55,7 @@ impl LinuxEndpoint {
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
         let mut sent = 0;
         let mut is_rwnd_limited = false;
-        let is_timer_due =
-            self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
+        let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         while self.has_unsent() {
             if self.is_paced_out() {
                 break;

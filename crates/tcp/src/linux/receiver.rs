@@ -110,11 +110,7 @@ impl Receiver {
             space_bytes: 0,
             space_seq: 0,
             space_time_us: 0,
-            ack: AckEngine {
-                rcv_mss: 536.min(advmss),
-                timer: Time::NEVER,
-                ..AckEngine::default()
-            },
+            ack: AckEngine { rcv_mss: 536.min(advmss), timer: Time::NEVER, ..AckEngine::default() },
         };
         // `tcp_select_initial_window`: the scale that the largest buffer needs.
         let largest = receiver.rcvbuf_max_bytes.max(receiver.full_space());

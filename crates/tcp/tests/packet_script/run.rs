@@ -307,7 +307,8 @@ impl Player {
         let next = polled.next;
         assert!(next > self.now, "a wait until {} at {}", show(next), show(self.now));
         self.wake = next;
-        for output in polled.outputs.to_vec() {
+        let outputs = polled.outputs.to_vec();
+        for output in outputs {
             match output {
                 TcpOutput::Segment(segment) => {
                     let mut peer = self.peer;
