@@ -2,10 +2,10 @@
 
 use cwndlab_units::{Duration, Time};
 
-/// Jiffies at the beginning of a run. The reference machine had run for three seconds when its
-/// traces began, and the kernel counts from 300 s before zero; only the remainder matters, as the
-/// wheel rounds to multiples of 8, 64, ... jiffies.
-const JIFFIES_AT_START: u64 = 4096 * 1000 + 3574;
+/// Jiffies at the beginning of a run. Only the remainder matters, as the wheel rounds to multiples
+/// of 8, 64, ... jiffies. The reference's timeouts of 2 s and more fire 120 ms after a multiple of
+/// 256 ms: 17 s after the boot, from which the kernel counts 300 s down to zero.
+const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 
 /// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
