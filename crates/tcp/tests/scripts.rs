@@ -34,6 +34,7 @@ macro_rules! scripts {
 scripts! {
     congestion_avoidance,
     cwnd_limited_growth,
+    dctcp_receiver,
     disorder,
     fast_retransmit,
     frto_genuine,

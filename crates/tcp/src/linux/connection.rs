@@ -50,7 +50,8 @@ impl LinuxEndpoint {
     pub(crate) fn connect(&mut self, now: Time) {
         self.set_now(now);
         self.state = State::SynSent;
-        self.send_syn(Flags::SYN);
+        let ecn = if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 };
+        self.send_syn(Flags::SYN | ecn);
         let seq = self.iss;
         let mut segment =
             TxSegment { seq, end_seq: seq.wrapping_add(1), flags: IS_SYN, ..TxSegment::default() };
@@ -210,12 +211,8 @@ impl LinuxEndpoint {
         let window_mss = if is_reply { mss - ts_bytes } else { mss };
         let window = self.receiver.begin(self.sk.rcv_nxt, window_mss);
         let mut bits = bits;
-        if is_reply {
-            if self.sk.ecn_flags & ECN_OK != 0 {
-                bits |= Flags::ECE;
-            }
-        } else if self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn() {
-            bits |= Flags::ECE | Flags::CWR;
+        if is_reply && self.sk.ecn_flags & ECN_OK != 0 {
+            bits |= Flags::ECE;
         }
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
         let segment = Segment {
@@ -227,12 +224,15 @@ impl LinuxEndpoint {
             timestamps: self.is_timestamps.then(|| (self.timestamp(), self.ts_recent)),
             syn: Some(self.syn_options()),
             header_bytes: (HEADER_BYTES + 8 + ts_bytes) as u16,
+            ecn: if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
             ..Segment::default()
         };
         self.counters.segments_out += 1;
         self.out.push_segment(segment);
     }
 
+    /// A SYN again: without asking for ECN, as that may be why there was no answer
+    /// (RFC 3168 section 6.1.1.1).
     pub(crate) fn resend_syn(&mut self) {
         let is_reply = self.state == State::SynReceived;
         self.send_syn(if is_reply { Flags::SYN | Flags::ACK } else { Flags::SYN });
@@ -260,10 +260,18 @@ impl LinuxEndpoint {
         self.snd_wl1 = segment.seq;
     }
 
+    /// Whether a connection that is opened from here asks for ECN.
+    fn wants_ecn(&self) -> bool {
+        self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
+    }
+
     fn handle_syn(&mut self, segment: &Segment) {
         self.take_syn(segment);
         let asks = segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
-        if asks && (self.settings.ecn != EcnMode::Off || self.congestion.needs_ecn()) {
+        // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
+        // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
+        let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
+        if asks && (is_usual || self.congestion.needs_ecn()) {
             self.sk.ecn_flags |= ECN_OK;
         }
         self.sk.snd_wnd = segment.window.into();
@@ -291,8 +299,7 @@ impl LinuxEndpoint {
             return;
         }
         self.take_syn(segment);
-        let asked = self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn();
-        if asked && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR) {
+        if self.wants_ecn() && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR) {
             self.sk.ecn_flags |= ECN_OK;
         }
         self.note_options(segment);
