@@ -31,6 +31,9 @@ pub(crate) const FACTS: &[Fact] = &[
     ("pacing_rate", |e| {
         e.info().pacing_rate.map_or(NONE, |rate| Value::BitsPerSec(rate.bits_per_sec()))
     }),
+    ("delivery_rate", |e| {
+        e.info().delivery_rate.map_or(NONE, |rate| Value::BitsPerSec(rate.bits_per_sec()))
+    }),
     ("retransmitted", |e| Value::Count(e.counters().retransmitted_segments)),
     ("timeouts", |e| Value::Count(e.counters().timeouts)),
     ("spurious_timeouts", |e| Value::Count(e.counters().spurious_timeouts)),
