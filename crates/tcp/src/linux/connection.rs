@@ -106,6 +106,7 @@ impl LinuxEndpoint {
         }
         let mss = u64::from(self.sk.mss_cache);
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
+        let segments_before = self.counters.segments_out;
         let mut written = 0;
         // Segment by segment, as pushes and sends depend on each.
         while written < bytes {
@@ -138,7 +139,13 @@ impl LinuxEndpoint {
         }
         if self.has_unsent() {
             self.buffer.chrono.start(Limit::Busy, now);
-            self.write_xmit(false);
+            let unsent = self.buffer.unsent(self.sk.snd_nxt);
+            self.is_corked = self.counters.segments_out != segments_before
+                && unsent < mss
+                && self.sk.packets_out > 0;
+            if !self.is_corked {
+                self.write_xmit(false);
+            }
         }
         self.note_phase();
         written

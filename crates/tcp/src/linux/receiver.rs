@@ -365,7 +365,8 @@ impl Receiver {
             let rtt_us = now_ms.wrapping_sub(tsecr).max(1).saturating_mul(1_000);
             self.rcv_rtt_us = match self.rcv_rtt_us {
                 0 => rtt_us << 3,
-                old => (i64::from(old) + i64::from(rtt_us) - i64::from(old >> 3)) as u32,
+                old if rtt_us << 3 < old => rtt_us << 3,
+                old => old - (old >> 3) + rtt_us,
             };
         }
     }
