@@ -80,7 +80,7 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn peer_has_finished(&self) -> bool {
-        self.is_peer_finished && self.receiver.readable == 0
+        self.is_peer_finished && self.receiver.queue.bytes == 0
     }
 
     /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
@@ -108,6 +108,9 @@ impl LinuxEndpoint {
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
         let segments_before = self.counters.segments_out;
         let mut written = 0;
+        if self.buffer.unsent(self.sk.snd_nxt) % u64::from(mss) != 0 {
+            self.buffer.unmark_push();
+        }
         // Segment by segment, as pushes and sends depend on each.
         while written < bytes {
             let piece = (mss - filled).min(bytes - written);
@@ -164,7 +167,7 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn readable(&self) -> u64 {
-        self.receiver.readable
+        self.receiver.queue.bytes
     }
 
     /// A FIN follows what was written.
@@ -483,10 +486,8 @@ impl LinuxEndpoint {
         if !self.buffer.is_blocked {
             return;
         }
-        if self.in_flight() < self.sk.snd_cwnd {
-            self.expand_send_buffer();
-            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-        }
+        self.expand_send_buffer();
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         if self.buffer.is_writable() {
             self.buffer.is_blocked = false;
             self.buffer.chrono.stop(Limit::SendBuffer, self.now);

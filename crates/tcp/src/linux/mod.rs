@@ -19,6 +19,7 @@ mod connection;
 mod output;
 mod rack;
 mod rate;
+mod reassembly;
 mod receiver;
 mod recovery;
 mod rtt;

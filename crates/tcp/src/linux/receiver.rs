@@ -1,8 +1,9 @@
-//! The receiving half: reassembly, SACK blocks, the advertised window with its auto-tuning, and
+//! The receiving half: SACK blocks, the advertised window with its auto-tuning, and
 //! when an ACK leaves.
 
 use cwndlab_units::Time;
 
+use crate::linux::reassembly::{Reassembly, ReceiveQueue};
 use crate::linux::settings::LinuxSettings;
 use crate::segment::{SackBlock, Segment};
 use crate::seq::{after, before, earlier, later};
@@ -11,25 +12,19 @@ use crate::seq::{after, before, earlier, later};
 const SACK_BLOCKS_KEPT: usize = 4;
 /// `TCP_MAX_QUICKACKS`.
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
-/// What a received segment occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
-const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 
 /// State of the receiving half.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    /// Data out of order: sorted, disjoint, not touching.
-    out_of_order: Vec<SackBlock>,
+    out_of_order: Reassembly,
+    /// Data in order that the application has not read.
+    pub(crate) queue: ReceiveQueue,
     /// SACK blocks to report, the most recent first (RFC 2018 section 4).
     sacks: Vec<SackBlock>,
     /// A duplicate to report (RFC 2883).
     pub(crate) duplicate: Option<SackBlock>,
-    /// Bytes in order that the application has not read.
-    pub(crate) readable: u64,
     /// Bytes that the application has read.
     pub(crate) copied: u64,
-    /// Memory that unread data and data out of order occupy.
-    memory_bytes: u32,
-    out_of_order_memory_bytes: u32,
 
     /// Right edge of the window last advertised is `rcv_wup + rcv_wnd`.
     pub(crate) rcv_wup: u32,
@@ -90,13 +85,11 @@ impl Receiver {
     pub(crate) fn new(settings: &LinuxSettings) -> Self {
         let advmss = settings.announced_mss();
         let mut receiver = Self {
-            out_of_order: Vec::new(),
+            out_of_order: Reassembly::default(),
+            queue: ReceiveQueue::default(),
             sacks: Vec::new(),
             duplicate: None,
-            readable: 0,
             copied: 0,
-            memory_bytes: 0,
-            out_of_order_memory_bytes: 0,
             rcv_wup: 0,
             rcv_wnd: 0,
             rcv_wscale: 0,
@@ -128,7 +121,7 @@ impl Receiver {
     }
 
     fn free_space(&self) -> u32 {
-        let used = self.memory_bytes.saturating_add(self.out_of_order_memory_bytes);
+        let used = self.queue.memory_bytes.saturating_add(self.out_of_order.memory_bytes);
         Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
     }
 
@@ -232,84 +225,26 @@ impl Receiver {
             return Arrival::OutOfWindow;
         }
         if after(seq, *rcv_nxt) {
-            return self.handle_out_of_order(seq, end);
+            self.duplicate = self.out_of_order.store(seq, end).or(self.duplicate);
+            self.report(seq, end);
+            return Arrival::OutOfOrder;
         }
         if before(seq, *rcv_nxt) {
             self.duplicate = Some(SackBlock { start: seq, end: *rcv_nxt });
         }
         let had_gap = !self.out_of_order.is_empty();
-        let fresh = end.wrapping_sub(*rcv_nxt);
-        self.readable += u64::from(fresh);
-        self.memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
+        self.queue.push(end.wrapping_sub(*rcv_nxt));
         *rcv_nxt = end;
         if had_gap {
-            self.take_from_out_of_order(rcv_nxt);
+            self.out_of_order.take(rcv_nxt, &mut self.queue);
+            // SACK blocks that are covered now are forgotten.
+            if self.out_of_order.is_empty() {
+                self.sacks.clear();
+            } else {
+                self.sacks.retain(|block| before(*rcv_nxt, block.start));
+            }
         }
         Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty() }
-    }
-
-    /// Moves what follows on directly, and forgets SACK blocks that are covered now.
-    fn take_from_out_of_order(&mut self, rcv_nxt: &mut u32) {
-        let count = self.out_of_order.iter().take_while(|b| !after(b.start, *rcv_nxt)).count();
-        for block in self.out_of_order.drain(..count) {
-            if after(block.end, *rcv_nxt) {
-                let fresh = block.end.wrapping_sub(*rcv_nxt);
-                self.readable += u64::from(fresh);
-                let memory = Self::memory_of(fresh, self.ack.rcv_mss);
-                self.memory_bytes += memory;
-                self.out_of_order_memory_bytes =
-                    self.out_of_order_memory_bytes.saturating_sub(memory);
-                *rcv_nxt = block.end;
-            }
-        }
-        if self.out_of_order.is_empty() {
-            self.out_of_order_memory_bytes = 0;
-            self.sacks.clear();
-        } else {
-            self.sacks.retain(|block| before(*rcv_nxt, block.start));
-        }
-    }
-
-    fn memory_of(bytes: u32, mss: u32) -> u32 {
-        bytes + bytes.div_ceil(mss.max(1)) * TRUESIZE_OVERHEAD_BYTES
-    }
-
-    fn handle_out_of_order(&mut self, seq: u32, end: u32) -> Arrival {
-        // Segments usually come at the end of the last block or of some block near it.
-        let from = self.out_of_order.iter().rposition(|block| before(block.end, seq));
-        let first = from.map_or(0, |index| index + 1);
-        let touching =
-            self.out_of_order[first..].iter().take_while(|b| !after(b.start, end)).count();
-        let mut merged = SackBlock { start: seq, end };
-        let known: u32 = self.out_of_order[first..first + touching]
-            .iter()
-            .map(|block| block.end.wrapping_sub(block.start))
-            .sum();
-        for block in &self.out_of_order[first..first + touching] {
-            if !before(seq, block.start) && !after(end, block.end) {
-                self.duplicate = Some(SackBlock { start: seq, end });
-                self.report(seq, end);
-                return Arrival::OutOfOrder;
-            }
-            let overlap_start = later(seq, block.start);
-            let overlap_end = earlier(end, block.end);
-            if before(overlap_start, overlap_end) {
-                self.duplicate = Some(SackBlock { start: overlap_start, end: overlap_end });
-            }
-            merged.start = earlier(merged.start, block.start);
-            merged.end = later(merged.end, block.end);
-        }
-        let fresh = merged.end.wrapping_sub(merged.start) - known;
-        self.out_of_order_memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
-        match touching {
-            0 => self.out_of_order.insert(first, merged),
-            _ => {
-                self.out_of_order[first] = merged;
-                self.out_of_order.drain(first + 1..first + touching);
-            }
-        }
-        self.report(seq, end);
-        Arrival::OutOfOrder
     }
 
     /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
@@ -373,21 +308,14 @@ impl Receiver {
 
     /// The application reads.
     pub(crate) fn read(&mut self, max: u64) -> u64 {
-        let bytes = self.readable.min(max);
-        self.readable -= bytes;
+        let bytes = self.queue.read(max);
         self.copied += bytes;
-        if self.readable == 0 {
-            self.memory_bytes = 0;
-        } else {
-            let memory = Self::memory_of(bytes as u32, self.ack.rcv_mss);
-            self.memory_bytes = self.memory_bytes.saturating_sub(memory);
-        }
         bytes
     }
 
     /// Whether all data that the application might read have been read.
     pub(crate) fn is_drained(&self) -> bool {
-        self.memory_bytes == 0
+        self.queue.bytes == 0
     }
 
     /// `tcp_rcv_space_adjust`: once a round trip, the buffer follows what was read in it.
