@@ -156,12 +156,11 @@ impl LinuxEndpoint {
 
     /// The application reads (`tcp_recvmsg`).
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
-        let bytes = self.receiver.read(max);
-        if bytes == 0 {
+        if self.receiver.queue.bytes == 0 {
             return 0;
         }
         self.set_now(now);
-        self.receiver.adjust_space(self.sk.tcp_mstamp);
+        let bytes = self.receiver.read(max, self.sk.tcp_mstamp);
         self.clean_receive_buffer();
         bytes
     }

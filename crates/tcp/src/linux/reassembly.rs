@@ -19,12 +19,19 @@ struct Block {
     start: u32,
     end: u32,
     buffers: u32,
+    /// Payload in the first buffer.
+    head_bytes: u32,
     /// Segments in the first and in the last buffer.
     head_fragments: u32,
     tail_fragments: u32,
 }
 
 impl Block {
+    fn of_segment(seq: u32, end: u32) -> Self {
+        let head_bytes = end.wrapping_sub(seq);
+        Self { start: seq, end, buffers: 1, head_bytes, head_fragments: 1, tail_fragments: 1 }
+    }
+
     fn bytes(&self) -> u32 {
         self.end.wrapping_sub(self.start)
     }
@@ -39,6 +46,7 @@ impl Block {
             self.tail_fragments += 1;
             if self.buffers == 1 {
                 self.head_fragments = self.tail_fragments;
+                self.head_bytes += end.wrapping_sub(self.end);
             }
         } else {
             self.buffers += 1;
@@ -70,8 +78,7 @@ impl Reassembly {
 
     /// `tcp_data_queue_ofo`: keeps a segment for later. Returns what of it was there before.
     pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
-        let mut fresh =
-            Block { start: seq, end, buffers: 1, head_fragments: 1, tail_fragments: 1 };
+        let mut fresh = Block::of_segment(seq, end);
         // Segments usually come at the end of the last block or of some block near it.
         let from = self.blocks.iter().rposition(|block| before(block.end, seq));
         let first = from.map_or(0, |index| index + 1);
@@ -120,7 +127,9 @@ impl Reassembly {
         for block in self.blocks.drain(..count) {
             self.memory_bytes -= block.memory_bytes();
             if after(block.end, *rcv_nxt) {
-                queue.push_block(&Block { start: *rcv_nxt, ..block });
+                let known = rcv_nxt.wrapping_sub(block.start);
+                let head_bytes = block.head_bytes.saturating_sub(known);
+                queue.push_block(&Block { start: *rcv_nxt, head_bytes, ..block });
                 *rcv_nxt = block.end;
             }
         }
@@ -133,6 +142,8 @@ pub(crate) struct ReceiveQueue {
     pub(crate) bytes: u64,
     pub(crate) memory_bytes: u32,
     buffers: u32,
+    /// Payload in the first buffer.
+    head_bytes: u64,
     tail_fragments: u32,
 }
 
@@ -149,11 +160,17 @@ impl ReceiveQueue {
             self.buffers += 1;
             self.tail_fragments = 1;
         }
+        if self.buffers == 1 {
+            self.head_bytes += u64::from(bytes);
+        }
     }
 
     fn push_block(&mut self, block: &Block) {
         let is_joined =
             self.buffers > 0 && self.tail_fragments + block.head_fragments <= FRAGMENTS_MAX;
+        if self.buffers <= u32::from(is_joined) {
+            self.head_bytes += u64::from(block.head_bytes);
+        }
         let buffers = block.buffers - u32::from(is_joined);
         self.tail_fragments = if is_joined && block.buffers == 1 {
             self.tail_fragments + block.head_fragments
@@ -165,19 +182,23 @@ impl ReceiveQueue {
         self.memory_bytes += block.bytes() + buffers * TRUESIZE_OVERHEAD_BYTES;
     }
 
-    /// The application reads at most `max` bytes. Returns how many.
-    pub(crate) fn read(&mut self, max: u64) -> u64 {
-        let bytes = self.bytes.min(max);
+    /// How much of `max` bytes a reader gets from the first buffer.
+    pub(crate) fn head(&self, max: u64) -> u64 {
+        self.head_bytes.min(max)
+    }
+
+    /// The application reads `bytes`, at most all that are here.
+    pub(crate) fn read(&mut self, bytes: u64) {
         let left = self.bytes - bytes;
         if left == 0 {
             *self = Self::default();
-        } else {
-            let kept = (u64::from(self.buffers) * left).div_ceil(self.bytes) as u32;
-            self.buffers = kept;
-            self.bytes = left;
-            self.memory_bytes = left as u32 + kept * TRUESIZE_OVERHEAD_BYTES;
+            return;
         }
-        bytes
+        let kept = (u64::from(self.buffers) * left).div_ceil(self.bytes) as u32;
+        self.buffers = kept;
+        self.bytes = left;
+        self.head_bytes = left / u64::from(kept);
+        self.memory_bytes = left as u32 + kept * TRUESIZE_OVERHEAD_BYTES;
     }
 }
 
@@ -268,15 +289,30 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_before_a_full_buffer_stays_alone() {
+        let mut reassembly = Reassembly::default();
+        for n in 1..=20 {
+            store(&mut reassembly, n);
+        }
+        let mut queue = ReceiveQueue::default();
+        queue.push(MSS);
+        reassembly.take(&mut at(1), &mut queue);
+        assert_eq!(queue.head(u64::MAX), u64::from(MSS));
+        assert_eq!(queue.memory_bytes, 21 * MSS + 3 * TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
     fn reading_all_frees_all_and_reading_half_frees_half_of_the_buffers() {
         let mut queue = ReceiveQueue::default();
         for _ in 0..2 * FRAGMENTS_MAX {
             queue.push(MSS);
         }
         assert_eq!(queue.memory_bytes, 34 * MSS + 2 * TRUESIZE_OVERHEAD_BYTES);
-        assert_eq!(queue.read(u64::from(17 * MSS)), u64::from(17 * MSS));
+        assert_eq!(queue.head(u64::MAX), u64::from(17 * MSS));
+        queue.read(u64::from(17 * MSS));
         assert_eq!(queue.memory_bytes, 17 * MSS + TRUESIZE_OVERHEAD_BYTES);
-        assert_eq!(queue.read(u64::MAX), u64::from(17 * MSS));
+        assert_eq!(queue.head(100), 100);
+        queue.read(u64::from(17 * MSS));
         assert_eq!(queue.memory_bytes, 0);
     }
 }

@@ -306,10 +306,15 @@ impl Receiver {
         }
     }
 
-    /// The application reads.
-    pub(crate) fn read(&mut self, max: u64) -> u64 {
-        let bytes = self.queue.read(max);
-        self.copied += bytes;
+    /// The application reads at most `max` bytes. The space follows after each buffer, so that a
+    /// round ends with the first one.
+    pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
+        let bytes = self.queue.bytes.min(max);
+        let head = self.queue.head(bytes);
+        self.queue.read(bytes);
+        self.copied += head;
+        self.adjust_space(now_us);
+        self.copied += bytes - head;
         bytes
     }
 
@@ -319,7 +324,7 @@ impl Receiver {
     }
 
     /// `tcp_rcv_space_adjust`: once a round trip, the buffer follows what was read in it.
-    pub(crate) fn adjust_space(&mut self, now_us: u64) {
+    fn adjust_space(&mut self, now_us: u64) {
         if self.rcv_rtt_us == 0 || now_us - self.space_time_us < u64::from(self.rcv_rtt_us >> 3) {
             return;
         }
