@@ -298,9 +298,11 @@ impl Receiver {
         self.rcv_rtt_last_tsecr = tsecr;
         if bytes >= self.ack.rcv_mss {
             let rtt_us = now_ms.wrapping_sub(tsecr).max(1).saturating_mul(1_000);
+            // A lower one counts at once, but not beside a hole: the reference's windows after a
+            // loss fit a smooth fall only.
             self.rcv_rtt_us = match self.rcv_rtt_us {
                 0 => rtt_us << 3,
-                old if rtt_us << 3 < old => rtt_us << 3,
+                old if rtt_us << 3 < old && self.is_in_order() => rtt_us << 3,
                 old => old - (old >> 3) + rtt_us,
             };
         }
