@@ -542,11 +542,12 @@ impl LinuxEndpoint {
                     self.event(TcpEvent::PeerFinished);
                 }
             }
-            Arrival::OutOfOrder => {
+            Arrival::OutOfOrder { free_bytes } => {
                 self.check_ce(segment.ecn);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
-                if segment.payload >= 128 {
-                    self.receiver.grow_window(segment.payload);
+                // A duplicate ACK without SACK must not change the window (RFC 5681 section 2).
+                if self.is_sack && segment.payload >= 128 {
+                    self.receiver.grow_window(segment.payload, free_bytes);
                 }
             }
             Arrival::Duplicate => {
@@ -595,7 +596,8 @@ impl LinuxEndpoint {
         ack.lrcvtime = jiffies;
         self.check_ce(segment.ecn);
         if bytes >= 128 {
-            self.receiver.grow_window(bytes);
+            let free_bytes = self.receiver.free_space();
+            self.receiver.grow_window(bytes, free_bytes);
         }
     }
 

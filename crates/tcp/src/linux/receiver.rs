@@ -73,8 +73,8 @@ pub(crate) struct AckEngine {
 pub(crate) enum Arrival {
     /// In order; the gap behind it was filled if `has_filled_gap`.
     InOrder { has_filled_gap: bool },
-    /// Kept for later.
-    OutOfOrder,
+    /// Kept for later; `free_bytes` is the window that the buffer had room for before.
+    OutOfOrder { free_bytes: u32 },
     /// All of it was there before.
     Duplicate,
     /// Beyond the window.
@@ -120,7 +120,7 @@ impl Receiver {
         Self::window_from(self.rcvbuf_bytes)
     }
 
-    fn free_space(&self) -> u32 {
+    pub(crate) fn free_space(&self) -> u32 {
         let used = self.queue.memory_bytes.saturating_add(self.out_of_order.memory_bytes);
         Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
     }
@@ -225,9 +225,10 @@ impl Receiver {
             return Arrival::OutOfWindow;
         }
         if after(seq, *rcv_nxt) {
+            let free_bytes = self.free_space();
             self.duplicate = self.out_of_order.store(seq, end).or(self.duplicate);
             self.report(seq, end);
-            return Arrival::OutOfOrder;
+            return Arrival::OutOfOrder { free_bytes };
         }
         if before(seq, *rcv_nxt) {
             self.duplicate = Some(SackBlock { start: seq, end: *rcv_nxt });
@@ -272,9 +273,10 @@ impl Receiver {
         self.sacks.insert(0, SackBlock { start: seq, end });
     }
 
-    /// `tcp_grow_window`: a segment of `bytes` came; the window follows if the buffer has room.
-    pub(crate) fn grow_window(&mut self, bytes: u32) {
-        let room = self.window_clamp.min(self.free_space()) as i64 - i64::from(self.rcv_ssthresh);
+    /// `tcp_grow_window`: a segment of `bytes` came; the window follows if there is
+    /// room for more.
+    pub(crate) fn grow_window(&mut self, bytes: u32, free_bytes: u32) {
+        let room = self.window_clamp.min(free_bytes) as i64 - i64::from(self.rcv_ssthresh);
         if room <= 0 {
             return;
         }
