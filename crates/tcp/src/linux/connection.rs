@@ -108,7 +108,7 @@ impl LinuxEndpoint {
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
         let segments_before = self.counters.segments_out;
         let mut written = 0;
-        if self.buffer.unsent(self.sk.snd_nxt) % u64::from(mss) != 0 {
+        if self.buffer.unsent(self.sk.snd_nxt) % mss != 0 {
             self.buffer.unmark_push();
         }
         // Segment by segment, as pushes and sends depend on each.
