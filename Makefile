@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 STAMPS := $(VENV)/stamps
 PYTHON := $(VENV)/bin/python
-PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity)
+PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity tests/conformance)
 STUDY ?= studies/demo.toml
 ARGS ?=
 
@@ -31,8 +31,8 @@ export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/dev/null \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
 
-.PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
-  bench-peers fidelity images setup clean
+.PHONY: help demo test test-rust test-python check format lint docs bench bench-peers fidelity \
+  conformance images setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -69,14 +69,14 @@ format: $(STAMPS)/packages ## format Rust and Python
 bench: $(STAMPS)/packages ## speed of the simulator: instructions and time a delivered segment
 	@$(PYTHON) bench/run.py $(ARGS)
 
-bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, over reno
-	@$(PYTHON) bench/algorithms.py $(ARGS)
-
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
 	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux 6.1 beside ours
+	@$(PYTHON) tests/conformance/run.py $(ARGS)
 
 images: demo ## make the pictures of the documentation anew
 	@$(PYTHON) tools/make_images.py results/demo docs/images

@@ -341,9 +341,12 @@ struct cc_description {
 #define CC_PRIV_CHECK(type) \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE, #type " exceeds icsk_ca_priv")
 
+/* linux/cc_linux.h has the structs alone: a kernel file brings its own helpers. */
+#ifndef CC_STRUCTS_ONLY
 #include "cc_math.h"
 #include "cc_minmax.h"
 #include "cc_tcp.h"
 #include "cc_delay.h"
+#endif
 
 #endif

@@ -22,10 +22,19 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is
 #define CC_TABLE			static const
 #define CC_OPS(symbol)			static const struct tcp_congestion_ops symbol
 
-/* The registry of crates/cc finds an algorithm by this symbol. */
+/*
+ * The registry of crates/cc finds a built-in algorithm by its symbol. A file that
+ * is loaded at run time (CC_LOADED) has one for all, behind port/guard.c.
+ */
+#ifdef CC_LOADED
+#define CC_DESCRIPTION(symbol)	struct cc_description cc_description
+#else
+#define CC_DESCRIPTION(symbol)	const struct cc_description cc_description_##symbol
+#endif
+
 #define CC_DESCRIBE(symbol, ...)					\
-	extern const struct cc_description cc_description_##symbol;	\
-	const struct cc_description cc_description_##symbol = {		\
+	extern CC_DESCRIPTION(symbol);					\
+	CC_DESCRIPTION(symbol) = {					\
 		.abi = CC_ABI,						\
 		.tcp_sock_bytes = sizeof(struct tcp_sock),		\
 		.ops = &symbol,						\

@@ -1,5 +1,7 @@
 //! Compiles every `algorithms/*.c` with the native port and generates the registry: adding a file
-//! adds an algorithm. A source is known by the SHA-256 of itself and of all that it includes.
+//! adds an algorithm. A source is known by the SHA-256 of itself and of all that it includes. The
+//! files that a user's own algorithm is compiled with are embedded, so that a package needs none
+//! beside it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -76,10 +78,25 @@ fn main() {
         )
         .expect("write to a string");
     }
+    let mut contract = files(&root.join("include"), "h");
+    for folder in ["port", "linux"] {
+        contract.extend(files(&root.join(folder), "h"));
+        contract.extend(files(&root.join(folder), "c"));
+    }
+    let embedded: String = contract
+        .iter()
+        .map(|path| {
+            let name = path.strip_prefix(&root).expect("below algorithms/");
+            format!("    ({name:?}, include_str!({path:?})),\n")
+        })
+        .collect();
+
     let text = format!(
         "unsafe extern \"C\" {{\n{externs}}}\n\n\
-         pub(crate) static SOURCES: [Source; {}] = [\n{entries}];\n",
-        sources.len()
+         pub(crate) static SOURCES: [Source; {}] = [\n{entries}];\n\n\
+         static CONTRACT: [(&str, &str); {}] = [\n{embedded}];\n",
+        sources.len(),
+        contract.len()
     );
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR"));
     fs::write(out.join("registry.rs"), text).expect("write registry.rs");

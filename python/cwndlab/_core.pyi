@@ -9,7 +9,8 @@ Bad input raises ValueError, whose message names the place; anything else is Run
 """
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, type_check_only
+from os import PathLike
+from typing import Any, NotRequired, TypedDict, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from numpy.typing import NDArray
 __all__ = [
     "algorithms",
     "behaviour_epoch",
+    "call_layout",
     "check_scenario",
+    "contract_files",
+    "describe_object",
     "parse_trace",
     "run",
     "stacks",
@@ -140,6 +144,7 @@ class Result(TypedDict):
     acks: Acks | None
     pcap: bytes | None
     behaviour_epoch: int
+    calls: NotRequired[bytes]
 
 @type_check_only
 class Parameter(TypedDict):
@@ -166,6 +171,14 @@ class Algorithm(TypedDict):
     source_sha256: str
 
 @type_check_only
+class CallLayout(TypedDict):
+    """Hooks by their numbers, the length of a call, and each field's name, offset, length, sign."""
+
+    hooks: list[str]
+    bytes: int
+    fields: list[tuple[str, int, int, bool]]
+
+@type_check_only
 class Stack(TypedDict):
     """A stack profile: its file and what the file says."""
 
@@ -183,15 +196,25 @@ class Trace(TypedDict):
     duration_s: float
     mean_rate_mbit_s: float
 
-def run(scenario_json: str, traces: Mapping[str, bytes]) -> Result:
+def run(
+    scenario_json: str,
+    traces: Mapping[str, bytes],
+    objects: Mapping[str, tuple[PathLike[str] | str, str]] | None = None,
+    *,
+    record_calls: bool = False,
+) -> Result:
     """Run a scenario; other threads go on meanwhile.
 
     Args:
         scenario_json: the scenario.
         traces: contents of the trace files that the scenario names, by its names.
+        objects: algorithms that were compiled at run time, by the names that the scenario uses: the
+            shared object, and what messages call its source. With these the process belongs to the
+            run: what they break ends it, after a line on standard error.
+        record_calls: whether to give each call of their hooks, as `call_layout` says.
 
     Raises:
-        ValueError: the scenario or a trace is wrong; the message begins with the place.
+        ValueError: the scenario, a trace or an object is wrong; the message begins with the place.
     """
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
@@ -208,6 +231,19 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
 
 def algorithms() -> list[Algorithm]:
     """The built-in congestion control algorithms."""
+
+def contract_files() -> dict[str, str]:
+    """The files that an algorithm is compiled with at run time: texts by path."""
+
+def describe_object(object: PathLike[str] | str, file: str) -> Algorithm:  # noqa: A002  its name
+    """Load a shared object into this process, as `run` does, and tell what it is.
+
+    Raises:
+        ValueError: it is no algorithm, or does not keep to the contract.
+    """
+
+def call_layout() -> CallLayout:
+    """What a recorded call consists of."""
 
 def stacks() -> list[Stack]:
     """The stack profiles."""

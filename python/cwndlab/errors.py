@@ -40,6 +40,10 @@ class TraceError(CwndlabError):
     """A trace file is missing, or is no trace."""
 
 
+class AlgorithmError(CwndlabError):
+    """An algorithm's file is missing, does not compile, or breaks a rule of the contract."""
+
+
 class UnknownNameError(CwndlabError, ValueError):
     """A name of an algorithm, stack, link or study that does not exist."""
 

@@ -51,6 +51,37 @@ pub struct ParameterInfo {
     pub doc: &'static str,
 }
 
+/// Why a description is not that of an algorithm which this version can run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContractError {
+    /// It was compiled against other headers.
+    #[error("{file}: compiled against another version of cc.h; compile it anew")]
+    OtherVersion {
+        /// The source.
+        file: &'static str,
+    },
+    /// The name does not do for a kernel.
+    #[error("{file}: CC_OPS names it \"{name}\"; a name has 1 to 15 characters and no blank")]
+    Name {
+        /// The source.
+        file: &'static str,
+        /// The name.
+        name: &'static str,
+    },
+    /// A hook is missing without which no algorithm can work.
+    #[error(
+        "{file}: the hook {hook} is missing; CC_OPS needs .ssthresh, .undo_cwnd and one of \
+         .cong_avoid and .cong_control"
+    )]
+    MissingHook {
+        /// The source.
+        file: &'static str,
+        /// What is missing.
+        hook: &'static str,
+    },
+}
+
 /// A handle to a congestion control algorithm.
 #[derive(Clone, Copy)]
 pub struct Algorithm(pub(crate) &'static Loaded);
@@ -129,6 +160,11 @@ impl Algorithm {
     }
 }
 
+/// Path below `algorithms/` and text of each file that an algorithm is compiled with at run time.
+pub fn contract_files() -> &'static [(&'static str, &'static str)] {
+    &CONTRACT
+}
+
 impl fmt::Debug for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Algorithm({})", self.name())
@@ -150,6 +186,7 @@ fn registry() -> &'static [Loaded] {
             .iter()
             // SAFETY: the build script names descriptions that `CC_DESCRIBE` defined.
             .map(|source| unsafe { read(&*source.description, source.file, source.sha256) })
+            .map(|read| read.unwrap_or_else(|error| panic!("{error}")))
             .collect();
         all.sort_by_key(|a| a.name);
         all
@@ -162,27 +199,37 @@ fn registry() -> &'static [Loaded] {
 /// `description` must be one that `CC_DESCRIBE` defined: its pointers are null or lead to constants
 /// that live as long as the program, its counts are those of the arrays.
 ///
-/// # Panics
-/// If it is of another ABI or lacks a required hook; a test of the registry would show it.
-unsafe fn read(
+/// # Errors
+/// If it was compiled against other headers, its name does not do, or a required hook is missing.
+pub(crate) unsafe fn read(
     description: &'static Description,
     file: &'static str,
     sha256: &'static str,
-) -> Loaded {
-    assert_eq!(description.abi, ABI, "{file}: another version of the contract");
-    assert_eq!(description.tcp_sock_bytes as usize, size_of::<TcpSock>(), "{file}: another socket");
+) -> Result<Loaded, ContractError> {
+    if description.abi != ABI || description.tcp_sock_bytes as usize != size_of::<TcpSock>() {
+        return Err(ContractError::OtherVersion { file });
+    }
     // SAFETY: the table of hooks lives as long as the program, see above.
     let ops = unsafe { &*description.ops };
-    assert!(
-        ops.ssthresh.is_some() && ops.undo_cwnd.is_some(),
-        "{file}: a required hook is missing"
-    );
-    assert!(ops.cong_avoid.is_some() || ops.cong_control.is_some(), "{file}: no window rule");
+    let required = [
+        ("ssthresh", ops.ssthresh.is_some()),
+        ("undo_cwnd", ops.undo_cwnd.is_some()),
+        ("cong_avoid", ops.cong_avoid.is_some() || ops.cong_control.is_some()),
+    ];
+    if let Some(&(hook, _)) = required.iter().find(|(_, is_there)| !is_there) {
+        return Err(ContractError::MissingHook { file, hook });
+    }
+    let has_end = ops.name.contains(&0);
+    // SAFETY: the string has an end, as was looked at.
+    let name = if has_end { unsafe { text(ops.name.as_ptr()) } } else { "without an end" };
+    if !has_end || name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(ContractError::Name { file, name });
+    }
     // SAFETY: each pointer is null or a string, each count that of its array, see above.
-    unsafe {
+    Ok(unsafe {
         Loaded {
             ops,
-            name: text(ops.name.as_ptr()),
+            name,
             description: text(description.summary),
             aliases: text(description.aliases).split_ascii_whitespace().collect(),
             parameters: slice(description.parameters, description.parameter_count)
@@ -203,7 +250,7 @@ unsafe fn read(
             file,
             sha256,
         }
-    }
+    })
 }
 
 /// # Safety
@@ -214,7 +261,7 @@ unsafe fn text(pointer: *const c_char) -> &'static str {
     }
     // SAFETY: see above.
     let bytes: &'static CStr = unsafe { CStr::from_ptr(pointer) };
-    bytes.to_str().expect("algorithm files are UTF-8")
+    bytes.to_str().unwrap_or_else(|_| bytes.to_string_lossy().into_owned().leak())
 }
 
 /// # Safety

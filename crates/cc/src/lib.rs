@@ -8,10 +8,16 @@
 mod algorithm;
 mod congestion;
 mod ffi;
+mod guard;
+mod load;
 #[cfg(test)]
 mod native_tests;
+mod recorder;
 mod sock;
 
-pub use algorithm::{Algorithm, ParameterInfo};
+pub use algorithm::{Algorithm, ContractError, ParameterInfo, contract_files};
 pub use congestion::{Congestion, CwndEvent, ParameterError};
+pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE};
+pub use load::{Algorithms, LoadError};
+pub use recorder::{CallField, call_bytes, call_fields, hook_names, record_calls, recorded_calls};
 pub use sock::*;

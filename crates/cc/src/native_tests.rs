@@ -1,20 +1,14 @@
 //! The C side as its compiler sees it: layout of the structs, integer roots, windowed extremes.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::mem::offset_of;
 
 use proptest::prelude::*;
 
-use crate::ffi::{Description, Ops, Parameter};
+use crate::ffi::{Description, Ops, Parameter, cc_layout, cc_layout_count};
 use crate::sock::{
     AckSample, InetConnectionSock, InetSock, RateSample, Sock, TcpOptionsReceived, TcpSock,
 };
-
-#[repr(C)]
-struct Layout {
-    name: *const c_char,
-    offset_or_size: u64,
-}
 
 /// `struct minmax`: three samples of time and value, the best one first.
 #[repr(C)]
@@ -24,17 +18,14 @@ struct MinMax([[u32; 2]; 3]);
 unsafe extern "C" {
     safe fn cc_native_running_max(m: &mut MinMax, window: u32, t: u32, v: u32) -> u32;
     safe fn cc_native_running_min(m: &mut MinMax, window: u32, t: u32, v: u32) -> u32;
-    static cc_layout: Layout;
-    static cc_layout_count: u64;
     safe fn cc_native_cbrt64(x: u64) -> u32;
     safe fn cc_native_sqrt64(x: u64) -> u32;
 }
 
-/// What `port/native.c` lists, in its order.
+/// What `port/layout.h` lists, in its order.
 fn c_layout() -> Vec<(&'static str, u64)> {
     // SAFETY: the table has as many rows as the count beside it says, all constants.
-    let rows =
-        unsafe { std::slice::from_raw_parts(&raw const cc_layout, cc_layout_count as usize) };
+    let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
     rows.iter()
         .map(|row| {
             // SAFETY: a name is a string literal.

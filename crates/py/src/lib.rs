@@ -6,18 +6,22 @@
 mod columns;
 mod errors;
 mod listing;
+mod loaded;
 
 use std::collections::BTreeMap;
 
+use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateConfig, RateTrace, Traces};
 use cwndlab_sim::{BEHAVIOUR_EPOCH, Scenario};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 #[pymodule]
 mod _core {
     #[pymodule_export]
     use super::listing::{algorithms, stacks};
+    #[pymodule_export]
+    use super::loaded::{call_layout, contract_files, describe_object};
     #[pymodule_export]
     use super::{check_scenario, parse_trace, run};
 
@@ -31,18 +35,31 @@ mod _core {
 }
 
 /// Runs a scenario while other Python threads go on.
+///
+/// With `objects`, algorithms that were compiled at run time, the process belongs to this run: what
+/// they break ends it.
 #[pyfunction]
+#[pyo3(signature = (scenario_json, traces, objects=None, *, record_calls=false))]
 fn run<'py>(
     py: Python<'py>,
     scenario_json: &str,
     traces: BTreeMap<String, Vec<u8>>,
+    objects: Option<loaded::Objects>,
+    record_calls: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let algorithms = loaded::load(&objects.unwrap_or_default())?;
     let output = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
         let traces = read_traces(&scenario, &traces)?;
-        cwndlab_sim::run(&scenario, &traces).map_err(errors::run)
+        if record_calls {
+            cwndlab_cc::record_calls();
+        }
+        cwndlab_sim::run(&scenario, &traces, &algorithms).map_err(errors::run)
     })?;
     let result = columns::output(py, output)?;
+    if record_calls {
+        result.set_item("calls", PyBytes::new(py, &cwndlab_cc::recorded_calls()))?;
+    }
     result.set_item("behaviour_epoch", BEHAVIOUR_EPOCH)?;
     Ok(result)
 }
@@ -57,7 +74,7 @@ fn check_scenario(
     let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
     if let Some(traces) = traces {
         let traces = read_traces(&scenario, &traces)?;
-        cwndlab_sim::check(&scenario, &traces).map_err(errors::run)?;
+        cwndlab_sim::check(&scenario, &traces, &Algorithms::default()).map_err(errors::run)?;
     }
     Ok(scenario.to_json())
 }

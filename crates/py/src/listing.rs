@@ -11,29 +11,34 @@ use sha2::{Digest, Sha256};
 pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     for algorithm in Algorithm::all() {
-        let entry = PyDict::new(py);
-        entry.set_item("name", algorithm.name())?;
-        entry.set_item("aliases", algorithm.aliases())?;
-        entry.set_item("description", algorithm.description())?;
-        let parameters = PyList::empty(py);
-        for parameter in algorithm.parameters() {
-            let dict = PyDict::new(py);
-            dict.set_item("name", parameter.name)?;
-            dict.set_item("unit", parameter.unit)?;
-            dict.set_item("default", parameter.default)?;
-            dict.set_item("min", parameter.min)?;
-            dict.set_item("max", parameter.max)?;
-            dict.set_item("doc", parameter.doc)?;
-            parameters.append(dict)?;
-        }
-        entry.set_item("parameters", parameters)?;
-        entry.set_item("phases", algorithm.phases())?;
-        entry.set_item("hooks", algorithm.hooks())?;
-        entry.set_item("source_file", algorithm.source_file())?;
-        entry.set_item("source_sha256", algorithm.source_sha256())?;
-        list.append(entry)?;
+        list.append(entry(py, algorithm)?)?;
     }
     Ok(list)
+}
+
+/// What an algorithm says of itself.
+pub(crate) fn entry(py: Python<'_>, algorithm: Algorithm) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", algorithm.name())?;
+    entry.set_item("aliases", algorithm.aliases())?;
+    entry.set_item("description", algorithm.description())?;
+    let parameters = PyList::empty(py);
+    for parameter in algorithm.parameters() {
+        let dict = PyDict::new(py);
+        dict.set_item("name", parameter.name)?;
+        dict.set_item("unit", parameter.unit)?;
+        dict.set_item("default", parameter.default)?;
+        dict.set_item("min", parameter.min)?;
+        dict.set_item("max", parameter.max)?;
+        dict.set_item("doc", parameter.doc)?;
+        parameters.append(dict)?;
+    }
+    entry.set_item("parameters", parameters)?;
+    entry.set_item("phases", algorithm.phases())?;
+    entry.set_item("hooks", algorithm.hooks())?;
+    entry.set_item("source_file", algorithm.source_file())?;
+    entry.set_item("source_sha256", algorithm.source_sha256())?;
+    Ok(entry)
 }
 
 /// The stack profiles.

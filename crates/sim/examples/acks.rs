@@ -5,6 +5,7 @@
 
 use std::fs;
 
+use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
 use cwndlab_sim::Scenario;
 use serde_json::{Value, json};
@@ -18,7 +19,8 @@ fn main() {
         None => s1p(&algorithm, seconds).to_string(),
     };
     let scenario = Scenario::from_json(&json).unwrap_or_else(|error| panic!("{error}"));
-    let output = cwndlab_sim::run(&scenario, &Traces::default()).unwrap_or_else(|e| panic!("{e}"));
+    let output = cwndlab_sim::run(&scenario, &Traces::default(), &Algorithms::default())
+        .unwrap_or_else(|e| panic!("{e}"));
     let mut rows = Vec::new();
     if let Some(acks) = &output.acks {
         for row in 0..acks.t_s.len() {
@@ -59,12 +61,12 @@ fn s1p(algorithm: &str, seconds: u64) -> Value {
         "version": 1, "seed": 1, "duration_ns": seconds * 1_000_000_000,
         "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
         "path": {"kind": "wire",
-            "forward": [{"delay_ns": 42_000}, {
+            "forward": [{
                 "rate": {"kind": "fixed", "bits_per_sec": 10_000_000},
                 "queue": {"kind": "drop_tail", "packets": 50},
                 "framing_bytes": 14, "transition": "keep",
             }],
-            "reverse": [{"delay_ns": 40_000_000, "framing_bytes": 14, "transition": "keep"}],
+            "reverse": [{"delay_ns": 40_042_000, "framing_bytes": 14, "transition": "keep"}],
         },
         "flows": [{"id": 0, "start_ns": 38_800, "sender": end, "receiver": end}],
         "record": {"events": true, "ack_trace": true},

@@ -5,6 +5,7 @@
 use std::fs;
 use std::process::ExitCode;
 
+use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
 use cwndlab_sim::{RunOutput, Scenario};
 use serde_json::{Value, json};
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
     };
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
     let baseline_kib = peak_kib();
-    let output = cwndlab_sim::run(&scenario, &Traces::default()).expect("a run");
+    let output =
+        cwndlab_sim::run(&scenario, &Traces::default(), &Algorithms::default()).expect("a run");
     println!("{}", totals(&output, baseline_kib));
     ExitCode::SUCCESS
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_cc::{Algorithms, Congestion};
 use cwndlab_link::{AnyLink, StageConfig, Traces};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Profile};
 use cwndlab_units::{Duration, Stream, Time};
@@ -31,12 +31,17 @@ pub enum RunError {
     Scenario(#[from] ScenarioError),
 }
 
-/// Runs a scenario to its end: a pure function of the scenario, its seed and the traces.
+/// Runs a scenario to its end: a pure function of the scenario, its seed, and the traces and
+/// algorithms that it names.
 ///
 /// # Errors
 /// [`RunError`] if the scenario names an algorithm, a stack profile, a parameter or a trace that
 /// does not exist, or is wrong in itself.
-pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> {
+pub fn run(
+    scenario: &Scenario,
+    traces: &Traces,
+    algorithms: &Algorithms,
+) -> Result<RunOutput, RunError> {
     scenario.check()?;
     let end = Time::ZERO + scenario.duration;
     let stages = [&scenario.path.forward[..], &scenario.path.reverse[..]];
@@ -44,7 +49,7 @@ pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> 
         build_link("forward", stages[FORWARD], scenario.seed, traces)?,
         build_link("reverse", stages[REVERSE], scenario.seed, traces)?,
     ];
-    let flows = build_flows(scenario, end)?;
+    let flows = build_flows(scenario, end, algorithms)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
     let mut engine = Engine::new(links, flows, recorder, scenario.record.sample_interval, end);
@@ -67,15 +72,19 @@ pub fn run(scenario: &Scenario, traces: &Traces) -> Result<RunOutput, RunError> 
     Ok(output)
 }
 
-/// Checks that a scenario can run with these traces, without running it.
+/// Checks that a scenario can run with these traces and algorithms, without running it.
 ///
 /// # Errors
 /// [`RunError`] where [`run`] has one.
-pub fn check(scenario: &Scenario, traces: &Traces) -> Result<(), RunError> {
+pub fn check(
+    scenario: &Scenario,
+    traces: &Traces,
+    algorithms: &Algorithms,
+) -> Result<(), RunError> {
     scenario.check()?;
     build_link("forward", &scenario.path.forward, scenario.seed, traces)?;
     build_link("reverse", &scenario.path.reverse, scenario.seed, traces)?;
-    build_flows(scenario, Time::ZERO + scenario.duration)?;
+    build_flows(scenario, Time::ZERO + scenario.duration, algorithms)?;
     Ok(())
 }
 
@@ -91,7 +100,11 @@ fn build_link(
     })
 }
 
-fn build_flows(scenario: &Scenario, end: Time) -> Result<Vec<Flow>, ScenarioError> {
+fn build_flows(
+    scenario: &Scenario,
+    end: Time,
+    algorithms: &Algorithms,
+) -> Result<Vec<Flow>, ScenarioError> {
     let phase = scenario.jiffies_phase.unwrap_or_else(|| {
         Duration::from_nanos(Stream::new(scenario.seed, "jiffies_phase").below(TICK_NANOS))
     });
@@ -103,7 +116,7 @@ fn build_flows(scenario: &Scenario, end: Time) -> Result<Vec<Flow>, ScenarioErro
             let seed = Stream::new(scenario.seed, &component).next_u64();
             let path = format!("flows[{index}].{name}");
             let profile = profiles.find(end, &path)?;
-            let congestion = congestion(end, &path)?;
+            let congestion = congestion(end, &path, algorithms)?;
             let flow = index as u32;
             Ok(Endpoint::new(EndpointConfig {
                 flow,
@@ -151,9 +164,13 @@ impl Profiles {
     }
 }
 
-fn congestion(end: &EndConfig, path: &str) -> Result<Congestion, ScenarioError> {
-    let algorithm = Algorithm::by_name(&end.algorithm).ok_or_else(|| {
-        let names = Algorithm::all().map(Algorithm::name).collect::<Vec<_>>().join(", ");
+fn congestion(
+    end: &EndConfig,
+    path: &str,
+    algorithms: &Algorithms,
+) -> Result<Congestion, ScenarioError> {
+    let algorithm = algorithms.find(&end.algorithm).ok_or_else(|| {
+        let names = algorithms.names().collect::<Vec<_>>().join(", ");
         let message = format!("unknown algorithm `{}`, there are {names}", end.algorithm);
         ScenarioError::new(format!("{path}.algorithm"), message)
     })?;

@@ -1,6 +1,7 @@
 //! Whole runs against what is known of them: closed forms, conservation, and the same bytes twice.
 
 use crate::setup::{Setup, algorithm, bottleneck, wire};
+use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateTrace, Traces};
 use cwndlab_sim::{RunOutput, Scenario};
 use serde_json::json;
@@ -285,7 +286,8 @@ fn errors_name_the_place() {
         let text = base.to_string();
         assert!(text.contains(from), "{from} not in {text}");
         let scenario = Scenario::from_json(&text.replace(from, to)).expect("well-formed");
-        let error = cwndlab_sim::run(&scenario, &Traces::default()).expect_err(place);
+        let error = cwndlab_sim::run(&scenario, &Traces::default(), &Algorithms::default())
+            .expect_err(place);
         assert!(error.to_string().starts_with(place), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! Scenarios for tests, built from defaults: 10 Mbit/s, 40 ms, 50 packets, 10 s.
 
+use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
 use cwndlab_sim::{RunOutput, Scenario};
 use serde_json::{Value, json};
@@ -83,7 +84,8 @@ impl Setup {
     pub(crate) fn run_with(&self, traces: &Traces) -> RunOutput {
         let scenario =
             Scenario::from_json(&self.json().to_string()).unwrap_or_else(|error| panic!("{error}"));
-        cwndlab_sim::run(&scenario, traces).unwrap_or_else(|error| panic!("{error}"))
+        cwndlab_sim::run(&scenario, traces, &Algorithms::default())
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Stands around every hook of an algorithm that was loaded at run time. The hook
+ * works on a copy of the socket that ends where memory ends, so that an overrun
+ * traps; what it wrote where it may not write is an error, and so is a window of
+ * no packets. Divisions by zero and the like arrive here from the compiler's own
+ * checks (-fsanitize), which know file and line.
+ *
+ * An error ends the process (struct cc_host), which exists for this run only.
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+#include "layout.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096 };
+
+/* What a hook is called with, beside the socket. */
+struct arguments {
+	u32 value[2];
+	const struct ack_sample *ack;
+	const struct rate_sample *rate;
+};
+
+static struct cc_host *host;
+static const struct tcp_congestion_ops *hooks;
+static struct tcp_congestion_ops guarded;
+static __thread char *arena_end;
+
+/* ---- around a hook */
+
+static u64 socket_bytes(void)
+{
+	return &cc_guard_socket_bytes ? cc_guard_socket_bytes : sizeof(struct tcp_sock);
+}
+
+/* A page between two that nobody may touch; the copy lies at its end. */
+static struct tcp_sock *arena(void)
+{
+	if (!arena_end) {
+		char *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE))
+			host->fail("no memory for a socket", NULL, 0);
+		arena_end = pages + 2 * PAGE;
+	}
+	return (struct tcp_sock *)(void *)(arena_end - socket_bytes());
+}
+
+static struct sock *enter(const struct sock *sk, enum cc_hook hook)
+{
+	struct tcp_sock *copy = arena();
+
+	memcpy(copy, sk, sizeof(*copy));
+	host->hook = hook;
+	host->calls++;
+	return (struct sock *)copy;
+}
+
+static void refuse_write(const struct cc_layout *field)
+{
+	char text[160] = "wrote ";
+	const u64 private_end = __builtin_offsetof(struct inet_connection_sock, icsk_ca_priv) +
+				ICSK_CA_PRIV_SIZE;
+
+	if (field->offset_or_size == private_end) {
+		host->fail("wrote past the 104 bytes of its private state (icsk_ca_priv); "
+			   "CC_PRIV_CHECK(struct ...) finds that when it is compiled", NULL, 0);
+		return;
+	}
+	strncat(text, field->name, 64);
+	strncat(text, ", which the kernel does not let an algorithm write", 64);
+	host->fail(text, NULL, 0);
+}
+
+static void leave(struct sock *sk, const struct arguments *arguments, u32 result)
+{
+	struct tcp_sock *copy = arena(), before;
+	const struct cc_layout *field;
+
+	memcpy(&before, sk, sizeof(before));
+	if (&cc_guard_may_write_clamp && cc_guard_may_write_clamp)
+		tcp_sk(sk)->snd_cwnd_clamp = copy->snd_cwnd_clamp;
+	field = cc_forbidden_write(tcp_sk(sk), copy);
+	if (field)
+		refuse_write(field);
+	if (!copy->snd_cwnd)
+		host->fail("made the window 0 packets; a window is at least 1", NULL, 0);
+	memcpy(sk, copy, sizeof(*copy));
+	if (host->is_recording) {
+		static __thread struct cc_call call;
+
+		call = (struct cc_call){
+			.hook = host->hook,
+			.result = result,
+			.argument = { arguments->value[0], arguments->value[1] },
+			.socket = (u64)sk,
+		};
+		if (arguments->ack)
+			call.ack = *arguments->ack;
+		if (arguments->rate)
+			call.rate = *arguments->rate;
+		memcpy(&call.before, &before, sizeof(before));
+		memcpy(&call.after, copy, sizeof(*copy));
+		host->record(&call);
+	}
+	host->hook = CC_NO_HOOK;
+}
+
+#define NOTHING (&(struct arguments){ .ack = NULL })
+
+static u32 guarded_ssthresh(struct sock *sk)
+{
+	u32 result = hooks->ssthresh(enter(sk, CC_SSTHRESH));
+
+	leave(sk, NOTHING, result);
+	return result;
+}
+
+static u32 guarded_undo_cwnd(struct sock *sk)
+{
+	u32 result = hooks->undo_cwnd(enter(sk, CC_UNDO_CWND));
+
+	if (!result)
+		host->fail("answered a window of 0 packets; a window is at least 1", NULL, 0);
+	leave(sk, NOTHING, result);
+	return result;
+}
+
+static u32 guarded_min_tso_segs(struct sock *sk)
+{
+	u32 result = hooks->min_tso_segs(enter(sk, CC_MIN_TSO_SEGS));
+
+	leave(sk, NOTHING, result);
+	return result;
+}
+
+static u32 guarded_sndbuf_expand(struct sock *sk)
+{
+	u32 result = hooks->sndbuf_expand(enter(sk, CC_SNDBUF_EXPAND));
+
+	leave(sk, NOTHING, result);
+	return result;
+}
+
+static void guarded_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	hooks->cong_avoid(enter(sk, CC_CONG_AVOID), ack, acked);
+	leave(sk, &(struct arguments){ .value = { ack, acked } }, 0);
+}
+
+static void guarded_set_state(struct sock *sk, u8 new_state)
+{
+	hooks->set_state(enter(sk, CC_SET_STATE), new_state);
+	leave(sk, &(struct arguments){ .value = { new_state } }, 0);
+}
+
+static void guarded_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	hooks->cwnd_event(enter(sk, CC_CWND_EVENT), event);
+	leave(sk, &(struct arguments){ .value = { event } }, 0);
+}
+
+static void guarded_in_ack_event(struct sock *sk, u32 flags)
+{
+	hooks->in_ack_event(enter(sk, CC_IN_ACK_EVENT), flags);
+	leave(sk, &(struct arguments){ .value = { flags } }, 0);
+}
+
+static void guarded_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	hooks->pkts_acked(enter(sk, CC_PKTS_ACKED), sample);
+	leave(sk, &(struct arguments){ .ack = sample }, 0);
+}
+
+static void guarded_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	hooks->cong_control(enter(sk, CC_CONG_CONTROL), ack, flag, rs);
+	leave(sk, &(struct arguments){ .value = { ack, (u32)flag }, .rate = rs }, 0);
+}
+
+static void guarded_init(struct sock *sk)
+{
+	hooks->init(enter(sk, CC_INIT));
+	leave(sk, NOTHING, 0);
+}
+
+static void guarded_release(struct sock *sk)
+{
+	hooks->release(enter(sk, CC_RELEASE));
+	leave(sk, NOTHING, 0);
+}
+
+/* ---- loading */
+
+const struct cc_description *cc_guard_open(struct cc_host *process)
+{
+	host = process;
+	if (&cc_guard_prepare)
+		cc_guard_prepare();
+	if (!&cc_description || !cc_description.ops)
+		return NULL;
+	hooks = cc_description.ops;
+	guarded = *hooks;
+#define GUARD(hook)					\
+	if (hooks->hook)				\
+		guarded.hook = guarded_##hook
+	GUARD(ssthresh);
+	GUARD(cong_avoid);
+	GUARD(set_state);
+	GUARD(cwnd_event);
+	GUARD(in_ack_event);
+	GUARD(pkts_acked);
+	GUARD(min_tso_segs);
+	GUARD(cong_control);
+	GUARD(undo_cwnd);
+	GUARD(sndbuf_expand);
+	GUARD(init);
+	GUARD(release);
+#undef GUARD
+	cc_description.ops = &guarded;
+	return &cc_description;
+}
+
+/* ---- what the compiler's checks call (-fsanitize=...): all begin with the place */
+
+struct place {
+	const char *file;
+	u32 line;
+	u32 column;
+};
+
+#define FINDS(check, what)						\
+	void __ubsan_handle_##check(const struct place *place);		\
+	void __ubsan_handle_##check(const struct place *place)		\
+	{								\
+		host->fail(what, place->file, place->line);		\
+	}								\
+	void __ubsan_handle_##check##_abort(const struct place *place);	\
+	void __ubsan_handle_##check##_abort(const struct place *place)	\
+	{								\
+		host->fail(what, place->file, place->line);		\
+	}
+
+FINDS(divrem_overflow, "divides by zero, or the smallest number by -1")
+FINDS(shift_out_of_bounds, "shifts a number by its width or more, or by less than 0")
+FINDS(out_of_bounds, "reads or writes outside an array")
+FINDS(add_overflow, "adds signed numbers beyond what their type holds")
+FINDS(sub_overflow, "subtracts signed numbers beyond what their type holds")
+FINDS(mul_overflow, "multiplies signed numbers beyond what their type holds")
+FINDS(negate_overflow, "negates a number whose type does not hold the result")
+FINDS(type_mismatch_v1, "follows a pointer that is null, unaligned or too short for its type")
+FINDS(pointer_overflow, "moves a pointer beyond memory")
+FINDS(load_invalid_value, "reads a bool or enum that holds none of its values")
+FINDS(builtin_unreachable, "comes to a place marked as unreachable")
+FINDS(missing_return, "comes to the end of a function without a return")
+FINDS(vla_bound_not_positive, "makes an array of no elements")
+FINDS(nonnull_arg, "passes null where it is not allowed")
+FINDS(invalid_builtin, "counts the leading or trailing zeros of 0")

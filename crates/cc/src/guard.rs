@@ -1,0 +1,205 @@
+//! Around an algorithm that was loaded at run time: what breaks a rule ends the process with one
+//! line that says what happened, in which hook, and where.
+//!
+//! The hooks themselves are wrapped in C (`algorithms/port/guard.c`). Here is what a process has
+//! once: its handler of signals, so that a crash or a loop without end is told like any other
+//! error, and the recorder of calls. The process is meant to exist for such runs only, and to run
+//! them on one thread.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::{self, Write};
+use std::mem;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::recorder::{Call, record};
+
+/// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
+pub const GUARD_EXIT_STATUS: i32 = 70;
+
+/// First word of the line on standard error; its fields are separated by tabs: this word, hook,
+/// what happened, file, line, object, offset in it. What is not known is empty.
+pub const GUARD_LINE: &str = "cwndlab-guard";
+
+/// CPU time between two looks at whether a hook returns.
+const TICK_MICROS: i64 = 500_000;
+
+/// So many looks at the same call: it has run for at least a second.
+const MOST_TICKS: u32 = 3;
+
+const SIGNALS: [(c_int, &str); 5] = [
+    (libc::SIGSEGV, "touched memory that is not its own"),
+    (libc::SIGBUS, "touched memory that is not its own"),
+    (libc::SIGFPE, "divides by zero, or the smallest number by -1"),
+    (libc::SIGILL, "executed an instruction that does not exist"),
+    (libc::SIGABRT, "aborted"),
+];
+
+const ENDLESS: &str = "has not returned after a second of computing";
+
+/// Names of the hooks by `enum cc_hook`.
+pub(crate) const HOOKS: [&str; 12] = [
+    "ssthresh",
+    "cong_avoid",
+    "set_state",
+    "cwnd_event",
+    "in_ack_event",
+    "pkts_acked",
+    "min_tso_segs",
+    "cong_control",
+    "undo_cwnd",
+    "sndbuf_expand",
+    "init",
+    "release",
+];
+
+const NO_HOOK: u32 = HOOKS.len() as u32;
+
+/// `struct cc_host`.
+#[repr(C)]
+pub(crate) struct Host {
+    hook: AtomicU32,
+    calls: AtomicU64,
+    fail: extern "C" fn(*const c_char, *const c_char, u32),
+    record: extern "C" fn(*const Call),
+    pub(crate) is_recording: AtomicU32,
+}
+
+pub(crate) static HOST: Host = Host {
+    hook: AtomicU32::new(NO_HOOK),
+    calls: AtomicU64::new(0),
+    fail,
+    record,
+    is_recording: AtomicU32::new(0),
+};
+
+/// Calls and ticks at the last look.
+static SEEN_CALLS: AtomicU64 = AtomicU64::new(0);
+static SEEN_TICKS: AtomicU32 = AtomicU32::new(0);
+
+/// The host of this process, its handlers installed.
+pub(crate) fn host() -> *const Host {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(install);
+    &raw const HOST
+}
+
+/// An algorithm broke a rule.
+extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
+    // SAFETY: the guard passes strings that live as long as the call.
+    let text = |pointer: *const c_char| unsafe {
+        if pointer.is_null() { "" } else { CStr::from_ptr(pointer).to_str().unwrap_or("") }
+    };
+    report(text(what), text(file), line, ptr::null());
+}
+
+fn install() {
+    const STACK_BYTES: usize = 64 * 1024;
+    let stack = Box::leak(vec![0_u8; STACK_BYTES].into_boxed_slice());
+    let stack =
+        libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
+    // SAFETY: the stack is never freed; the actions are valid and their handlers call nothing that
+    // takes a lock.
+    unsafe {
+        libc::sigaltstack(&raw const stack, ptr::null_mut());
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        action.sa_sigaction = on_signal as *const () as usize;
+        for (signal, _) in SIGNALS {
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+        action.sa_flags |= libc::SA_RESTART;
+        libc::sigaction(libc::SIGPROF, &raw const action, ptr::null_mut());
+        let tick = libc::timeval { tv_sec: 0, tv_usec: TICK_MICROS };
+        let interval = libc::itimerval { it_interval: tick, it_value: tick };
+        libc::setitimer(libc::ITIMER_PROF, &raw const interval, ptr::null_mut());
+    }
+}
+
+extern "C" fn on_signal(signal: c_int, _: *const libc::siginfo_t, context: *const c_void) {
+    let is_in_hook = HOST.hook.load(Ordering::Relaxed) != NO_HOOK;
+    if signal == libc::SIGPROF {
+        let calls = HOST.calls.load(Ordering::Relaxed);
+        if !is_in_hook || SEEN_CALLS.swap(calls, Ordering::Relaxed) != calls {
+            SEEN_TICKS.store(0, Ordering::Relaxed);
+        } else if SEEN_TICKS.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TICKS {
+            report(ENDLESS, "", 0, instruction(context));
+        }
+        return;
+    }
+    if is_in_hook {
+        let what =
+            SIGNALS.iter().find(|(number, _)| *number == signal).map_or("", |(_, what)| what);
+        report(what, "", 0, instruction(context));
+    }
+    // Not the algorithm's doing: the default action follows when the instruction runs again.
+    // SAFETY: a plain call with constants.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+    }
+}
+
+/// Where the interrupted code was, null where this is not known.
+fn instruction(context: *const c_void) -> *const c_void {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: the kernel hands a handler with SA_SIGINFO its context.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    return unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as *const c_void };
+    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+    return unsafe { (*context).uc_mcontext.pc as *const c_void };
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    return {
+        let _ = context;
+        ptr::null()
+    };
+}
+
+/// Writes the line and ends the process.
+fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
+    let hook = HOOKS.get(HOST.hook.load(Ordering::Relaxed) as usize).copied().unwrap_or("");
+    let mut text = Line::default();
+    let _ = write!(text, "{GUARD_LINE}\t{hook}\t{what}\t{file}\t");
+    if line > 0 {
+        let _ = write!(text, "{line}");
+    }
+    let _ = write!(text, "\t");
+    // SAFETY: dladdr fills the struct or says that it did not.
+    unsafe {
+        let mut info: libc::Dl_info = mem::zeroed();
+        if !at.is_null() && libc::dladdr(at, &raw mut info) != 0 && !info.dli_fname.is_null() {
+            let object = CStr::from_ptr(info.dli_fname).to_str().unwrap_or("");
+            let _ = write!(text, "{object}\t{:#x}", at.addr() - info.dli_fbase.addr());
+        } else {
+            let _ = write!(text, "\t");
+        }
+    }
+    let _ = writeln!(text);
+    // SAFETY: the buffer is as long as said; _exit runs no destructor, which may be what is broken.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.length);
+        libc::_exit(GUARD_EXIT_STATUS)
+    }
+}
+
+/// A line of text without an allocation: a handler of signals may not make one.
+struct Line {
+    bytes: [u8; 4096],
+    length: usize,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { bytes: [0; 4096], length: 0 }
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for &byte in text.as_bytes() {
+            *self.bytes.get_mut(self.length).ok_or(fmt::Error)? = byte;
+            self.length += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Algorithms that were compiled at run time: shared objects of a user's C file, or of a kernel's,
+//! with `algorithms/port/guard.c` around it.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::algorithm::{Algorithm, ContractError, Loaded, read};
+use crate::ffi::Description;
+use crate::guard::{Host, host};
+
+/// Why a shared object is no algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The system's loader refuses it.
+    #[error("{file}: cannot be loaded: {reason}")]
+    NotLoadable {
+        /// The source.
+        file: String,
+        /// What the loader says.
+        reason: String,
+    },
+    /// It has no table of hooks.
+    #[error("{file}: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)")]
+    NoAlgorithm {
+        /// The source.
+        file: String,
+    },
+    /// It does not keep to the contract.
+    #[error(transparent)]
+    Contract(#[from] ContractError),
+}
+
+/// Algorithms by the names that a scenario uses: the built-in ones, and those that were loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Algorithms {
+    loaded: BTreeMap<String, Algorithm>,
+}
+
+impl Algorithms {
+    /// Adds a loaded algorithm under a name; a built-in one of this name gives way.
+    pub fn insert(&mut self, name: impl Into<String>, algorithm: Algorithm) {
+        self.loaded.insert(name.into(), algorithm);
+    }
+
+    /// The algorithm of this name, or of this alias.
+    pub fn find(&self, name: &str) -> Option<Algorithm> {
+        self.loaded.get(name).copied().or_else(|| Algorithm::by_name(name))
+    }
+
+    /// Names that [`Algorithms::find`] knows, without aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let loaded = self.loaded.keys().map(String::as_str);
+        loaded.chain(Algorithm::all().map(|algorithm| -> &str { algorithm.name() }))
+    }
+}
+
+impl Algorithm {
+    /// Loads a shared object into this process, where it stays; the same path is loaded once.
+    ///
+    /// What the algorithm breaks from now on ends the process (see [`crate::GUARD_LINE`]), so this
+    /// belongs into a process that exists for such runs.
+    ///
+    /// # Errors
+    /// If the object cannot be loaded or is no algorithm that keeps to the contract; `file` names
+    /// its source in the message.
+    ///
+    /// # Panics
+    /// If the path has a NUL.
+    pub fn load(object: &Path, file: &str) -> Result<Self, LoadError> {
+        static LOADED: Mutex<BTreeMap<PathBuf, Algorithm>> = Mutex::new(BTreeMap::new());
+        let mut loaded = LOADED.lock().expect("no loader panics");
+        if let Some(&known) = loaded.get(object) {
+            return Ok(known);
+        }
+        let algorithm = open(object, file)?;
+        loaded.insert(object.to_owned(), algorithm);
+        Ok(algorithm)
+    }
+}
+
+type Open = unsafe extern "C" fn(*const Host) -> *const Description;
+
+fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
+    let path = CString::new(object.as_os_str().as_bytes()).expect("a path has no NUL");
+    let host = host();
+    let no_algorithm = || LoadError::NoAlgorithm { file: file.to_owned() };
+    // SAFETY: the object is one of guard.c's, whose `cc_guard_open` has this signature; it stays
+    // loaded, so its description lives as long as the process.
+    let description = unsafe {
+        let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        if library.is_null() {
+            let reason = CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned();
+            return Err(LoadError::NotLoadable { file: file.to_owned(), reason });
+        }
+        let symbol = libc::dlsym(library, c"cc_guard_open".as_ptr());
+        if symbol.is_null() {
+            return Err(no_algorithm());
+        }
+        let open: Open = std::mem::transmute(symbol);
+        open(host).as_ref().ok_or_else(no_algorithm)?
+    };
+    // SAFETY: `CC_DESCRIBE` or linux/module.c filled the description.
+    let loaded: Loaded = unsafe { read(description, file.to_owned().leak(), "")? };
+    Ok(Algorithm(Box::leak(Box::new(loaded))))
+}

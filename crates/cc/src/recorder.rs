@@ -1,0 +1,131 @@
+//! Every call of every hook of the algorithms that were loaded at run time, for whoever compares
+//! two of them.
+
+use std::ffi::CStr;
+use std::mem::offset_of;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use crate::ffi::{cc_layout, cc_layout_count};
+use crate::guard::{HOOKS, HOST};
+use crate::sock::{AckSample, RateSample, TcpSock};
+
+/// `struct cc_call`.
+#[repr(C)]
+pub(crate) struct Call {
+    hook: u32,
+    result: u32,
+    argument: [u32; 2],
+    socket: u64,
+    ack: AckSample,
+    rate: RateSample,
+    before: TcpSock,
+    after: TcpSock,
+}
+
+/// The bytes of the calls since [`record_calls`]; `None` while nobody records.
+static CALLS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// A field of a recorded call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallField {
+    /// Its name: `hook`, `before.snd_cwnd`, `rate.interval_us`.
+    pub name: String,
+    /// Where it begins.
+    pub offset: usize,
+    /// How long it is.
+    pub bytes: usize,
+    /// Whether it is a signed number.
+    pub is_signed: bool,
+}
+
+/// Begins to record the calls of loaded algorithms.
+pub fn record_calls() {
+    *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
+    HOST.is_recording.store(1, Ordering::Relaxed);
+}
+
+/// What was recorded since [`record_calls`], which ends here: calls of [`call_bytes`] each.
+pub fn recorded_calls() -> Vec<u8> {
+    HOST.is_recording.store(0, Ordering::Relaxed);
+    CALLS.lock().expect("no recorder panics").take().unwrap_or_default()
+}
+
+/// The length of a recorded call.
+pub fn call_bytes() -> usize {
+    size_of::<Call>()
+}
+
+/// Names of the hooks by the number in a recorded call.
+pub fn hook_names() -> &'static [&'static str] {
+    &HOOKS
+}
+
+/// The fields of a recorded call.
+pub fn call_fields() -> Vec<CallField> {
+    let number = |name: &str, offset, bytes| CallField {
+        name: name.to_owned(),
+        offset,
+        bytes,
+        is_signed: SIGNED.contains(&name),
+    };
+    let mut fields = vec![
+        number("hook", offset_of!(Call, hook), 4),
+        number("result", offset_of!(Call, result), 4),
+        number("argument_0", offset_of!(Call, argument), 4),
+        number("argument_1", offset_of!(Call, argument) + 4, 4),
+        number("socket", offset_of!(Call, socket), 8),
+    ];
+    // SAFETY: the table has as many rows as the count beside it says, all constants.
+    let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
+    for row in rows {
+        // SAFETY: a name is a string literal.
+        let name = unsafe { CStr::from_ptr(row.name) }.to_str().expect("ASCII");
+        let Some((of, field)) = name.split_once('.') else { continue };
+        let (offset, bytes) = (row.offset_or_size as usize, row.bytes as usize);
+        if !matches!(bytes, 1 | 2 | 4 | 8) {
+            continue;
+        }
+        match of {
+            "ack_sample" => {
+                fields.push(number(&format!("ack.{field}"), offset_of!(Call, ack) + offset, bytes));
+            }
+            "rate_sample" => {
+                fields.push(number(
+                    &format!("rate.{field}"),
+                    offset_of!(Call, rate) + offset,
+                    bytes,
+                ));
+            }
+            "sock" | "inet_connection_sock" | "tcp_sock" => {
+                for (side, base) in
+                    [("before", offset_of!(Call, before)), ("after", offset_of!(Call, after))]
+                {
+                    fields.push(number(&format!("{side}.{field}"), base + offset, bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+    fields
+}
+
+/// Called by the guard after each hook.
+pub(crate) extern "C" fn record(call: *const Call) {
+    if let Some(calls) = CALLS.lock().expect("no recorder panics").as_mut() {
+        // SAFETY: the guard hands a whole call, which it has set to zero before it filled it.
+        calls.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(call.cast::<u8>(), size_of::<Call>())
+        });
+    }
+}
+
+const SIGNED: [&str; 6] = [
+    "ack.rtt_us",
+    "rate.delivered",
+    "rate.delivered_ce",
+    "rate.interval_us",
+    "rate.rtt_us",
+    "rate.losses",
+];

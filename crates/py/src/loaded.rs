@@ -1,0 +1,58 @@
+//! Algorithms that were compiled at run time: loading them, and recording what they are called with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cwndlab_cc::{Algorithm, Algorithms};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::listing;
+
+/// By name: the shared object, and what messages call its source.
+pub(crate) type Objects = BTreeMap<String, (PathBuf, String)>;
+
+/// Loads what a scenario may name beyond the built-in algorithms.
+pub(crate) fn load(objects: &Objects) -> PyResult<Algorithms> {
+    let mut algorithms = Algorithms::default();
+    for (name, (object, file)) in objects {
+        algorithms.insert(name, open(object, file)?);
+    }
+    Ok(algorithms)
+}
+
+fn open(object: &Path, file: &str) -> PyResult<Algorithm> {
+    Algorithm::load(object, file).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The files that an algorithm is compiled with at run time: text by path below `algorithms/`.
+#[pyfunction]
+pub(crate) fn contract_files() -> BTreeMap<&'static str, &'static str> {
+    cwndlab_cc::contract_files().iter().copied().collect()
+}
+
+/// Loads a shared object and tells what it is, like an entry of `algorithms()`.
+#[pyfunction]
+pub(crate) fn describe_object<'py>(
+    py: Python<'py>,
+    object: PathBuf,
+    file: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    listing::entry(py, open(&object, file)?)
+}
+
+/// What a recorded call consists of: hook names, the length, and each field's name, offset, length
+/// and sign.
+#[pyfunction]
+pub(crate) fn call_layout(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let fields = PyList::empty(py);
+    for field in cwndlab_cc::call_fields() {
+        fields.append((field.name, field.offset, field.bytes, field.is_signed))?;
+    }
+    let layout = PyDict::new(py);
+    layout.set_item("hooks", cwndlab_cc::hook_names())?;
+    layout.set_item("bytes", cwndlab_cc::call_bytes())?;
+    layout.set_item("fields", fields)?;
+    Ok(layout)
+}

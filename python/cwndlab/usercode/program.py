@@ -1,0 +1,215 @@
+"""From an algorithm's file to a program: translation units that need no other file.
+
+A unit is C text after the preprocessor. So a program can be sent to another machine, its hash names
+all that it was made of, and what the compiler says still names the lines of the user's file.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cwndlab import core
+from cwndlab.errors import AlgorithmError, read_failure
+from cwndlab.usercode.compiler import preprocess
+
+LINUX_PREFIX = "linux:"
+
+_LANGUAGE = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv")
+_OWN = (*_LANGUAGE, "-DCC_LOADED")
+_CHECKS = "-fsanitize=integer-divide-by-zero,bounds"
+_LINUX = (*_LANGUAGE, "-fms-extensions", "-nostdinc")
+_LINUX_ERRORS = ("-Wno-all", "-Werror=incompatible-pointer-types")
+_LINUX_CHECKS = "-fsanitize=integer-divide-by-zero"
+_WRAPPED = ("-Wl,--wrap=tcp_register_congestion_control,--wrap=tcp_unregister_congestion_control",)
+_LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A translation unit after the preprocessor."""
+
+    file: str
+    text: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All that a shared object is made of."""
+
+    file: str  # what messages call it
+    units: tuple[Unit, ...]
+    link_flags: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the text and flags, wherever the files lie."""
+        digest = hashlib.sha256()
+        for unit in self.units:
+            for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
+                digest.update(part.encode())
+                digest.update(b"\0")
+        return digest.hexdigest()
+
+
+def is_file_reference(name: str) -> bool:
+    """Whether an algorithm's name means a file: `./my_cc.c`, `linux:PATH`."""
+    return name.startswith(LINUX_PREFIX) or name.endswith(".c") or "/" in name
+
+
+def read_program(reference: str, folder: Path) -> Program:
+    """The program of a file reference; paths are relative to `folder`.
+
+    Raises:
+        AlgorithmError: a file cannot be read, or the preprocessor refuses it.
+    """
+    if reference.startswith(LINUX_PREFIX):
+        return _linux_program(_found(reference.removeprefix(LINUX_PREFIX), folder))
+    return _own_program(_found(reference, folder))
+
+
+def contract_folder() -> Path:
+    """The folder of cc.h and of all that algorithms are compiled with, written anew if need be."""
+    files: dict[str, str] = core.module().contract_files()
+    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    folder = cache_folder() / "contract" / digest
+    for name, text in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text.encode())
+    return folder
+
+
+def cache_folder() -> Path:
+    """Where compiled algorithms are kept between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "cwndlab"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file at once, so that nobody sees half of it.
+
+    Raises:
+        AlgorithmError: the folder cannot be written.
+    """
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(content)
+        aside.replace(path)
+    except OSError as error:
+        msg = f"{read_failure(path, error)}; name another folder in XDG_CACHE_HOME"
+        raise AlgorithmError(msg) from None
+
+
+def _found(path: str, folder: Path) -> Path:
+    found = folder / Path(path).expanduser()
+    if not found.is_file():
+        why = "is no file" if found.exists() else "no such file"
+        hint = "" if path.endswith(".c") else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
+        msg = f"{found}: {why}{hint}"
+        raise AlgorithmError(msg)
+    return found
+
+
+def _own_program(path: Path) -> Program:
+    folder = contract_folder()
+    flags = (*_OWN, f"-I{folder / 'include'}")
+    unit = Unit(str(path), preprocess(path, flags), (*_OWN, _CHECKS))
+    return Program(str(path), (unit, _guard(folder)))
+
+
+def _guard(folder: Path) -> Unit:
+    path = folder / "port" / "guard.c"
+    return Unit("guard.c", _our_text(path), _LANGUAGE)
+
+
+@functools.cache
+def _our_text(path: Path) -> str:
+    return preprocess(path, (*_LANGUAGE, f"-I{path.parents[1] / 'include'}"))
+
+
+# ---- files of a kernel
+
+_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
+_EXPORT = re.compile(r"EXPORT_SYMBOL(?:_GPL)?\((\w+)\)")
+_WORD = re.compile(r"\w+")
+_CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
+
+
+def _linux_program(path: Path) -> Program:
+    """The file, those of its kernel whose functions it calls, and what stands in for the rest."""
+    folder = contract_folder()
+    main = _read(path)
+    companions = _companions(path, main)
+    units = []
+    for file, text in (*companions, (path, main)):
+        flags = list(_LINUX)
+        if file != path:
+            flags.append("-DCC_LINUX_COMPANION")
+        if _takes_ack_and_flag(main):
+            flags.append("-DCC_LINUX_CONG_CONTROL_4")
+        includes = (f"-I{_stand_ins(text)}", f"-I{folder / 'linux'}", f"-I{folder / 'include'}")
+        complete = preprocess(file, (*flags, *includes))
+        units.append(Unit(str(file), complete, (*flags, *_LINUX_ERRORS, _LINUX_CHECKS)))
+    module_flags = (*_OWN, *(["-DCC_LINUX_CONG_CONTROL_4"] if _takes_ack_and_flag(main) else []))
+    module = folder / "linux" / "module.c"
+    complete = preprocess(module, (*module_flags, f"-I{folder / 'include'}"))
+    units.append(Unit("module.c", complete, module_flags))
+    return Program(str(path), (*units, _guard(folder)), _WRAPPED)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise AlgorithmError(read_failure(path, error)) from None
+
+
+def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
+    """Files beside `path` that export what it uses, and what those use: the latter first."""
+    filters = path.parent / "../../lib/win_minmax.c"
+    candidates = {
+        file: _read(file)
+        for file in (*sorted(path.parent.glob("tcp_*.c")), filters)
+        if file.is_file() and file != path
+    }
+    exporters = {
+        symbol: file
+        for file, content in candidates.items()
+        if "tcp_register_congestion_control" in content or file.name == "win_minmax.c"
+        for symbol in _EXPORT.findall(content)
+    }
+    found: dict[Path, str] = {}
+
+    def visit(content: str) -> None:
+        for file in sorted({exporters[w] for w in _WORD.findall(content) if w in exporters}):
+            if file not in found:
+                found[file] = candidates[file]
+                visit(candidates[file])
+
+    visit(text)
+    return list(reversed(found.items()))
+
+
+def _stand_ins(text: str) -> Path:
+    """A folder in which every header that `text` includes leads to ours."""
+    folder = cache_folder() / "linux-headers"
+    for name in _INCLUDE.findall(text):
+        path = folder / name
+        if ".." not in Path(name).parts and not path.exists():
+            write_whole(path, b'#include "cc_linux.h"\n')
+    return folder
+
+
+def _takes_ack_and_flag(text: str) -> bool:
+    """Whether its cong_control is that of Linux 6.10 and later."""
+    hook = _CONG_CONTROL.search(text)
+    if hook is None:
+        return False
+    return re.search(rf"\b{hook[1]}\s*\(\s*struct sock \*\w+,\s*u32\b", text) is not None
