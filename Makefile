@@ -31,8 +31,8 @@ export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/dev/null \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
 
-.PHONY: help demo test test-rust test-python check format lint docs bench bench-peers fidelity \
-  conformance images setup clean
+.PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
+  bench-peers conformance fidelity images setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -68,6 +68,9 @@ format: $(STAMPS)/packages ## format Rust and Python
 
 bench: $(STAMPS)/packages ## speed of the simulator: instructions and time a delivered segment
 	@$(PYTHON) bench/run.py $(ARGS)
+
+bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, over reno
+	@$(PYTHON) bench/algorithms.py $(ARGS)
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)

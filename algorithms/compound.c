@@ -149,6 +149,8 @@ CC_INLINE void compound_end_round(struct sock *sk)
 	}
 	tcp_snd_cwnd_set(tp, min(loss_window + (ca->dwnd >> COMPOUND_SHIFT),
 				 tp->snd_cwnd_clamp));
+	/* to yield is not to start slowly */
+	tp->snd_ssthresh = min(tp->snd_ssthresh, tcp_snd_cwnd(tp));
 }
 
 CC_PROG(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)

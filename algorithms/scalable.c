@@ -22,8 +22,7 @@
  * that is the faster one, and a small window loses an eighth as well.
  *
  * Papers: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area
- * Networks", ACM SIGCOMM CCR 33(2), 2003; RFC 3649 section 11.1 compares it with
- * HighSpeed TCP.
+ * Networks", ACM SIGCOMM CCR 33(2), 2003; compared with HighSpeed TCP in RFC 3649.
  */
 #include "cc.h"
 

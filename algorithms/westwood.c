@@ -15,7 +15,7 @@
  *         ^  timeout: cwnd = 1,               |    ^ loss: half the window during
  *         |  ssthresh = BWE * RTTmin,         |    | recovery, then cwnd =
  *         +-----------------------------------+    | ssthresh = BWE * RTTmin
- *            RTTmin is measured anew          +----+
+ *            RTTmin begins anew               +----+
  *
  * Differs from Reno: window and threshold after a loss.
  *
@@ -202,7 +202,7 @@ CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		break;
 	case CA_EVENT_LOSS:
 		tp->snd_ssthresh = westwood_path_pkts(sk);
-		/* the path may be another after a timeout */
+		/* the path may be another; the next ACK begins with the last RTT */
 		ca->is_rtt_stale = true;
 		break;
 	default:

@@ -16,10 +16,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def build() -> Path:
     """Build the benchmark and answer where it is."""
-    command = ["cargo", "build", "--release", "--quiet", "-p", "cwndlab-sim"]
-    subprocess.run([*command, "--example", "benchmark"], cwd=ROOT, check=True)  # noqa: S603  our own
+    return build_example("cwndlab-sim", "benchmark")
+
+
+def build_example(package: str, name: str) -> Path:
+    """Build an example of a crate and answer where it is."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", package]
+    subprocess.run([*command, "--example", name], cwd=ROOT, check=True)  # noqa: S603  our own
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "benchmark"
+    return target / "release" / "examples" / name
 
 
 def cpu_seconds(command: list[str]) -> tuple[float, str]:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rows import Link, Row
 
 # The reference's hosts take about this long for a packet and its ACK: the RTT of its SYN is D +
-# 101 us, of which 59 us are the SYN's transmission.
+# 101 us, of which 59 us are the SYN's transmission. It passes before the receiver's clock is read:
+# the milliseconds in which its windows grow tell so.
 ROUND_TRIP_CPU_NS = 42_000
 # The reference's connect() is called this long after the whole second.
 CONNECT_NS = 38_800
@@ -126,15 +127,14 @@ def path(link: Link) -> dict[str, Any]:
         "transition": "keep",
     }
     delay = {
-        "delay_ns": link.delay_ns + ROUND_TRIP_CPU_NS,
+        "delay_ns": link.delay_ns,
         "framing_bytes": FRAMING_BYTES,
         "schedule": [
-            {"at_ns": at, "delay_ns": delay_ns + ROUND_TRIP_CPU_NS}
-            for at, delay_ns in link.delay_steps
+            {"at_ns": at, "delay_ns": delay_ns} for at, delay_ns in link.delay_steps
         ],
         "transition": "keep",
     }
-    return {"forward": [bottleneck], "reverse": [delay]}
+    return {"forward": [{"delay_ns": ROUND_TRIP_CPU_NS}, bottleneck], "reverse": [delay]}
 
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:

@@ -61,12 +61,12 @@ fn s1p(algorithm: &str, seconds: u64) -> Value {
         "version": 1, "seed": 1, "duration_ns": seconds * 1_000_000_000,
         "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
         "path": {"kind": "wire",
-            "forward": [{
+            "forward": [{"delay_ns": 42_000}, {
                 "rate": {"kind": "fixed", "bits_per_sec": 10_000_000},
                 "queue": {"kind": "drop_tail", "packets": 50},
                 "framing_bytes": 14, "transition": "keep",
             }],
-            "reverse": [{"delay_ns": 40_042_000, "framing_bytes": 14, "transition": "keep"}],
+            "reverse": [{"delay_ns": 40_000_000, "framing_bytes": 14, "transition": "keep"}],
         },
         "flows": [{"id": 0, "start_ns": 38_800, "sender": end, "receiver": end}],
         "record": {"events": true, "ack_trace": true},

@@ -74,6 +74,43 @@ fn a_loss_leaves_beta_and_a_shrinking_flow_remembers_less() {
 }
 
 #[test]
+fn the_old_clamp_makes_the_curve_a_line() {
+    // at most 16 packets a round trip, as CUBIC had from BIC; at the start of a K of 14 s the
+    // curve wants 60
+    let grown = |max_increment: i64| {
+        let parameters = [("tcp_friendliness", 0), ("max_increment", max_increment)];
+        let mut flow = after_loss(10_000, &parameters);
+        let before = flow.sk.snd_cwnd;
+        flow.run(1_000 * MS, 100 * MS);
+        flow.sk.snd_cwnd - before
+    };
+    assert!((150..=170).contains(&grown(16)), "{}", grown(16));
+    assert!(grown(0) > 2 * grown(16), "{} without it", grown(0));
+    // where the curve is flat the clamp does not matter
+    let near = |max_increment: i64| {
+        let mut flow =
+            after_loss(100, &[("tcp_friendliness", 0), ("max_increment", max_increment)]);
+        flow.run(4_000 * MS, 100 * MS);
+        flow.sk.snd_cwnd
+    };
+    assert_eq!(near(16), near(0));
+}
+
+#[test]
+fn linux_2_6_24_kept_four_fifths_and_started_slowly_to_the_end() {
+    let old = [("beta", 819), ("hystart", 0)];
+    let mut flow = Flow::new("cubic", &old);
+    assert_eq!(slow_start(&mut flow, 100_000, 1_000, |_| 50_000), u32::MAX);
+    flow.sk.snd_cwnd = 1_000;
+    flow.reduce(RECOVERY);
+    assert_eq!(flow.sk.snd_cwnd, 799);
+    // W(t) and K follow from this beta
+    let k = libm::cbrt((1_000.0 - 799.0) / C);
+    flow.run((k * 1e9) as u64, 20 * MS);
+    assert!(flow.sk.snd_cwnd.abs_diff(1_000) <= 1, "{}", flow.sk.snd_cwnd);
+}
+
+#[test]
 fn the_friendly_line_is_that_of_reno_with_this_beta() {
     // RFC 8312 section 4.2, equation 4: 3 (1 - beta) / (1 + beta) packets a round trip
     let mut flow = after_loss(40, &[]);

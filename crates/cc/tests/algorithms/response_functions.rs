@@ -22,6 +22,7 @@ fn mean_window(
             measured_from_ns = flow.now_ns;
         }
         for _ in 0..interval {
+            flow.sk.srtt_us = (rtt_ns / 1_000) as u32 * 8;
             flow.advance(rtt_ns / u64::from(flow.sk.snd_cwnd));
             flow.ack(1, (rtt_ns / 1_000) as i32);
         }
@@ -107,4 +108,40 @@ fn highspeed_is_reno_up_to_38_packets() {
     let reno = mean_window("reno", &[], 100 * MS, 400, 50);
     assert!(reno < 30.0);
     assert_close("highspeed", mean_window("highspeed", &[], 100 * MS, 400, 50), reno, 0.0);
+}
+
+#[test]
+fn scalable_follows_its_response_function() {
+    for interval in [2_500, 10_000, 100_000] {
+        let measured = mean_window("scalable", &[], 100 * MS, interval, 20);
+        // log(8/7) / log(1.01) = 13.4 round trips from loss to loss
+        let rounds = libm::log(8.0 / 7.0) / libm::log(1.01);
+        assert_close("scalable", measured, interval as f64 / rounds, 0.02);
+        // Kelly 2003, section 3: w = a / (b p) = 0.08 / p; the mean of the saw-tooth is 7 % less
+        assert_close("scalable", measured, 0.08 * interval as f64, 0.09);
+    }
+}
+
+#[test]
+fn compound_follows_its_response_function_where_there_is_no_queue() {
+    // draft-sridharan-tcpm-ctcp-02 section 4, equation 8 and table 1: w = 0.255 / p^0.8
+    for interval in [10_000, 100_000, 1_000_000] {
+        let expected = 0.255 * libm::pow(interval as f64, 0.8);
+        let measured = mean_window("compound", &[], 100 * MS, interval, 10);
+        assert_close("compound", measured, expected, 0.06);
+    }
+}
+
+#[test]
+fn htcp_follows_the_square_root_law_in_its_first_second() {
+    // alpha = 1 and beta = 1/2; the ACK that takes a step is not counted towards the next
+    let measured = mean_window("htcp", &[("use_rtt_scaling", 0)], 10 * MS, 500, 100);
+    assert_close("htcp", measured, reno_packets(500), 0.07);
+}
+
+#[test]
+fn losses_without_a_queue_do_not_hold_westwood_back() {
+    // Mascolo et al. 2001: what makes it a protocol for lossy links
+    let measured = mean_window("westwood", &[], 100 * MS, 500, 20);
+    assert!(measured > 2.0 * reno_packets(500), "{measured:.1}");
 }

@@ -80,7 +80,7 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn peer_has_finished(&self) -> bool {
-        self.is_peer_finished && self.receiver.readable == 0
+        self.is_peer_finished && self.receiver.queue.bytes == 0
     }
 
     /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
@@ -106,7 +106,11 @@ impl LinuxEndpoint {
         }
         let mss = u64::from(self.sk.mss_cache);
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
+        let segments_before = self.counters.segments_out;
         let mut written = 0;
+        if self.buffer.unsent(self.sk.snd_nxt) % mss != 0 {
+            self.buffer.unmark_push();
+        }
         // Segment by segment, as pushes and sends depend on each.
         while written < bytes {
             let piece = (mss - filled).min(bytes - written);
@@ -138,7 +142,13 @@ impl LinuxEndpoint {
         }
         if self.has_unsent() {
             self.buffer.chrono.start(Limit::Busy, now);
-            self.write_xmit(false);
+            let unsent = self.buffer.unsent(self.sk.snd_nxt);
+            self.is_corked = self.counters.segments_out != segments_before
+                && unsent < mss
+                && self.sk.packets_out > 0;
+            if !self.is_corked {
+                self.write_xmit(false);
+            }
         }
         self.note_phase();
         written
@@ -146,18 +156,17 @@ impl LinuxEndpoint {
 
     /// The application reads (`tcp_recvmsg`).
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
-        let bytes = self.receiver.read(max);
-        if bytes == 0 {
+        if self.receiver.queue.bytes == 0 {
             return 0;
         }
         self.set_now(now);
-        self.receiver.adjust_space(self.sk.tcp_mstamp);
+        let bytes = self.receiver.read(max, self.sk.tcp_mstamp);
         self.clean_receive_buffer();
         bytes
     }
 
     pub(crate) fn readable(&self) -> u64 {
-        self.receiver.readable
+        self.receiver.queue.bytes
     }
 
     /// A FIN follows what was written.
@@ -476,10 +485,8 @@ impl LinuxEndpoint {
         if !self.buffer.is_blocked {
             return;
         }
-        if self.in_flight() < self.sk.snd_cwnd {
-            self.expand_send_buffer();
-            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-        }
+        self.expand_send_buffer();
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         if self.buffer.is_writable() {
             self.buffer.is_blocked = false;
             self.buffer.chrono.stop(Limit::SendBuffer, self.now);
@@ -535,11 +542,12 @@ impl LinuxEndpoint {
                     self.event(TcpEvent::PeerFinished);
                 }
             }
-            Arrival::OutOfOrder => {
+            Arrival::OutOfOrder { free_bytes } => {
                 self.check_ce(segment.ecn);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
-                if segment.payload >= 128 {
-                    self.receiver.grow_window(segment.payload);
+                // A duplicate ACK without SACK must not change the window (RFC 5681 section 2).
+                if self.is_sack && segment.payload >= 128 {
+                    self.receiver.grow_window(segment.payload, free_bytes);
                 }
             }
             Arrival::Duplicate => {
@@ -588,7 +596,8 @@ impl LinuxEndpoint {
         ack.lrcvtime = jiffies;
         self.check_ce(segment.ecn);
         if bytes >= 128 {
-            self.receiver.grow_window(bytes);
+            let free_bytes = self.receiver.free_space();
+            self.receiver.grow_window(bytes, free_bytes);
         }
     }
 

@@ -19,6 +19,7 @@ mod connection;
 mod output;
 mod rack;
 mod rate;
+mod reassembly;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -128,6 +129,8 @@ pub(crate) struct LinuxEndpoint {
     duplicate_acks_sent: u32,
     compressed_ack_rcv_nxt: u32,
     compressed_ack_timer: Time,
+    /// A short segment at the tail waits for what the application writes at the same time.
+    is_corked: bool,
     pacing_timer: Time,
 
     settings: LinuxSettings,
@@ -216,6 +219,7 @@ impl LinuxEndpoint {
             duplicate_acks_sent: 0,
             compressed_ack_rcv_nxt: 0,
             compressed_ack_timer: Time::NEVER,
+            is_corked: false,
             pacing_timer: Time::NEVER,
             settings,
             out: Outbox::default(),
@@ -273,6 +277,11 @@ impl LinuxEndpoint {
     /// Runs what is due, then gives what leaves.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
+        if self.is_corked {
+            self.is_corked = false;
+            self.set_now(now);
+            self.write_xmit(false);
+        }
         let mut next = self.next_timer();
         while next <= now {
             self.set_now(now);

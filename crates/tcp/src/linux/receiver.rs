@@ -1,8 +1,9 @@
-//! The receiving half: reassembly, SACK blocks, the advertised window with its auto-tuning, and
+//! The receiving half: SACK blocks, the advertised window with its auto-tuning, and
 //! when an ACK leaves.
 
 use cwndlab_units::Time;
 
+use crate::linux::reassembly::{Reassembly, ReceiveQueue};
 use crate::linux::settings::LinuxSettings;
 use crate::segment::{SackBlock, Segment};
 use crate::seq::{after, before, earlier, later};
@@ -11,25 +12,19 @@ use crate::seq::{after, before, earlier, later};
 const SACK_BLOCKS_KEPT: usize = 4;
 /// `TCP_MAX_QUICKACKS`.
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
-/// What a received segment occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
-const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 
 /// State of the receiving half.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    /// Data out of order: sorted, disjoint, not touching.
-    out_of_order: Vec<SackBlock>,
+    out_of_order: Reassembly,
+    /// Data in order that the application has not read.
+    pub(crate) queue: ReceiveQueue,
     /// SACK blocks to report, the most recent first (RFC 2018 section 4).
     sacks: Vec<SackBlock>,
     /// A duplicate to report (RFC 2883).
     pub(crate) duplicate: Option<SackBlock>,
-    /// Bytes in order that the application has not read.
-    pub(crate) readable: u64,
     /// Bytes that the application has read.
     pub(crate) copied: u64,
-    /// Memory that unread data and data out of order occupy.
-    memory_bytes: u32,
-    out_of_order_memory_bytes: u32,
 
     /// Right edge of the window last advertised is `rcv_wup + rcv_wnd`.
     pub(crate) rcv_wup: u32,
@@ -78,8 +73,8 @@ pub(crate) struct AckEngine {
 pub(crate) enum Arrival {
     /// In order; the gap behind it was filled if `has_filled_gap`.
     InOrder { has_filled_gap: bool },
-    /// Kept for later.
-    OutOfOrder,
+    /// Kept for later; `free_bytes` is the window that the buffer had room for before.
+    OutOfOrder { free_bytes: u32 },
     /// All of it was there before.
     Duplicate,
     /// Beyond the window.
@@ -90,13 +85,11 @@ impl Receiver {
     pub(crate) fn new(settings: &LinuxSettings) -> Self {
         let advmss = settings.announced_mss();
         let mut receiver = Self {
-            out_of_order: Vec::new(),
+            out_of_order: Reassembly::default(),
+            queue: ReceiveQueue::default(),
             sacks: Vec::new(),
             duplicate: None,
-            readable: 0,
             copied: 0,
-            memory_bytes: 0,
-            out_of_order_memory_bytes: 0,
             rcv_wup: 0,
             rcv_wnd: 0,
             rcv_wscale: 0,
@@ -127,8 +120,8 @@ impl Receiver {
         Self::window_from(self.rcvbuf_bytes)
     }
 
-    fn free_space(&self) -> u32 {
-        let used = self.memory_bytes.saturating_add(self.out_of_order_memory_bytes);
+    pub(crate) fn free_space(&self) -> u32 {
+        let used = self.queue.memory_bytes.saturating_add(self.out_of_order.memory_bytes);
         Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
     }
 
@@ -232,84 +225,27 @@ impl Receiver {
             return Arrival::OutOfWindow;
         }
         if after(seq, *rcv_nxt) {
-            return self.handle_out_of_order(seq, end);
+            let free_bytes = self.free_space();
+            self.duplicate = self.out_of_order.store(seq, end).or(self.duplicate);
+            self.report(seq, end);
+            return Arrival::OutOfOrder { free_bytes };
         }
         if before(seq, *rcv_nxt) {
             self.duplicate = Some(SackBlock { start: seq, end: *rcv_nxt });
         }
         let had_gap = !self.out_of_order.is_empty();
-        let fresh = end.wrapping_sub(*rcv_nxt);
-        self.readable += u64::from(fresh);
-        self.memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
+        self.queue.push(end.wrapping_sub(*rcv_nxt));
         *rcv_nxt = end;
         if had_gap {
-            self.take_from_out_of_order(rcv_nxt);
+            self.out_of_order.take(rcv_nxt, &mut self.queue);
+            // SACK blocks that are covered now are forgotten.
+            if self.out_of_order.is_empty() {
+                self.sacks.clear();
+            } else {
+                self.sacks.retain(|block| before(*rcv_nxt, block.start));
+            }
         }
         Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty() }
-    }
-
-    /// Moves what follows on directly, and forgets SACK blocks that are covered now.
-    fn take_from_out_of_order(&mut self, rcv_nxt: &mut u32) {
-        let count = self.out_of_order.iter().take_while(|b| !after(b.start, *rcv_nxt)).count();
-        for block in self.out_of_order.drain(..count) {
-            if after(block.end, *rcv_nxt) {
-                let fresh = block.end.wrapping_sub(*rcv_nxt);
-                self.readable += u64::from(fresh);
-                let memory = Self::memory_of(fresh, self.ack.rcv_mss);
-                self.memory_bytes += memory;
-                self.out_of_order_memory_bytes =
-                    self.out_of_order_memory_bytes.saturating_sub(memory);
-                *rcv_nxt = block.end;
-            }
-        }
-        if self.out_of_order.is_empty() {
-            self.out_of_order_memory_bytes = 0;
-            self.sacks.clear();
-        } else {
-            self.sacks.retain(|block| before(*rcv_nxt, block.start));
-        }
-    }
-
-    fn memory_of(bytes: u32, mss: u32) -> u32 {
-        bytes + bytes.div_ceil(mss.max(1)) * TRUESIZE_OVERHEAD_BYTES
-    }
-
-    fn handle_out_of_order(&mut self, seq: u32, end: u32) -> Arrival {
-        // Segments usually come at the end of the last block or of some block near it.
-        let from = self.out_of_order.iter().rposition(|block| before(block.end, seq));
-        let first = from.map_or(0, |index| index + 1);
-        let touching =
-            self.out_of_order[first..].iter().take_while(|b| !after(b.start, end)).count();
-        let mut merged = SackBlock { start: seq, end };
-        let known: u32 = self.out_of_order[first..first + touching]
-            .iter()
-            .map(|block| block.end.wrapping_sub(block.start))
-            .sum();
-        for block in &self.out_of_order[first..first + touching] {
-            if !before(seq, block.start) && !after(end, block.end) {
-                self.duplicate = Some(SackBlock { start: seq, end });
-                self.report(seq, end);
-                return Arrival::OutOfOrder;
-            }
-            let overlap_start = later(seq, block.start);
-            let overlap_end = earlier(end, block.end);
-            if before(overlap_start, overlap_end) {
-                self.duplicate = Some(SackBlock { start: overlap_start, end: overlap_end });
-            }
-            merged.start = earlier(merged.start, block.start);
-            merged.end = later(merged.end, block.end);
-        }
-        let fresh = merged.end.wrapping_sub(merged.start) - known;
-        self.out_of_order_memory_bytes += fresh + TRUESIZE_OVERHEAD_BYTES;
-        match touching {
-            0 => self.out_of_order.insert(first, merged),
-            _ => {
-                self.out_of_order[first] = merged;
-                self.out_of_order.drain(first + 1..first + touching);
-            }
-        }
-        self.report(seq, end);
-        Arrival::OutOfOrder
     }
 
     /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
@@ -337,9 +273,10 @@ impl Receiver {
         self.sacks.insert(0, SackBlock { start: seq, end });
     }
 
-    /// `tcp_grow_window`: a segment of `bytes` came; the window follows if the buffer has room.
-    pub(crate) fn grow_window(&mut self, bytes: u32) {
-        let room = self.window_clamp.min(self.free_space()) as i64 - i64::from(self.rcv_ssthresh);
+    /// `tcp_grow_window`: a segment of `bytes` came; the window follows if there is
+    /// room for more.
+    pub(crate) fn grow_window(&mut self, bytes: u32, free_bytes: u32) {
+        let room = self.window_clamp.min(free_bytes) as i64 - i64::from(self.rcv_ssthresh);
         if room <= 0 {
             return;
         }
@@ -363,34 +300,35 @@ impl Receiver {
         self.rcv_rtt_last_tsecr = tsecr;
         if bytes >= self.ack.rcv_mss {
             let rtt_us = now_ms.wrapping_sub(tsecr).max(1).saturating_mul(1_000);
+            // A lower one counts at once, but not beside a hole: the reference's windows after a
+            // loss fit a smooth fall only.
             self.rcv_rtt_us = match self.rcv_rtt_us {
                 0 => rtt_us << 3,
-                old => (i64::from(old) + i64::from(rtt_us) - i64::from(old >> 3)) as u32,
+                old if rtt_us << 3 < old && self.is_in_order() => rtt_us << 3,
+                old => old - (old >> 3) + rtt_us,
             };
         }
     }
 
-    /// The application reads.
-    pub(crate) fn read(&mut self, max: u64) -> u64 {
-        let bytes = self.readable.min(max);
-        self.readable -= bytes;
-        self.copied += bytes;
-        if self.readable == 0 {
-            self.memory_bytes = 0;
-        } else {
-            let memory = Self::memory_of(bytes as u32, self.ack.rcv_mss);
-            self.memory_bytes = self.memory_bytes.saturating_sub(memory);
-        }
+    /// The application reads at most `max` bytes. The space follows after each buffer, so that a
+    /// round ends with the first one.
+    pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
+        let bytes = self.queue.bytes.min(max);
+        let head = self.queue.head(bytes);
+        self.queue.read(bytes);
+        self.copied += head;
+        self.adjust_space(now_us);
+        self.copied += bytes - head;
         bytes
     }
 
     /// Whether all data that the application might read have been read.
     pub(crate) fn is_drained(&self) -> bool {
-        self.memory_bytes == 0
+        self.queue.bytes == 0
     }
 
     /// `tcp_rcv_space_adjust`: once a round trip, the buffer follows what was read in it.
-    pub(crate) fn adjust_space(&mut self, now_us: u64) {
+    fn adjust_space(&mut self, now_us: u64) {
         if self.rcv_rtt_us == 0 || now_us - self.space_time_us < u64::from(self.rcv_rtt_us >> 3) {
             return;
         }

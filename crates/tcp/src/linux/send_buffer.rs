@@ -97,6 +97,13 @@ impl SendBuffer {
         }
     }
 
+    /// A write goes on filling the segment at the tail: the push that ended the last write is off.
+    pub(crate) fn unmark_push(&mut self) {
+        if self.push_points.back() == Some(&self.write_seq) {
+            self.push_points.pop_back();
+        }
+    }
+
     /// Whether the segment from `seq` to `end` carries a PSH; to be asked in rising order.
     #[inline]
     pub(crate) fn take_push(&mut self, end: u32) -> bool {

@@ -1,0 +1,78 @@
+"""What each algorithm costs per ACK over reno on the same recorded ACKs; exits 1 above the bar.
+
+The ACKs are those of a reno flow in the simulator, on 10 Mbit/s and 40 ms with a queue of 50
+packets, for 30 s; `--trace` takes a recording of a kernel in the same columns instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import measure
+
+INSTRUCTIONS_OVER_RENO = 400
+RECORDED_SECONDS = 30
+# A difference of two lengths leaves the start of the process out.
+REPETITIONS = (1, 5)
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("algorithms", nargs="*", help="only these, by their names")
+    parser.add_argument("--trace", type=Path, metavar="FILE.csv[.gz]", help="recorded ACKs")
+    options = parser.parse_args()
+    if not measure.has_callgrind():
+        print("instructions are not counted: valgrind is not installed (apt-get install valgrind)")
+        return 1
+    cost = measure.build_example("cwndlab-cc", "cost")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "acks.csv"
+        trace.write_text(recorded(options.trace))
+        reno = per_ack(cost, "reno", trace)
+        print(f"{'reno':16} {reno:8.1f} instructions/ACK")
+        chosen = options.algorithms or [name for name in algorithms() if name != "reno"]
+        with ThreadPoolExecutor(2) as pool:
+            costs = list(pool.map(lambda name: per_ack(cost, name, trace), chosen))
+    missed = 0
+    for name, value in zip(chosen, costs, strict=True):
+        is_ok = value - reno <= INSTRUCTIONS_OVER_RENO
+        missed += not is_ok
+        bar = f"at most {INSTRUCTIONS_OVER_RENO}  {'ok' if is_ok else 'MISSED'}"
+        print(f"{name:16} {value:8.1f} instructions/ACK {value - reno:+8.1f} over reno, {bar}")
+    return int(missed > 0)
+
+
+def algorithms() -> list[str]:
+    """Every algorithm, by the name of its file."""
+    return sorted(path.stem for path in (measure.ROOT / "algorithms").glob("*.c"))
+
+
+def recorded(path: Path | None) -> str:
+    """A recording of ACKs."""
+    if path is None:
+        acks = measure.build_example("cwndlab-sim", "acks")
+        command = [str(acks), "reno", str(RECORDED_SECONDS)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603  our own
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).decode()
+    return path.read_text()
+
+
+def per_ack(cost: Path, algorithm: str, trace: Path) -> float:
+    """Instructions per ACK, the calls of the hooks included."""
+    few, many = (
+        measure.instructions([str(cost), algorithm, str(trace), str(repetitions)])
+        for repetitions in REPETITIONS
+    )
+    return (many[0] - few[0]) / ((REPETITIONS[1] - REPETITIONS[0]) * int(many[1]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

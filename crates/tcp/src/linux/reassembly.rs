@@ -1,0 +1,318 @@
+//! Data out of order, and the memory that received data occupy until they are read.
+//!
+//! Linux counts the memory of whole buffers against the receive buffer, so it decides the window
+//! that is offered. A segment that follows directly on the last one of its queue moves into that
+//! one's buffer and costs its payload only (`tcp_try_coalesce`), as long as the buffer has room for
+//! another fragment.
+
+use crate::segment::SackBlock;
+use crate::seq::{after, before, earlier, later};
+
+/// What a buffer occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
+const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
+/// `MAX_SKB_FRAGS`: segments that share a buffer.
+const FRAGMENTS_MAX: u32 = 17;
+
+/// Adjacent data in one or several buffers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Block {
+    start: u32,
+    end: u32,
+    buffers: u32,
+    /// Payload in the first buffer.
+    head_bytes: u32,
+    /// Segments in the first and in the last buffer.
+    head_fragments: u32,
+    tail_fragments: u32,
+}
+
+impl Block {
+    fn of_segment(seq: u32, end: u32) -> Self {
+        let head_bytes = end.wrapping_sub(seq);
+        Self { start: seq, end, buffers: 1, head_bytes, head_fragments: 1, tail_fragments: 1 }
+    }
+
+    fn bytes(&self) -> u32 {
+        self.end.wrapping_sub(self.start)
+    }
+
+    fn memory_bytes(&self) -> u32 {
+        self.bytes() + self.buffers * TRUESIZE_OVERHEAD_BYTES
+    }
+
+    /// A segment that begins where the block ends.
+    fn append(&mut self, end: u32) {
+        if self.tail_fragments < FRAGMENTS_MAX {
+            self.tail_fragments += 1;
+            if self.buffers == 1 {
+                self.head_fragments = self.tail_fragments;
+                self.head_bytes += end.wrapping_sub(self.end);
+            }
+        } else {
+            self.buffers += 1;
+            self.tail_fragments = 1;
+        }
+        self.end = end;
+    }
+
+    /// Joins what begins at the end of this block or before it.
+    fn join(&mut self, next: &Self) {
+        self.start = earlier(self.start, next.start);
+        self.end = later(self.end, next.end);
+        self.buffers += next.buffers;
+        self.tail_fragments = next.tail_fragments;
+    }
+}
+
+/// Data out of order: sorted, disjoint, not touching.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    blocks: Vec<Block>,
+    pub(crate) memory_bytes: u32,
+}
+
+impl Reassembly {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// `tcp_data_queue_ofo`: keeps a segment for later. Returns what of it was there before.
+    pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
+        let mut fresh = Block::of_segment(seq, end);
+        // Segments usually come at the end of the last block or of some block near it.
+        let from = self.blocks.iter().rposition(|block| before(block.end, seq));
+        let first = from.map_or(0, |index| index + 1);
+        let touching = self.blocks[first..].iter().take_while(|b| !after(b.start, end)).count();
+        let mut duplicate = None;
+        for block in &self.blocks[first..first + touching] {
+            if !before(seq, block.start) && !after(end, block.end) {
+                return Some(SackBlock { start: seq, end });
+            }
+            let start = later(seq, block.start);
+            let overlap = SackBlock { start, end: earlier(end, block.end) };
+            if before(overlap.start, overlap.end) {
+                duplicate = Some(overlap);
+            }
+        }
+        let mut merged = None::<Block>;
+        for block in self.blocks.drain(first..first + touching) {
+            self.memory_bytes -= block.memory_bytes();
+            match &mut merged {
+                None if block.end == seq => {
+                    let mut left = block;
+                    left.append(end);
+                    merged = Some(left);
+                }
+                None if before(block.start, seq) => {
+                    let mut left = block;
+                    left.join(&fresh);
+                    merged = Some(left);
+                }
+                None => {
+                    fresh.join(&block);
+                    merged = Some(fresh);
+                }
+                Some(left) => left.join(&block),
+            }
+        }
+        let merged = merged.unwrap_or(fresh);
+        self.memory_bytes += merged.memory_bytes();
+        self.blocks.insert(first, merged);
+        duplicate
+    }
+
+    /// `tcp_ofo_queue`: moves what now is in order to `queue`, up to the new `rcv_nxt`.
+    pub(crate) fn take(&mut self, rcv_nxt: &mut u32, queue: &mut ReceiveQueue) {
+        let count = self.blocks.iter().take_while(|b| !after(b.start, *rcv_nxt)).count();
+        for block in self.blocks.drain(..count) {
+            self.memory_bytes -= block.memory_bytes();
+            if after(block.end, *rcv_nxt) {
+                let known = rcv_nxt.wrapping_sub(block.start);
+                let head_bytes = block.head_bytes.saturating_sub(known);
+                queue.push_block(&Block { start: *rcv_nxt, head_bytes, ..block });
+                *rcv_nxt = block.end;
+            }
+        }
+    }
+}
+
+/// Data in order that the application has not read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReceiveQueue {
+    pub(crate) bytes: u64,
+    pub(crate) memory_bytes: u32,
+    buffers: u32,
+    /// Payload in the first buffer.
+    head_bytes: u64,
+    tail_fragments: u32,
+}
+
+impl ReceiveQueue {
+    /// `tcp_queue_rcv`: a segment in order.
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: u32) {
+        self.bytes += u64::from(bytes);
+        self.memory_bytes += bytes;
+        if self.buffers > 0 && self.tail_fragments < FRAGMENTS_MAX {
+            self.tail_fragments += 1;
+        } else {
+            self.memory_bytes += TRUESIZE_OVERHEAD_BYTES;
+            self.buffers += 1;
+            self.tail_fragments = 1;
+        }
+        if self.buffers == 1 {
+            self.head_bytes += u64::from(bytes);
+        }
+    }
+
+    fn push_block(&mut self, block: &Block) {
+        let is_joined =
+            self.buffers > 0 && self.tail_fragments + block.head_fragments <= FRAGMENTS_MAX;
+        if self.buffers <= u32::from(is_joined) {
+            self.head_bytes += u64::from(block.head_bytes);
+        }
+        let buffers = block.buffers - u32::from(is_joined);
+        self.tail_fragments = if is_joined && block.buffers == 1 {
+            self.tail_fragments + block.head_fragments
+        } else {
+            block.tail_fragments
+        };
+        self.buffers += buffers;
+        self.bytes += u64::from(block.bytes());
+        self.memory_bytes += block.bytes() + buffers * TRUESIZE_OVERHEAD_BYTES;
+    }
+
+    /// How much of `max` bytes a reader gets from the first buffer.
+    pub(crate) fn head(&self, max: u64) -> u64 {
+        self.head_bytes.min(max)
+    }
+
+    /// The application reads `bytes`, at most all that are here.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        let left = self.bytes - bytes;
+        if left == 0 {
+            *self = Self::default();
+            return;
+        }
+        let kept = (u64::from(self.buffers) * left).div_ceil(self.bytes) as u32;
+        self.buffers = kept;
+        self.bytes = left;
+        self.head_bytes = left / u64::from(kept);
+        self.memory_bytes = left as u32 + kept * TRUESIZE_OVERHEAD_BYTES;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1_448;
+    const FULL: u32 = MSS + TRUESIZE_OVERHEAD_BYTES;
+
+    fn at(segment: u32) -> u32 {
+        segment * MSS
+    }
+
+    fn store(reassembly: &mut Reassembly, segment: u32) -> Option<SackBlock> {
+        reassembly.store(at(segment), at(segment + 1))
+    }
+
+    #[test]
+    fn segments_in_a_row_share_a_buffer_and_segments_apart_do_not() {
+        let mut apart = Reassembly::default();
+        let mut in_a_row = Reassembly::default();
+        for n in 0..10 {
+            assert_eq!(store(&mut apart, 1 + 2 * n), None);
+            assert_eq!(store(&mut in_a_row, 1 + n), None);
+        }
+        assert_eq!(apart.memory_bytes, 10 * FULL);
+        assert_eq!(in_a_row.memory_bytes, 10 * MSS + TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn a_buffer_holds_seventeen_segments() {
+        let mut reassembly = Reassembly::default();
+        for n in 1..=18 {
+            store(&mut reassembly, n);
+        }
+        assert_eq!(reassembly.memory_bytes, 18 * MSS + 2 * TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn what_fills_a_hole_joins_the_data_before_it_only() {
+        let mut reassembly = Reassembly::default();
+        store(&mut reassembly, 1);
+        store(&mut reassembly, 3);
+        store(&mut reassembly, 2);
+        assert_eq!(reassembly.blocks.len(), 1);
+        assert_eq!(reassembly.memory_bytes, 3 * MSS + 2 * TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn a_segment_that_is_there_is_a_duplicate_and_costs_nothing() {
+        let mut reassembly = Reassembly::default();
+        store(&mut reassembly, 1);
+        store(&mut reassembly, 2);
+        let memory = reassembly.memory_bytes;
+        assert_eq!(store(&mut reassembly, 2), Some(SackBlock { start: at(2), end: at(3) }));
+        assert_eq!(reassembly.memory_bytes, memory);
+        let overlap = reassembly.store(at(2), at(4));
+        assert_eq!(overlap, Some(SackBlock { start: at(2), end: at(3) }));
+        assert_eq!(reassembly.blocks[0].end, at(4));
+    }
+
+    #[test]
+    fn a_segment_over_a_block_swallows_it() {
+        let mut reassembly = Reassembly::default();
+        store(&mut reassembly, 2);
+        let known = reassembly.store(at(1), at(4));
+        assert_eq!(known, Some(SackBlock { start: at(2), end: at(3) }));
+        let mut rcv_nxt = at(1);
+        let mut queue = ReceiveQueue::default();
+        reassembly.take(&mut rcv_nxt, &mut queue);
+        assert_eq!((rcv_nxt, queue.bytes), (at(4), u64::from(3 * MSS)));
+        assert_eq!((reassembly.is_empty(), reassembly.memory_bytes), (true, 0));
+    }
+
+    #[test]
+    fn what_follows_a_filled_hole_shares_the_buffer_of_the_segment_that_filled_it() {
+        let mut reassembly = Reassembly::default();
+        store(&mut reassembly, 1);
+        store(&mut reassembly, 3);
+        let mut queue = ReceiveQueue::default();
+        queue.push(MSS);
+        let mut rcv_nxt = at(1);
+        reassembly.take(&mut rcv_nxt, &mut queue);
+        assert_eq!(rcv_nxt, at(2));
+        assert_eq!(queue.memory_bytes, 2 * MSS + TRUESIZE_OVERHEAD_BYTES);
+        assert_eq!(reassembly.memory_bytes, FULL);
+    }
+
+    #[test]
+    fn a_segment_before_a_full_buffer_stays_alone() {
+        let mut reassembly = Reassembly::default();
+        for n in 1..=20 {
+            store(&mut reassembly, n);
+        }
+        let mut queue = ReceiveQueue::default();
+        queue.push(MSS);
+        reassembly.take(&mut at(1), &mut queue);
+        assert_eq!(queue.head(u64::MAX), u64::from(MSS));
+        assert_eq!(queue.memory_bytes, 21 * MSS + 3 * TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn reading_all_frees_all_and_reading_half_frees_half_of_the_buffers() {
+        let mut queue = ReceiveQueue::default();
+        for _ in 0..2 * FRAGMENTS_MAX {
+            queue.push(MSS);
+        }
+        assert_eq!(queue.memory_bytes, 34 * MSS + 2 * TRUESIZE_OVERHEAD_BYTES);
+        assert_eq!(queue.head(u64::MAX), u64::from(17 * MSS));
+        queue.read(u64::from(17 * MSS));
+        assert_eq!(queue.memory_bytes, 17 * MSS + TRUESIZE_OVERHEAD_BYTES);
+        assert_eq!(queue.head(100), 100);
+        queue.read(u64::from(17 * MSS));
+        assert_eq!(queue.memory_bytes, 0);
+    }
+}
