@@ -244,7 +244,9 @@ impl LinuxEndpoint {
             self.rate_delivered(number, &mut state.rate);
             if segment.flags & IS_SYN == 0 {
                 flags |= flag::DATA_ACKED;
-                self.buffer.release(segment.payload());
+                let is_merged =
+                    segment.flags & SACKED_ACKED != 0 && self.rtx.is_sacked(number.wrapping_add(1));
+                self.buffer.release(segment.payload(), is_merged);
             } else {
                 flags |= flag::SYN_ACKED;
                 self.retrans_stamp = 0;
