@@ -242,10 +242,16 @@ impl LinuxEndpoint {
         self.sk.tcp_mstamp = now.as_micros();
     }
 
-    /// The millisecond clock of timestamps; never 0, which means none.
+    /// `tcp_time_stamp`: the millisecond clock, as `rcv_tsecr` echoes it to the algorithm.
+    #[inline]
+    fn clock_ms(&self) -> u32 {
+        (self.sk.tcp_mstamp / 1_000) as u32
+    }
+
+    /// What a segment's timestamp says: the clock and the connection's offset.
     #[inline]
     fn timestamp(&self) -> u32 {
-        (self.sk.tcp_mstamp / 1_000) as u32 + self.ts_offset
+        self.clock_ms().wrapping_add(self.ts_offset)
     }
 
     #[inline]

@@ -230,7 +230,7 @@ impl LinuxEndpoint {
         self.sk.retrans_out += 1;
         if self.retrans_stamp == 0 {
             let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
-            self.retrans_stamp = (sent_ms + self.ts_offset).max(1);
+            self.retrans_stamp = sent_ms.max(1);
         }
         self.undo_retrans = self.undo_retrans.max(0) + 1;
     }
