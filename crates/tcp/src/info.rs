@@ -125,6 +125,8 @@ pub enum TcpEvent {
     Phase(u8),
     /// The peer will send no more data.
     PeerFinished,
+    /// The peer gave up the connection.
+    Reset,
 }
 
 impl TcpEvent {
@@ -142,6 +144,7 @@ impl TcpEvent {
             Self::TailLossProbe => "tail_loss_probe",
             Self::Phase(_) => "phase",
             Self::PeerFinished => "peer_finished",
+            Self::Reset => "reset",
         }
     }
 

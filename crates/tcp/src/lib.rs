@@ -2,8 +2,8 @@
 //!
 //! [`Endpoint`] is one end of a connection, with its sending and its receiving half. How it behaves
 //! is a [`Profile`]: Linux of some release, or one of ns-2's agents. Which congestion control it
-//! runs is `cwndlab-cc`'s matter. What is left out: payload, urgent data, reset and keep-alive, and
-//! the closing states beyond an acknowledged FIN.
+//! runs is `cwndlab-cc`'s matter. What is left out: payload, urgent data, keep-alive, and the
+//! closing states beyond an acknowledged FIN; a RST is taken but never sent.
 
 mod classic;
 mod endpoint;

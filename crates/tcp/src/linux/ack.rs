@@ -54,6 +54,7 @@ pub(crate) enum Rexmit {
 
 impl LinuxEndpoint {
     /// `tcp_ack`. `flags` has SLOWPATH unless the header was predicted, and DATA with a payload.
+    /// The number is not beyond what was sent.
     pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: u32) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
@@ -72,9 +73,6 @@ impl LinuxEndpoint {
             }
             return;
         }
-        if after(ack, self.sk.snd_nxt) {
-            return;
-        }
         if after(ack, prior_una) {
             flags |= flag::SND_UNA_ADVANCED;
             self.sk.inet_conn.icsk_retransmits = 0;
@@ -84,9 +82,7 @@ impl LinuxEndpoint {
         state.rate.prior_in_flight = self.in_flight();
 
         if flags & flag::UPDATE_TS_RECENT != 0 {
-            if let Some((tsval, _)) = segment.timestamps {
-                self.ts_recent = tsval;
-            }
+            self.take_timestamp(segment);
         }
         if flags & (flag::SLOWPATH | flag::SND_UNA_ADVANCED) == flag::SND_UNA_ADVANCED {
             self.snd_wl1 = segment.seq;
@@ -162,16 +158,9 @@ impl LinuxEndpoint {
 
     /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
     fn update_window(&mut self, segment: &Segment) -> u32 {
-        let ack = segment.ack;
-        let mut window = u32::from(segment.window);
-        if !segment.flags.has(Flags::SYN) {
-            window <<= self.snd_wscale;
-        }
-        let is_newer = after(ack, self.sk.snd_una)
-            || after(segment.seq, self.snd_wl1)
-            || (segment.seq == self.snd_wl1 && (window > self.sk.snd_wnd || window == 0));
+        let window = self.window_of(segment);
         let mut flags = 0;
-        if is_newer {
+        if self.is_window_news(segment) {
             flags |= flag::WIN_UPDATE;
             self.snd_wl1 = segment.seq;
             if self.sk.snd_wnd != window {
@@ -182,8 +171,22 @@ impl LinuxEndpoint {
                 self.max_window = self.max_window.max(window);
             }
         }
-        self.advance_una(ack);
+        self.advance_una(segment.ack);
         flags
+    }
+
+    /// `tcp_may_update_window`: whether the segment's window is newer than what is known.
+    pub(super) fn is_window_news(&self, segment: &Segment) -> bool {
+        let window = self.window_of(segment);
+        after(segment.ack, self.sk.snd_una)
+            || after(segment.seq, self.snd_wl1)
+            || (segment.seq == self.snd_wl1 && (window > self.sk.snd_wnd || window == 0))
+    }
+
+    /// The window in bytes; that of a SYN is not scaled (RFC 7323 section 2.2).
+    fn window_of(&self, segment: &Segment) -> u32 {
+        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.snd_wscale };
+        u32::from(segment.window) << shift
     }
 
     #[inline]
@@ -244,9 +247,7 @@ impl LinuxEndpoint {
             self.rate_delivered(number, &mut state.rate);
             if segment.flags & IS_SYN == 0 {
                 flags |= flag::DATA_ACKED;
-                let is_merged =
-                    segment.flags & SACKED_ACKED != 0 && self.rtx.is_sacked(number.wrapping_add(1));
-                self.buffer.release(segment.payload(), is_merged);
+                self.buffer.release(segment.payload());
             } else {
                 flags |= flag::SYN_ACKED;
                 self.retrans_stamp = 0;
@@ -308,7 +309,7 @@ impl LinuxEndpoint {
 
     /// An ACK echoes a timestamp from before the segment was sent again: the original arrived.
     fn is_spurious_retransmission(&self, segment: &super::rtx::TxSegment) -> bool {
-        segment.flags & RETRANS != 0 && self.is_echo_before((segment.tx_mstamp / 1_000) as u32)
+        segment.flags & RETRANS != 0 && self.is_echo_before(self.timestamp_of(segment.tx_mstamp))
     }
 
     /// Whether the last ACK echoes a timestamp from before `stamp` (RFC 3522).
@@ -335,7 +336,7 @@ impl LinuxEndpoint {
             && flags & flag::ACKED != 0
         {
             // RFC 7323 section 4.1: only ACKs that acknowledge new data give a sample.
-            let delta = self.clock_ms().wrapping_sub(options.rcv_tsecr);
+            let delta = self.timestamp().wrapping_sub(options.rcv_tsecr);
             if delta < i32::MAX as u32 / 1_000 {
                 rtt = Some(delta.max(1) * 1_000);
                 ca_rtt = rtt;

@@ -73,10 +73,9 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.buffer.is_fin_queued
-            && self.sk.packets_out == 0
-            && !self.has_unsent()
-            && self.is_peer_finished
+        let has_finished =
+            self.buffer.is_fin_queued && self.sk.packets_out == 0 && !self.has_unsent();
+        (has_finished && self.is_peer_finished) || self.state == State::Reset
     }
 
     pub(crate) fn peer_has_finished(&self) -> bool {
@@ -367,8 +366,7 @@ impl LinuxEndpoint {
             Some((tsval, tsecr)) => {
                 options.saw_tstamp = 1;
                 options.rcv_tsval = tsval;
-                // 0 is no echo
-                options.rcv_tsecr = if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.ts_offset) };
+                options.rcv_tsecr = tsecr;
             }
             None => options.saw_tstamp = 0,
         }
@@ -381,12 +379,21 @@ impl LinuxEndpoint {
             State::Established => self.handle_established(segment),
             State::Listen if segment.flags.has(Flags::SYN) => self.handle_syn(segment),
             State::SynSent => {
-                if segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK) {
+                let is_answer = segment.flags.has(Flags::ACK) && segment.ack == self.sk.snd_nxt;
+                if segment.flags.has(Flags::RST) {
+                    if is_answer {
+                        self.reset();
+                    }
+                } else if segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK) {
                     self.handle_syn_ack(segment);
                 }
             }
             State::SynReceived => {
-                if segment.flags.has(Flags::SYN) {
+                if segment.flags.has(Flags::RST) {
+                    if segment.seq == self.sk.rcv_nxt {
+                        self.reset();
+                    }
+                } else if segment.flags.has(Flags::SYN) {
                     self.send_syn(Flags::SYN | Flags::ACK);
                 } else if segment.flags.has(Flags::ACK) && segment.ack == self.sk.snd_nxt {
                     self.note_options(segment);
@@ -398,7 +405,7 @@ impl LinuxEndpoint {
                     self.handle_established(segment);
                 }
             }
-            State::Closed | State::Listen => {}
+            State::Closed | State::Listen | State::Reset => {}
         }
         self.note_phase();
     }
@@ -428,8 +435,13 @@ impl LinuxEndpoint {
             && segment.sacks.is_empty()
             && window == self.sk.snd_wnd
             && self.receiver.is_in_order()
+            && self.is_timestamp_in_order(segment)
             && !after(segment.ack, self.sk.snd_nxt);
         if !is_predicted && !self.is_acceptable(segment, end) {
+            return;
+        }
+        // Linux does not answer, though RFC 9293 section 3.10.7.4 asks for it.
+        if after(segment.ack, self.sk.snd_nxt) {
             return;
         }
         let mut flags = if is_predicted { 0 } else { flag::SLOWPATH | flag::UPDATE_TS_RECENT };
@@ -446,7 +458,7 @@ impl LinuxEndpoint {
         if is_news {
             self.handle_ack(segment, flags);
         } else if flags & flag::UPDATE_TS_RECENT != 0 {
-            self.ts_recent = segment.timestamps.map_or(self.ts_recent, |(tsval, _)| tsval);
+            self.take_timestamp(segment);
         }
         if has_data {
             self.handle_data(segment, end);
@@ -458,26 +470,6 @@ impl LinuxEndpoint {
             self.check_ack(!is_predicted);
         }
         self.check_space();
-    }
-
-    /// `tcp_validate_incoming`: the segment must touch the window (RFC 9293 section 3.4).
-    fn is_acceptable(&mut self, segment: &Segment, end: u32) -> bool {
-        let right_edge =
-            self.sk.rcv_nxt.wrapping_add(self.receiver.receive_window(self.sk.rcv_nxt));
-        if !before(end, self.receiver.rcv_wup) && !after(segment.seq, right_edge) {
-            return true;
-        }
-        if end != segment.seq && before(segment.seq, self.sk.rcv_nxt) {
-            self.enter_quick_ack(MAX_QUICK_ACKS);
-            self.counters.duplicate_segments += 1;
-            if self.settings.dsack {
-                let end = if after(end, self.sk.rcv_nxt) { self.sk.rcv_nxt } else { end };
-                self.receiver.duplicate =
-                    Some(crate::segment::SackBlock { start: segment.seq, end });
-            }
-        }
-        self.send_ack();
-        false
     }
 
     /// `tcp_check_space`: the application may write again.

@@ -16,6 +16,7 @@
 mod ack;
 mod clock;
 mod connection;
+mod incoming;
 mod output;
 mod rack;
 mod rate;
@@ -62,6 +63,8 @@ enum State {
     SynSent,
     SynReceived,
     Established,
+    /// The peer sent a RST.
+    Reset,
 }
 
 /// One end of a connection.
@@ -138,13 +141,6 @@ pub(crate) struct LinuxEndpoint {
     counters: Counters,
     last_rtt_us: Option<u32>,
     last_phase: u8,
-}
-
-impl Drop for LinuxEndpoint {
-    /// `tcp_cleanup_congestion_control`.
-    fn drop(&mut self) {
-        self.congestion.release(&mut self.sk);
-    }
 }
 
 impl LinuxEndpoint {
@@ -249,16 +245,16 @@ impl LinuxEndpoint {
         self.sk.tcp_mstamp = now.as_micros();
     }
 
-    /// `tcp_time_stamp`: the millisecond clock, as `rcv_tsecr` echoes it to the algorithm.
-    #[inline]
-    fn clock_ms(&self) -> u32 {
-        (self.sk.tcp_mstamp / 1_000) as u32
-    }
-
-    /// What a segment's timestamp says: the clock and the connection's offset.
+    /// The millisecond clock of timestamps, now.
     #[inline]
     fn timestamp(&self) -> u32 {
-        self.clock_ms().wrapping_add(self.ts_offset)
+        self.timestamp_of(self.sk.tcp_mstamp)
+    }
+
+    /// What the clock of timestamps showed at a time in microseconds.
+    #[inline]
+    fn timestamp_of(&self, mstamp: u64) -> u32 {
+        ((mstamp / 1_000) as u32).wrapping_add(self.ts_offset)
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
 use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
 use crate::segment::{Flags, Segment};
-use crate::seq::{after, before};
+use crate::seq::{after, before, earlier};
 
 /// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u32 = 10;
@@ -53,8 +53,6 @@ impl LinuxEndpoint {
     /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
     #[inline]
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
-        // `tcp_tso_segs`: without TSO a burst is one segment, whatever the least of the algorithm.
-        let _ = self.congestion.min_tso_segs(&mut self.sk);
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
@@ -181,7 +179,7 @@ impl LinuxEndpoint {
         let seq = self.sk.snd_nxt;
         let payload = end.wrapping_sub(seq) - u32::from(is_fin);
         let mut flags = if is_fin { IS_FIN } else { 0 };
-        if self.buffer.take_push(end) || is_fin {
+        if self.buffer.take_push(end) {
             flags |= IS_PUSH;
         }
         self.note_data_sent();
@@ -231,8 +229,7 @@ impl LinuxEndpoint {
         self.rtx.update_waiting(number);
         self.sk.retrans_out += 1;
         if self.retrans_stamp == 0 {
-            let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
-            self.retrans_stamp = sent_ms.max(1);
+            self.retrans_stamp = self.timestamp_of(self.rtx.get(number).tx_mstamp).max(1);
         }
         self.undo_retrans = self.undo_retrans.max(0) + 1;
     }
@@ -374,6 +371,22 @@ impl LinuxEndpoint {
         }
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
+    }
+
+    /// Fills what there is of a window that has room for less than a segment; the time to avoid
+    /// that is over (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
+    pub(crate) fn send_into_window(&mut self) -> bool {
+        let (next, window_end) = (self.sk.snd_nxt, self.window_end());
+        if !before(next, window_end) {
+            return false;
+        }
+        let end = earlier(self.next_end(), window_end);
+        if end != self.next_end() {
+            self.buffer.push_at(end);
+        }
+        let is_fin = self.buffer.is_fin_queued && end == self.buffer.write_seq;
+        self.transmit_new(end, is_fin);
+        true
     }
 
     /// Asks about a closed window with a byte that was acknowledged already

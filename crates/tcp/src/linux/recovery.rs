@@ -46,7 +46,7 @@ impl LinuxEndpoint {
         if is_ece {
             self.prior_ssthresh = 0;
         }
-        if self.check_reneging(*flags) {
+        if self.check_reneging(flags) {
             return;
         }
         // Leave a state when all that was sent before it is acknowledged.
@@ -142,11 +142,14 @@ impl LinuxEndpoint {
     }
 
     /// The receiver dropped what it had sacked: the head of the queue is sacked, yet not
-    /// acknowledged. Forget all SACKs after half a round trip, at the retransmission timer.
-    fn check_reneging(&mut self, flags: u32) -> bool {
-        if flags & flag::SACK_RENEGING == 0 {
+    /// acknowledged. Forget all SACKs after half a round trip, at the retransmission timer; ACKs
+    /// that acknowledge nothing do not put it off.
+    fn check_reneging(&mut self, flags: &mut u32) -> bool {
+        const BOTH: u32 = flag::SACK_RENEGING | flag::SND_UNA_ADVANCED;
+        if *flags & BOTH != BOTH {
             return false;
         }
+        *flags &= !flag::SET_XMIT_TIMER;
         let half_rtt_us = u64::from(self.sk.srtt_us >> 4).max(10_000);
         self.reset_timer(super::timer::Pending::Retransmit, self.clock.jiffies_of_us(half_rtt_us));
         true
@@ -345,9 +348,6 @@ impl LinuxEndpoint {
         let mut number = head;
         while number != self.rtx.tail() {
             if is_reneg {
-                if self.rtx.is_sacked(number) && self.rtx.is_sacked(number.wrapping_add(1)) {
-                    self.buffer.unmerge();
-                }
                 let segment = self.rtx.get_mut(number);
                 if segment.flags & SACKED_ACKED != 0 {
                     segment.flags &= !SACKED_ACKED;

@@ -9,7 +9,6 @@ use super::rack::TIMEOUT_MIN_US;
 use super::receiver::AckEngine;
 use super::rtx::EVER_RETRANS;
 use crate::info::{CaState, TcpEvent};
-use crate::seq::before;
 
 /// What the retransmission timer is set for (`icsk_pending`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -232,11 +231,9 @@ impl LinuxEndpoint {
             self.probes_out = 0;
             return;
         }
-        let end = self.sk.snd_una.wrapping_add(self.sk.snd_wnd);
-        if before(self.sk.snd_nxt, end) {
-            self.write_xmit(false);
-        }
-        if self.sk.packets_out > 0 {
+        if self.send_into_window() {
+            self.probes_out = 0;
+            self.backoff = 0;
             return;
         }
         self.send_window_probe();

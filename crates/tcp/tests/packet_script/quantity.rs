@@ -9,8 +9,10 @@ pub(crate) enum Value {
     Word(&'static str),
 }
 
-/// Units, and what one of them is.
-const UNITS: [(&str, fn(u64) -> Value, u64); 6] = [
+/// A unit's name, its kind, and how many of the smallest unit it is.
+type Unit = (&'static str, fn(u64) -> Value, u64);
+
+const UNITS: [Unit; 6] = [
     ("", Value::Count, 1),
     ("us", Value::Nanos, 1_000),
     ("ms", Value::Nanos, 1_000_000),

@@ -1,0 +1,96 @@
+//! Whether a segment is to be believed: its sequence number (RFC 9293 section 3.10.7.4), its
+//! timestamp (RFC 7323 section 5), and a RST (RFC 5961 section 3).
+
+use cwndlab_units::Time;
+
+use super::receiver::MAX_QUICK_ACKS;
+use super::timer::RetransmitTimer;
+use super::{LinuxEndpoint, State};
+use crate::info::TcpEvent;
+use crate::segment::{Flags, SackBlock, Segment};
+use crate::seq::{after, before, earlier};
+
+/// How far a timestamp may go back: `TCP_PAWS_WINDOW`.
+const TIMESTAMP_SLACK_MS: i32 = 1;
+
+impl LinuxEndpoint {
+    /// Whether the segment's timestamp is not older than the last one in order.
+    #[inline]
+    pub(super) fn is_timestamp_in_order(&self, segment: &Segment) -> bool {
+        !self.is_timestamps
+            || segment.timestamps.is_none_or(|(value, _)| !before(value, self.ts_recent))
+    }
+
+    /// `tcp_replace_ts_recent`: the next segments echo this one's timestamp.
+    #[inline]
+    pub(super) fn take_timestamp(&mut self, segment: &Segment) {
+        if let Some((value, _)) = segment.timestamps {
+            if !before(value, self.ts_recent) {
+                self.ts_recent = value;
+            }
+        }
+    }
+
+    /// `tcp_validate_incoming`. What is not acceptable is answered and goes no further.
+    pub(super) fn is_acceptable(&mut self, segment: &Segment, end: u32) -> bool {
+        let is_reset = segment.flags.has(Flags::RST);
+        if !is_reset && self.is_ghost(segment) {
+            self.answer_unacceptable(segment, end);
+            return false;
+        }
+        let right_edge =
+            self.sk.rcv_nxt.wrapping_add(self.receiver.receive_window(self.sk.rcv_nxt));
+        let is_in_window = !before(end, self.receiver.rcv_wup) && !after(segment.seq, right_edge);
+        match (is_in_window, is_reset) {
+            (true, false) => return true,
+            (false, false) => self.answer_unacceptable(segment, end),
+            (false, true) => {}
+            // Only who knows the exact number may reset; others are asked to try again.
+            (true, true) if segment.seq == self.sk.rcv_nxt => self.reset(),
+            (true, true) => self.send_ack(),
+        }
+        false
+    }
+
+    /// `tcp_paws_discard`: the timestamp is older than what came in order already.
+    fn is_ghost(&self, segment: &Segment) -> bool {
+        let Some((value, _)) = segment.timestamps.filter(|_| self.is_timestamps) else {
+            return false;
+        };
+        let age_ms = self.ts_recent.wrapping_sub(value) as i32;
+        age_ms > TIMESTAMP_SLACK_MS && !self.is_reordered_ack(segment, age_ms)
+    }
+
+    /// `tcp_disordered_ack`: an ACK that overtook another, neither older than a timeout.
+    fn is_reordered_ack(&self, segment: &Segment, age_ms: i32) -> bool {
+        let rto_ms = self.clock.us_of(self.rto) / 1_000;
+        segment.payload == 0
+            && segment.seq == self.sk.rcv_nxt
+            && segment.ack == self.sk.snd_una
+            && !self.is_window_news(segment)
+            && u64::from(age_ms.unsigned_abs()) <= rto_ms
+    }
+
+    /// `tcp_send_dupack`: tells what is expected, and what came twice.
+    fn answer_unacceptable(&mut self, segment: &Segment, end: u32) {
+        if end != segment.seq && before(segment.seq, self.sk.rcv_nxt) {
+            self.enter_quick_ack(MAX_QUICK_ACKS);
+            self.counters.duplicate_segments += 1;
+            if self.settings.dsack {
+                let end = earlier(end, self.sk.rcv_nxt);
+                self.receiver.duplicate = Some(SackBlock { start: segment.seq, end });
+            }
+        }
+        self.send_ack();
+    }
+
+    /// The peer gave up the connection.
+    pub(super) fn reset(&mut self) {
+        self.state = State::Reset;
+        self.timer = RetransmitTimer::default();
+        self.receiver.ack.timer = Time::NEVER;
+        self.compressed_ack_timer = Time::NEVER;
+        self.pacing_timer = Time::NEVER;
+        self.event(TcpEvent::Reset);
+    }
+}
