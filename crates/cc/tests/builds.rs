@@ -107,6 +107,19 @@ fn no_algorithm_file_knows_its_target() {
 }
 
 #[test]
+fn the_documentation_has_a_row_for_each_algorithm_with_its_aliases() {
+    let page = algorithms().join("../docs/algorithms.md");
+    let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+    for algorithm in cwndlab_cc::Algorithm::all() {
+        let mut first = format!("| `{}`", algorithm.name());
+        if !algorithm.aliases().is_empty() {
+            first += &format!(" (`{}`)", algorithm.aliases().join("`, `"));
+        }
+        assert!(text.lines().any(|line| line.starts_with(&format!("{first} |"))), "no row {first}");
+    }
+}
+
+#[test]
 fn the_sanitizers_find_nothing() {
     let names: Vec<String> = sources().iter().map(|s| stem(s).replace('-', "_")).collect();
     let externs: String = names
