@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("algorithms", "crates", "python", "tests", "bench", "studies", "docs", "fuzz", "tools")
-SUFFIXES = {".rs", ".c", ".h", ".py", ".toml", ".md"}
+SUFFIXES = {".rs", ".c", ".h", ".py", ".toml", ".md", ".pkt"}
 
 # Documents that the project has read. A citation of another one adds it here, with its subject.
 KNOWN_RFCS = {
@@ -40,6 +40,7 @@ KNOWN_RFCS = {
     5166: "metrics for congestion control",
     5681: "TCP congestion control",
     5682: "F-RTO",
+    5961: "blind attacks inside the window",
     6056: "port randomisation",
     6298: "RTO",
     6356: "coupled congestion control",

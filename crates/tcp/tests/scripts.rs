@@ -5,7 +5,7 @@ mod packet_script;
 use std::fs;
 use std::path::Path;
 
-use packet_script::{Script, parse, run};
+use packet_script::{Action, Script, parse, run};
 
 fn load(name: &str) -> Script {
     let file = format!("crates/tcp/tests/scripts/{name}.pkt");
@@ -34,6 +34,13 @@ macro_rules! scripts {
 scripts! {
     ack_of_nothing,
     ack_of_syn_ack_lost,
+    classic_delayed_ack,
+    classic_limited_transmit,
+    classic_newreno,
+    classic_reno,
+    classic_sack,
+    classic_tahoe,
+    classic_timeout,
     congestion_avoidance,
     cwnd_limited_growth,
     dctcp_receiver,
@@ -66,6 +73,7 @@ scripts! {
     limited_transmit_without_sack,
     nagle,
     nagle_off,
+    newreno_without_sack,
     old_ack_with_sack,
     out_of_order_four_blocks,
     out_of_order_sack,
@@ -127,4 +135,39 @@ fn every_script_is_played_and_says_what_and_whence() {
         assert!(!script.sources.is_empty(), "{name}: no `# Source:`");
         assert!(!script.steps.is_empty(), "{name} does nothing");
     }
+}
+
+#[test]
+fn documentation_lists_every_script_with_its_title() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tcp-by-example.md");
+    let page = fs::read_to_string(page).expect("the page is there");
+    for name in NAMES {
+        let line =
+            format!("- [{name}](../crates/tcp/tests/scripts/{name}.pkt): {}\n", load(name).title);
+        assert!(page.contains(&line), "docs/tcp-by-example.md lacks the line\n{line}");
+    }
+    let example = page.split("```").nth(1).expect("the page has an example");
+    let example = parse("docs/tcp-by-example.md", example).expect("the example is a script");
+    assert_eq!(run(&example), Ok(()));
+}
+
+#[test]
+fn every_segment_that_a_script_expects_is_checked() {
+    let mut changed = 0;
+    for name in NAMES {
+        let script = load(name);
+        for index in 0..script.steps.len() {
+            let mut other = script.clone();
+            let Action::Leave(template) = &mut other.steps[index].action else { continue };
+            match &mut template.range {
+                Some((start, _)) => *start = start.wrapping_sub(1),
+                None => template.acks.0 = template.acks.0.wrapping_sub(1),
+            }
+            let line = script.steps[index].line;
+            let failure = run(&other).expect_err("a wrong number is noticed");
+            assert_eq!(failure.line, line, "{name}: {}", failure.problem);
+            changed += 1;
+        }
+    }
+    assert!(changed > 300, "{changed} segments are expected");
 }

@@ -151,11 +151,16 @@ impl ClassicEndpoint {
 
     fn handle_syn(&mut self, now: Time, segment: &Segment) {
         if let Some(options) = segment.syn {
+            // Scaling takes both ends (RFC 7323 section 1.3).
+            if options.window_scale.is_none() {
+                self.shift = 0;
+            }
             self.peer_shift = options.window_scale.unwrap_or(0);
             self.peer_has_sack = options.is_sack_permitted;
             let mss = if options.mss == 0 { DEFAULT_MSS } else { options.mss.into() };
             self.sender.limit_segment(mss);
         }
+        self.sender.note_window(segment.window.into());
         self.peer_first = segment.seq.wrapping_add(FIRST_BYTE);
         self.note_timestamp(segment);
         match self.state {

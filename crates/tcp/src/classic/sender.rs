@@ -217,6 +217,11 @@ impl Sender {
         self.sk.advmss = self.segment_bytes;
     }
 
+    /// The window of the peer's SYN, which is not scaled.
+    pub(crate) fn note_window(&mut self, bytes: u64) {
+        self.peer_window = bytes;
+    }
+
     /// The opening packet is acknowledged.
     pub(crate) fn handle_opened(&mut self, now: Time) {
         if !std::mem::take(&mut self.opening) {

@@ -436,9 +436,13 @@ impl LinuxEndpoint {
 
     // Undo.
 
-    /// `tcp_packet_delayed`: an ACK from before the first retransmission.
+    /// `tcp_packet_delayed`: an ACK from before the first retransmission, or none was sent yet.
+    /// Without SACK the stamp is also 0 while recovery is held at its end, which is no proof.
     fn is_packet_delayed(&self) -> bool {
-        self.retrans_stamp == 0 || self.is_echo_before(self.retrans_stamp)
+        if self.retrans_stamp != 0 {
+            return self.is_echo_before(self.retrans_stamp);
+        }
+        self.is_sack || before(self.sk.snd_una, self.sk.high_seq)
     }
 
     fn may_undo(&self) -> bool {

@@ -25,6 +25,8 @@ pub(crate) struct Template {
     pub(crate) each: Option<u32>,
     /// First and last acknowledgement number of a train, and the step between them.
     pub(crate) acks: (u32, u32, u32),
+    /// How often all of it comes.
+    pub(crate) times: u32,
     pub(crate) window: Option<u32>,
     pub(crate) options: Option<Options>,
     pub(crate) ecn: Option<Ecn>,
@@ -90,6 +92,7 @@ impl Template {
             range: None,
             each: None,
             acks: (0, 0, 1),
+            times: 1,
             window: None,
             options,
             ecn: None,
@@ -108,6 +111,7 @@ impl Template {
             match word {
                 "ack" => (has_ack, template.acks) = (true, acks(value()?)?),
                 "win" => template.window = Some(number(value()?)?),
+                _ if word.starts_with('x') => template.times = step(&word[1..])?,
                 "[ce]" => template.ecn = Some(Ecn::Ce),
                 "[ect0]" => template.ecn = Some(Ecn::Ect0),
                 "[ect1]" => template.ecn = Some(Ecn::Ect1),
@@ -148,7 +152,7 @@ impl Template {
                 .collect(),
         };
         pieces.last_mut().expect("a run has a segment").is_last = true;
-        pieces
+        pieces.repeat(self.times as usize)
     }
 }
 

@@ -382,3 +382,67 @@ impl Note {
 fn show(at: Time) -> String {
     if at.is_never() { "never".to_owned() } else { format!("{:.3}ms", at.as_nanos() as f64 / 1e6) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    const OPENING: &str = "connect\n> S 0:1\n\
+                           +40ms < S. 0:1 ack 1 win 65535 <mss 1000, sackOK, wscale 8>\n\
+                           > . 1:1 ack 1\n";
+
+    fn failure_of(rest: &str) -> Failure {
+        let script = parse("test.pkt", &format!("{OPENING}{rest}")).expect("a script");
+        run(&script).expect_err("does not hold")
+    }
+
+    #[test]
+    fn a_failure_names_the_line_what_came_and_what_was_before() {
+        for (rest, line, part) in [
+            ("write 1000\n> P. 1:1002 ack 1", 6, "range 1:1002, got 1:1001"),
+            ("write 1000\n> . 1:1001 ack 1", 6, "flags ., got P."),
+            ("write 1000\n> P. 1:1001 ack 2", 6, "ack 2, got 1"),
+            ("write 1000\n> P. 1:1001 ack 1 win 1", 6, "win 1, got 64512"),
+            ("write 1000\n> P. 1:1001 ack 1 [ect0]", 6, "IP header Ect0, got NotEct"),
+            ("write 1000\n> P. 1:1001 ack 1 <ts>", 6, "timestamps, got none"),
+            ("write 1000\n> P. 1:1001 ack 1 <sack 5:6>", 6, "SACK blocks [(5, 6)], got []"),
+            ("write 1000\n+1ms > P. 1:1001 ack 1", 6, "due at 41.000ms"),
+            ("write 2000\n> P. 1:2001/500 ack 1", 6, "range 1:501, got 1:1001"),
+            ("+5ms > . 1:1 ack 1", 5, "nothing was sent before 45.000ms"),
+            ("write 1000\n+1ms write 1", 6, "not expected before it: 40.000ms  > P. 1:1001 ack 1"),
+            ("write 1000", 5, "not expected before it: 40.000ms  > P. 1:1001 ack 1"),
+            ("expect cwnd 9, state Open, rto 1..2s", 5, "cwnd 9, got 10; rto 1000ms..2000ms, got"),
+            ("read 10", 5, "0 bytes were read"),
+            ("write 9 = 8", 5, "9 bytes were taken"),
+            ("@20ms write 9", 5, "the step before was at 40.000ms"),
+            ("< . 1:1 ack 1 win 300", 5, "no multiple of 256"),
+            ("< . 1:1 ack 1 <sack 1:2 3:4 5:6 7:8 9:10>", 5, "room for four"),
+        ] {
+            let Failure { line: at, problem } = failure_of(rest);
+            assert!(at == line && problem.contains(part), "{rest}: line {at}: {problem}");
+            let before = "40.000ms  <     S. 0:1 ack 1 win 65535 <mss 1000, sackOK, wscale 8>";
+            assert!(problem.contains(before), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_set_up_that_does_not_exist_is_named() {
+        for (text, part) in [
+            ("stack linux-7\nconnect", "no stack `linux-7`"),
+            ("algorithm tahoma\nconnect", "no algorithm `tahoma`"),
+            ("set window = 3\nconnect", "window"),
+            ("parameter gain = 3\nconnect", "gain"),
+        ] {
+            let script = parse("test.pkt", text).expect("a script");
+            let problem = run(&script).expect_err("cannot be set up").problem;
+            assert!(problem.contains(part), "{text}: {problem}");
+        }
+    }
+
+    #[test]
+    fn runs_of_segments_share_a_line_of_the_history() {
+        let problem = failure_of("write 3000\n+1ms write 1").problem;
+        assert!(problem.contains("P. 1:3001 ack 1 win 64512 (3 segments)"), "{problem}");
+    }
+}
