@@ -31,6 +31,7 @@ pub(crate) struct Receiver {
     pub(crate) rcv_wnd: u32,
     pub(crate) rcv_wscale: u8,
     rcv_ssthresh: u32,
+    /// The largest window, not more than an empty buffer holds.
     window_clamp: u32,
     rcvbuf_bytes: u32,
     rcvbuf_max_bytes: u32,
@@ -94,7 +95,7 @@ impl Receiver {
             rcv_wnd: 0,
             rcv_wscale: 0,
             rcv_ssthresh: 0,
-            window_clamp: u32::MAX,
+            window_clamp: Self::window_from(settings.receive_buffer_bytes),
             rcvbuf_bytes: settings.receive_buffer_bytes,
             rcvbuf_max_bytes: settings.receive_buffer_max_bytes,
             advmss,
@@ -121,7 +122,7 @@ impl Receiver {
     }
 
     pub(crate) fn free_space(&self) -> u32 {
-        let used = self.queue.memory_bytes.saturating_add(self.out_of_order.memory_bytes);
+        let used = self.queue.memory_bytes + self.out_of_order.memory_bytes;
         Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
     }
 
@@ -154,42 +155,45 @@ impl Receiver {
 
     /// `__tcp_select_window`: what would be advertised now, in whole units of the scale.
     pub(crate) fn window_to_offer(&mut self) -> u32 {
-        let mut free = self.free_space();
-        let allowed = self.full_space();
-        let full = self.window_clamp.min(allowed);
-        let mss = self.ack.rcv_mss.min(full);
-        if free < full >> 1 {
-            self.ack.quick = 0;
-            free &= !self.scale_remainder();
-            if free < allowed >> 4 || free < mss {
-                return 0;
-            }
-        }
-        self.in_whole_units(free.min(self.rcv_ssthresh))
+        let window = self.window_that_fits();
+        self.in_whole_units(window)
     }
 
-    /// The bits of a window that its field cannot express.
+    /// What would be advertised now if every window could be expressed.
     #[inline]
-    fn scale_remainder(&self) -> u32 {
-        (1 << self.rcv_wscale) - 1
+    fn window_that_fits(&mut self) -> u32 {
+        let free = self.free_space();
+        if free < self.window_clamp >> 1 {
+            return self.window_of_scarce_space(free);
+        }
+        free.min(self.rcv_ssthresh)
+    }
+
+    /// Less than half of the buffer is free: no quick ACKs, and a closed window rather than a
+    /// silly one (RFC 9293 section 3.8.6.2.2).
+    #[cold]
+    fn window_of_scarce_space(&mut self, free: u32) -> u32 {
+        self.ack.quick = 0;
+        let whole = free & !((1 << self.rcv_wscale) - 1);
+        if whole < self.full_space() >> 4 || whole < self.ack.rcv_mss.min(self.window_clamp) {
+            return 0;
+        }
+        whole.min(self.rcv_ssthresh)
     }
 
     /// A window that its field can express, rounded up.
     #[inline]
     fn in_whole_units(&self, window: u32) -> u32 {
-        (window + self.scale_remainder()) & !self.scale_remainder()
+        let remainder = (1 << self.rcv_wscale) - 1;
+        (window + remainder) & !remainder
     }
 
     /// `tcp_select_window`: the window that goes into an ACK, in bytes. It never shrinks.
     pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u32 {
-        let current = self.receive_window(rcv_nxt);
-        let mut window = self.window_to_offer();
-        if window < current {
-            window = self.in_whole_units(current);
-        }
-        self.rcv_wnd = window;
+        let window = self.window_that_fits().max(self.receive_window(rcv_nxt));
+        self.rcv_wnd = self.in_whole_units(window);
         self.rcv_wup = rcv_nxt;
-        window
+        self.rcv_wnd
     }
 
     /// Whether nothing is out of order.

@@ -130,9 +130,8 @@ impl RtxQueue {
         }
         let number = self.tail;
         self.tail = self.tail.wrapping_add(1);
-        *self.get_mut(number) =
-            TxSegment { previous: NONE, next: NONE, is_listed: false, ..segment };
-        self.list_as_newest(number);
+        *self.get_mut(number) = segment;
+        self.append(number);
         number
     }
 
@@ -201,6 +200,12 @@ impl RtxQueue {
     #[inline]
     pub(crate) fn list_as_newest(&mut self, number: u32) {
         self.unlist(number);
+        self.append(number);
+    }
+
+    /// Puts a segment that is not listed at the end of the list.
+    #[inline]
+    fn append(&mut self, number: u32) {
         let place = number & self.mask;
         let newest = self.newest;
         {
