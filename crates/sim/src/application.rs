@@ -350,7 +350,20 @@ impl Application {
     /// Reads and writes at the receiver of the data. Answers how many bytes it read.
     #[inline]
     pub(crate) fn act_at_receiver(&mut self, now: Time, receiver: &mut Endpoint) -> u64 {
-        let read = if receiver.readable() > 0 { receiver.read(now, u64::MAX) } else { 0 };
+        let read = receiver.read(now, u64::MAX);
+        if !matches!(self.kind, Kind::Bulk { .. }) {
+            self.handle_read(now, read, receiver);
+        }
+        let is_over = receiver.peer_has_finished() || self.is_complete;
+        if is_over && !self.has_closed_receiver {
+            self.has_closed_receiver = true;
+            receiver.close(now);
+        }
+        read
+    }
+
+    /// The receiver has read some bytes of data, or none.
+    fn handle_read(&mut self, now: Time, read: u64, receiver: &mut Endpoint) {
         match &mut self.kind {
             Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } => {}
             Kind::Sized { to_read, .. } => {
@@ -375,12 +388,6 @@ impl Application {
                 write_up_to(now, receiver, &mut file.replies_to_write);
             }
         }
-        let is_over = receiver.peer_has_finished() || self.is_complete;
-        if is_over && !self.has_closed_receiver {
-            self.has_closed_receiver = true;
-            receiver.close(now);
-        }
-        read
     }
 
     /// Ends the application: nothing more is written, and the sender closes.

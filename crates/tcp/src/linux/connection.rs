@@ -375,39 +375,39 @@ impl LinuxEndpoint {
     pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.set_now(now);
         self.last_rtt_us = None;
-        match self.state {
-            State::Established => self.handle_established(segment),
-            State::Listen if segment.flags.has(Flags::SYN) => self.handle_syn(segment),
-            State::SynSent => {
-                let is_answer = segment.flags.has(Flags::ACK) && segment.ack == self.sk.snd_nxt;
-                if segment.flags.has(Flags::RST) {
-                    if is_answer {
-                        self.reset();
-                    }
-                } else if segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK) {
-                    self.handle_syn_ack(segment);
-                }
-            }
-            State::SynReceived => {
-                if segment.flags.has(Flags::RST) {
-                    if segment.seq == self.sk.rcv_nxt {
-                        self.reset();
-                    }
-                } else if segment.flags.has(Flags::SYN) {
-                    self.send_syn(Flags::SYN | Flags::ACK);
-                } else if segment.flags.has(Flags::ACK) && segment.ack == self.sk.snd_nxt {
-                    self.note_options(segment);
-                    let window = u32::from(segment.window) << self.snd_wscale;
-                    self.handle_ack(segment, flag::SLOWPATH);
-                    self.sk.snd_wnd = window;
-                    self.max_window = self.max_window.max(window);
-                    self.establish();
-                    self.handle_established(segment);
-                }
-            }
-            State::Closed | State::Listen | State::Reset => {}
+        if self.is_established() || self.handle_handshake(segment) {
+            self.handle_established(segment);
         }
         self.note_phase();
+    }
+
+    /// A segment of a connection that is not established. Returns whether it is to be handled as
+    /// one of an established connection too.
+    #[cold]
+    fn handle_handshake(&mut self, segment: &Segment) -> bool {
+        let has_syn = segment.flags.has(Flags::SYN);
+        let has_ack = segment.flags.has(Flags::ACK);
+        let has_reset = segment.flags.has(Flags::RST);
+        let is_answer = has_ack && segment.ack == self.sk.snd_nxt;
+        match self.state {
+            State::SynSent if has_reset && !is_answer => {}
+            State::SynReceived if has_reset && segment.seq != self.sk.rcv_nxt => {}
+            State::SynSent | State::SynReceived if has_reset => self.reset(),
+            State::Listen if has_syn => self.handle_syn(segment),
+            State::SynSent if has_syn && has_ack => self.handle_syn_ack(segment),
+            State::SynReceived if has_syn => self.send_syn(Flags::SYN | Flags::ACK),
+            State::SynReceived if is_answer => {
+                self.note_options(segment);
+                let window = u32::from(segment.window) << self.snd_wscale;
+                self.handle_ack(segment, flag::SLOWPATH);
+                self.sk.snd_wnd = window;
+                self.max_window = self.max_window.max(window);
+                self.establish();
+                return true;
+            }
+            _ => {}
+        }
+        false
     }
 
     #[inline]
@@ -595,10 +595,14 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
+    #[inline]
     fn check_ce(&mut self, ecn: Ecn) {
-        if self.sk.ecn_flags & ECN_OK == 0 {
-            return;
+        if self.sk.ecn_flags & ECN_OK != 0 {
+            self.note_ecn(ecn);
         }
+    }
+
+    fn note_ecn(&mut self, ecn: Ecn) {
         let needs_ecn = self.congestion.needs_ecn();
         if needs_ecn && ecn != Ecn::NotEct {
             let event = if ecn == Ecn::Ce { CwndEvent::EcnIsCe } else { CwndEvent::EcnNoCe };
