@@ -174,7 +174,7 @@ impl LinuxEndpoint {
     }
 
     /// Sends the next new segment, up to `end`.
-    #[inline]
+    #[inline(always)]
     fn transmit_new(&mut self, end: u32, is_fin: bool) {
         let seq = self.sk.snd_nxt;
         let payload = end.wrapping_sub(seq) - u32::from(is_fin);
@@ -278,6 +278,7 @@ impl LinuxEndpoint {
     }
 
     /// Sends a segment, which acknowledges whatever else it does.
+    #[inline(always)]
     fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> &mut Segment {
         let mut header = HEADER_BYTES;
         let mut timestamps = None;
