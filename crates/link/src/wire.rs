@@ -109,7 +109,13 @@ impl<P: Packet> Link<P> for Wire<P> {
     #[inline]
     fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
         debug_assert!(!now.is_never(), "never is no time");
-        if now < self.wake { self.wait() } else { self.poll_due(now) }
+        if now < self.wake {
+            self.wait()
+        } else if self.other_at <= now {
+            self.poll_other(now)
+        } else {
+            self.deliver()
+        }
     }
 
     #[inline]
@@ -168,11 +174,6 @@ impl<P: Packet> Wire<P> {
     }
 
     #[inline(never)]
-    fn poll_due(&mut self, now: Time) -> Output<P, LinkEvent> {
-        if self.other_at <= now { self.poll_other(now) } else { self.deliver() }
-    }
-
-    #[inline(never)]
     fn poll_other(&mut self, now: Time) -> Output<P, LinkEvent> {
         self.serve_late(now);
         let due = self.ring.first_arrival();
@@ -192,39 +193,31 @@ impl<P: Packet> Wire<P> {
         refusal.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
-    /// Asks the queue, and if it agrees works out when the packet leaves and arrives.
+    /// Asks the queue for room.
     #[inline]
-    fn admit(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
-        let mut admission = Admission::Queued;
+    fn admit(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
+        let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
         // What left the server meanwhile is only counted out where that makes a difference.
         let mut backlog = self.ring.backlog();
-        match &self.queue {
-            Queue::DropTail(limits) => {
-                if backlog.packets >= self.counts.queue_max || !limits.have_room(backlog, bytes) {
-                    self.ring.pass(now);
-                    backlog = self.ring.backlog();
-                    if !limits.have_room(backlog, bytes) {
-                        return self.refuse(now, packet.flow(), bytes, DropReason::Overflow);
-                    }
-                }
-            }
-            Queue::Managed(_) => {
-                self.ring.pass(now);
-                backlog = self.ring.backlog();
-                admission = self.manage(now, backlog, bytes, &packet);
-                match admission {
-                    Admission::Queued => {}
-                    Admission::Marked => packet.mark_ce(),
-                    Admission::Dropped => return admission,
-                }
+        if backlog.packets >= self.counts.queue_max || !limits.have_room(backlog, bytes) {
+            self.ring.pass(now);
+            backlog = self.ring.backlog();
+            if !limits.have_room(backlog, bytes) {
+                return self.refuse(now, packet.flow(), bytes, DropReason::Overflow);
             }
         }
+        self.enqueue(now, backlog, bytes, packet);
+        Admission::Queued
+    }
+
+    /// Works out when a packet that has room leaves and arrives.
+    #[inline(always)]
+    fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let served = self.server.serve(now, bytes);
         self.send(now, now, served, bytes, packet);
         if backlog.packets >= self.counts.queue_max && served > now {
             self.counts.queue_max = backlog.packets + 1;
         }
-        admission
     }
 
     /// Puts a packet on its way that came at `came` and leaves the server at `served`.
@@ -277,15 +270,22 @@ impl<P: Packet> Wire<P> {
 
     /// Asks a queue that is more than drop-tail.
     #[inline(never)]
-    fn manage(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: &P) -> Admission {
-        let Queue::Managed(queue) = &mut self.queue else { return Admission::Queued };
+    fn manage(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
+        self.ring.pass(now);
+        let backlog = self.ring.backlog();
+        let Queue::Managed(queue) = &mut self.queue else { unreachable!("drop-tail asks nobody") };
         let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
         let is_ecn_capable = packet.ecn().is_capable();
         match queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since }) {
-            Verdict::Accept => Admission::Queued,
+            Verdict::Accept => {
+                self.enqueue(now, backlog, bytes, packet);
+                Admission::Queued
+            }
             Verdict::Mark => {
+                packet.mark_ce();
                 self.counts.marked.add(bytes);
                 self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
+                self.enqueue(now, backlog, bytes, packet);
                 Admission::Marked
             }
             Verdict::Drop(reason) => self.refuse(now, packet.flow(), bytes, reason),
