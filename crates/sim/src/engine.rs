@@ -71,9 +71,6 @@ impl Engine {
                 Component::MeanSampler => self.sample_means(now, component),
                 Component::Sampler => self.sample(now, component),
             }
-            while let Some(link) = self.path.unpolled() {
-                self.poll_link(link, now);
-            }
         }
         for flow in &mut self.flows {
             flow.record.finish();
@@ -103,7 +100,7 @@ impl Engine {
 
     /// Polls a link until it has nothing more at this time; what comes out is given to its flow.
     fn poll_link(&mut self, link: usize, now: Time) {
-        while self.path.is_due(link, now) {
+        while self.path.settle(link, now) {
             match &self.path.links[link].poll(now) {
                 Output::Packet { packet: Frame(segment), .. } => {
                     let flow = &mut self.flows[segment.flow as usize];
@@ -119,6 +116,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn sample_means(&mut self, now: Time, component: usize) {
         for flow in &mut self.flows {
             if flow.is_alive(now) {
@@ -128,6 +126,7 @@ impl Engine {
         self.path.wakes.set(component, now + MEAN_INTERVAL);
     }
 
+    #[inline(never)]
     fn sample(&mut self, now: Time, component: usize) {
         let Some(interval) = self.sample_interval else { return };
         if let Some(recording) = &mut self.recorder.on_demand {

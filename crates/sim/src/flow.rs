@@ -108,6 +108,7 @@ impl Flow {
     }
 
     /// A part's time has come.
+    #[inline(never)]
     pub(crate) fn handle_wake(
         &mut self,
         part: Part,

@@ -17,13 +17,11 @@ pub(crate) const REVERSE: usize = 1;
 pub(crate) struct Path {
     pub(crate) links: [AnyLink<Frame>; 2],
     pub(crate) wakes: WakeTree,
-    /// Links that have something at once since they were given packets, as bits.
-    unpolled: u8,
 }
 
 impl Path {
     pub(crate) fn new(links: [AnyLink<Frame>; 2], components: usize) -> Self {
-        Self { links, wakes: WakeTree::new(components), unpolled: 0 }
+        Self { links, wakes: WakeTree::new(components) }
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
@@ -31,34 +29,13 @@ impl Path {
         self.links[link].handle_packet(now, 0, Frame(*segment));
     }
 
-    /// A link was given packets: sets when it acts next, or that it must be polled before time
-    /// goes on.
+    /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
+    /// given packets.
     #[inline]
-    pub(crate) fn settle(&mut self, link: usize, now: Time) {
-        let wake = self.links[link].wake_time();
-        if wake > now {
-            self.wakes.set(link, wake);
-        } else {
-            self.unpolled |= 1 << link;
-        }
-    }
-
-    /// A link that must be polled before time goes on.
-    #[inline]
-    pub(crate) fn unpolled(&self) -> Option<usize> {
-        (self.unpolled != 0).then(|| self.unpolled.trailing_zeros() as usize)
-    }
-
-    /// Whether a link has something at `now`; if not, its wake time is set.
-    #[inline]
-    pub(crate) fn is_due(&mut self, link: usize, now: Time) -> bool {
-        self.unpolled &= !(1 << link);
-        let wake = self.links[link].wake_time();
-        if wake > now {
-            self.wakes.set(link, wake);
-            return false;
-        }
-        true
+    pub(crate) fn settle(&mut self, link: usize, now: Time) -> bool {
+        let wake = self.links[link].wake_time().max(now);
+        self.wakes.set(link, wake);
+        wake == now
     }
 
     /// What each stage of a link could have carried so far.

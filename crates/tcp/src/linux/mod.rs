@@ -291,13 +291,18 @@ impl LinuxEndpoint {
             self.set_now(now);
             self.write_xmit(false);
         }
-        let mut next = self.next_timer();
-        while next <= now {
-            self.set_now(now);
-            self.run_timers();
-            next = self.next_timer();
+        if self.next_timer() <= now {
+            self.run_due(now);
         }
-        self.out.give(next)
+        self.out.give(self.next_timer())
+    }
+
+    #[cold]
+    fn run_due(&mut self, now: Time) {
+        self.set_now(now);
+        while self.next_timer() <= now {
+            self.run_timers();
+        }
     }
 
     #[inline]
