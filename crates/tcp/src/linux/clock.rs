@@ -1,5 +1,7 @@
 //! The kernel's clocks: jiffies, the timer wheel, and the tick of timestamps.
 
+use core::num::NonZeroU64;
+
 use cwndlab_units::{Duration, Time};
 
 /// Jiffies at the beginning of a run. Only the remainder matters, as the wheel rounds to multiples
@@ -10,7 +12,7 @@ const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 /// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    jiffy_us: u64,
+    jiffy_us: NonZeroU64,
     phase_nanos: u64,
     jiffies: u64,
     /// When the counter changes.
@@ -20,8 +22,8 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock at the beginning of the run, which lies `phase` into a tick.
     pub(crate) fn new(jiffy: Duration, phase: Duration) -> Self {
+        let jiffy_us = NonZeroU64::new(jiffy.as_micros()).expect("a jiffy is not nothing");
         let phase_nanos = phase.as_nanos() % jiffy.as_nanos();
-        let jiffy_us = jiffy.as_micros();
         let mut clock = Self { jiffy_us, phase_nanos, jiffies: 0, next_tick: Time::ZERO };
         clock.advance(Time::ZERO);
         clock
@@ -37,7 +39,7 @@ impl Clock {
 
     #[inline(never)]
     fn tick(&mut self, now: Time) {
-        let ticks = (now.as_nanos() + self.phase_nanos) / (self.jiffy_us * 1_000);
+        let ticks = (now.as_nanos() + self.phase_nanos) / (self.jiffy_us.get() * 1_000);
         self.jiffies = JIFFIES_AT_START + ticks;
         self.next_tick = self.time_of(self.jiffies + 1);
     }
@@ -48,11 +50,11 @@ impl Clock {
         self.jiffies
     }
 
-    /// When the tick counter reaches a value.
+    /// When the tick counter reaches a value that it does not begin with.
     #[inline]
     fn time_of(&self, jiffies: u64) -> Time {
-        let ticks = jiffies.saturating_sub(JIFFIES_AT_START);
-        Time::from_nanos((ticks * self.jiffy_us * 1_000).saturating_sub(self.phase_nanos))
+        let ticks = jiffies - JIFFIES_AT_START;
+        Time::from_nanos(self.us_of(ticks) * 1_000 - self.phase_nanos)
     }
 
     /// When a timer fires that is set now for `delay` jiffies from now.
@@ -71,13 +73,13 @@ impl Clock {
     /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
     pub(crate) fn jiffies_of_us(&self, micros: u64) -> u64 {
-        micros.div_ceil(self.jiffy_us)
+        (micros + self.jiffy_us.get() - 1) / self.jiffy_us
     }
 
     /// Jiffies in microseconds.
     #[inline]
     pub(crate) fn us_of(&self, jiffies: u64) -> u64 {
-        jiffies * self.jiffy_us
+        jiffies * self.jiffy_us.get()
     }
 
     /// Jiffies as a span.

@@ -107,24 +107,24 @@ impl LinuxEndpoint {
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
         let segments_before = self.counters.segments_out;
         let mut written = 0;
-        if self.buffer.unsent(self.sk.snd_nxt) % mss != 0 {
+        if filled > 0 {
             self.buffer.unmark_push();
         }
-        // Segment by segment, as pushes and sends depend on each.
         while written < bytes {
-            let piece = (mss - filled).min(bytes - written);
+            // Segment by segment where a push or a send may follow, else as many as possible.
+            let left = bytes - written;
+            let piece = if filled == 0 && left >= mss && self.has_unsent() {
+                self.buffer.segments_until_push(self.max_window, mss).min(left / mss) * mss
+            } else {
+                left.min(mss - filled)
+            };
             let taken = self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache);
             if taken == 0 {
                 break;
             }
             written += taken;
-            filled += taken;
-            if filled < mss {
-                continue;
-            }
-            // Only whole segments wait now, and sending leaves it so.
-            filled = 0;
-            if written < bytes {
+            filled = (filled + taken) % mss;
+            if filled == 0 && written < bytes {
                 if self.buffer.needs_push(self.max_window) {
                     self.buffer.mark_push();
                     self.write_xmit(false);

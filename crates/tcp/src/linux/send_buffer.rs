@@ -58,33 +58,33 @@ impl SendBuffer {
 
     /// How much `wanted` bytes the buffer takes, as `tcp_sendmsg` does: it fills the segment at
     /// the tail, and starts another as long as less than the whole buffer is used.
-    #[inline]
     pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
-        let mut left = wanted;
-        if before(self.tail_start, snd_nxt) || self.tail_start == self.write_seq {
-            self.tail_start = self.write_seq;
+        let filled = self.write_seq.wrapping_sub(self.tail_start);
+        let is_tail_there = !before(self.tail_start, snd_nxt) && (1..mss).contains(&filled);
+        let into_tail = if is_tail_there { wanted.min(u64::from(mss - filled)) } else { 0 };
+        self.queued_bytes += into_tail;
+        self.write_seq = self.write_seq.wrapping_add(into_tail as u32);
+        let charge = u64::from(mss + TRUESIZE_OVERHEAD_BYTES);
+        let room = self.sndbuf_bytes.saturating_sub(self.queued_bytes).div_ceil(charge);
+        let left = (wanted - into_tail).min(room * u64::from(mss));
+        if left > 0 {
+            let segments = left.div_ceil(u64::from(mss));
+            let last = (segments - 1) * u64::from(mss);
+            self.tail_start = self.write_seq.wrapping_add(last as u32);
+            self.write_seq = self.write_seq.wrapping_add(left as u32);
+            self.queued_bytes += left + segments * u64::from(TRUESIZE_OVERHEAD_BYTES);
         }
-        while left > 0 {
-            let filled = self.write_seq.wrapping_sub(self.tail_start);
-            let is_new = filled == 0 || filled >= mss;
-            if is_new {
-                if self.queued_bytes >= self.sndbuf_bytes {
-                    break;
-                }
-                self.tail_start = self.write_seq;
-                self.queued_bytes += u64::from(TRUESIZE_OVERHEAD_BYTES);
-            }
-            let room = mss - self.write_seq.wrapping_sub(self.tail_start);
-            let bytes = left.min(u64::from(room));
-            self.write_seq = self.write_seq.wrapping_add(bytes as u32);
-            self.queued_bytes += bytes;
-            left -= bytes;
-        }
-        wanted - left
+        into_tail + left
+    }
+
+    /// How many more whole segments may be written until [`SendBuffer::needs_push`].
+    pub(crate) fn segments_until_push(&self, max_window: u32, mss: u64) -> u64 {
+        let limit = self.pushed_seq.wrapping_add(max_window >> 1);
+        let bytes = limit.wrapping_sub(self.write_seq) as i32;
+        bytes.max(0) as u64 / mss + 1
     }
 
     /// Whether a PSH is due because half the peer's window was written since the last one.
-    #[inline]
     pub(crate) fn needs_push(&self, max_window: u32) -> bool {
         after(self.write_seq, self.pushed_seq.wrapping_add(max_window >> 1))
     }
