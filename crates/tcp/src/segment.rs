@@ -27,6 +27,12 @@ impl Flags {
     pub const fn has(self, bits: u8) -> bool {
         self.0 & bits != 0
     }
+
+    /// How much SYN and FIN occupy in the sequence space.
+    #[inline]
+    pub(crate) const fn sequence_space(self) -> u32 {
+        self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
+    }
 }
 
 /// A range of received bytes, from `start` up to `end` (RFC 2018 section 3).
@@ -125,7 +131,6 @@ impl Segment {
     /// The sequence number after the segment, SYN and FIN counted.
     #[inline]
     pub const fn end_seq(&self) -> u32 {
-        let control = self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32;
-        self.seq.wrapping_add(self.payload).wrapping_add(control)
+        self.seq.wrapping_add(self.payload).wrapping_add(self.flags.sequence_space())
     }
 }

@@ -2,7 +2,7 @@
 
 use cwndlab_cc::AckSample;
 
-use super::rtx::{EVER_RETRANS, IS_SYN, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::rtx::{EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
 use super::sack::SackState;
 use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
@@ -245,7 +245,7 @@ impl LinuxEndpoint {
             self.sk.packets_out -= 1;
             acked += 1;
             self.rate_delivered(number, &mut state.rate);
-            if segment.flags & IS_SYN == 0 {
+            if !segment.control.has(Flags::SYN) {
                 flags |= flag::DATA_ACKED;
                 self.buffer.release(segment.payload());
             } else {

@@ -5,7 +5,7 @@ use cwndlab_units::{Ecn, Time};
 
 use super::ack::flag;
 use super::receiver::{AckEngine, Arrival, MAX_QUICK_ACKS};
-use super::rtx::{IS_SYN, TxSegment};
+use super::rtx::TxSegment;
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
@@ -53,9 +53,7 @@ impl LinuxEndpoint {
         let ecn = if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 };
         self.send_syn(Flags::SYN | ecn);
         let seq = self.iss;
-        let mut segment =
-            TxSegment { seq, end_seq: seq.wrapping_add(1), flags: IS_SYN, ..TxSegment::default() };
-        segment.tx_mstamp = self.sk.tcp_mstamp;
+        let mut segment = TxSegment::syn(seq, self.sk.tcp_mstamp);
         self.stamp_rate(&mut segment);
         self.rtx.push(segment);
         self.sk.packets_out = 1;
@@ -289,15 +287,7 @@ impl LinuxEndpoint {
         self.synack_mstamp = self.sk.tcp_mstamp;
         self.sk.snd_nxt = self.iss.wrapping_add(1);
         self.sk.packets_out = 1;
-        let seq = self.iss;
-        let tx = TxSegment {
-            seq,
-            end_seq: seq.wrapping_add(1),
-            flags: IS_SYN,
-            tx_mstamp: self.sk.tcp_mstamp,
-            ..TxSegment::default()
-        };
-        self.rtx.push(tx);
+        self.rtx.push(TxSegment::syn(self.iss, self.sk.tcp_mstamp));
         self.reset_timer(Pending::Retransmit, self.rto);
     }
 

@@ -6,7 +6,7 @@ use cwndlab_units::{Ecn, Time};
 
 use super::ack::Rexmit;
 use super::receiver::AckEngine;
-use super::rtx::{EVER_RETRANS, IS_FIN, IS_PUSH, IS_SYN, SACKED_RETRANS, TxSegment};
+use super::rtx::{EVER_RETRANS, SACKED_RETRANS, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
@@ -178,16 +178,18 @@ impl LinuxEndpoint {
     fn transmit_new(&mut self, end: u32, is_fin: bool) {
         let seq = self.sk.snd_nxt;
         let payload = end.wrapping_sub(seq) - u32::from(is_fin);
-        let mut flags = if is_fin { IS_FIN } else { 0 };
+        let mut control = if is_fin { Flags::FIN } else { 0 };
         if self.buffer.take_push(end) {
-            flags |= IS_PUSH;
+            control |= Flags::PSH;
         }
         self.note_data_sent();
-        self.data_segs_out = self.data_segs_out.saturating_add(1);
-        let mut segment = TxSegment { seq, end_seq: end, flags, ..TxSegment::default() };
+        let mut segment =
+            TxSegment { seq, end_seq: end, control: Flags(control), ..TxSegment::default() };
         segment.tx_mstamp = self.pace(payload);
         self.stamp_rate(&mut segment);
-        self.emit_data(&segment, true);
+        let (bits, ecn) = self.mark_data(control, payload > 0);
+        self.send(seq, payload, bits, ecn);
+        self.note_ack_sent();
         self.sk.snd_nxt = end;
         self.rtx.push(segment);
         self.buffer.chrono.start(Limit::Busy, self.now);
@@ -200,6 +202,7 @@ impl LinuxEndpoint {
         if self.in_flight() == 0 {
             self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
         }
+        self.data_segs_out = self.data_segs_out.saturating_add(1);
         self.sk.lsndtime = self.sk.cc_jiffies32;
         let ack = &mut self.receiver.ack;
         if self.clock.jiffies() - ack.lrcvtime < ack.ato {
@@ -211,7 +214,6 @@ impl LinuxEndpoint {
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
         self.note_data_sent();
-        self.data_segs_out = self.data_segs_out.saturating_add(1);
         segment.tx_mstamp = self.pace(segment.payload());
         self.stamp_rate(&mut segment);
         segment.flags |= EVER_RETRANS;
@@ -219,7 +221,10 @@ impl LinuxEndpoint {
         self.rtx.list_as_newest(number);
         self.sk.total_retrans += 1;
         self.counters.retransmitted_segments += 1;
-        self.emit_data(&segment, false);
+        debug_assert!(!segment.control.has(Flags::SYN), "a SYN is not data");
+        let (bits, ecn) = self.mark_data(segment.control.0, false);
+        self.send(segment.seq, segment.payload(), bits, ecn);
+        self.note_ack_sent();
     }
 
     /// `tcp_retransmit_skb`: the same, and the segment counts as retransmitted.
@@ -306,20 +311,12 @@ impl LinuxEndpoint {
         segment
     }
 
+    /// The control bits and the ECN field of a segment with data (RFC 3168 section 6.1).
     #[inline]
-    fn emit_data(&mut self, tx: &TxSegment, is_new: bool) {
-        debug_assert!(tx.flags & IS_SYN == 0, "a SYN is not data");
-        let payload = tx.payload();
-        let mut bits = 0;
-        if tx.flags & IS_PUSH != 0 {
-            bits |= Flags::PSH;
-        }
-        if tx.flags & IS_FIN != 0 {
-            bits |= Flags::FIN;
-        }
-        let mut ecn = Ecn::NotEct;
+    fn mark_data(&mut self, control: u8, is_new: bool) -> (u8, Ecn) {
+        let (mut bits, mut ecn) = (control, Ecn::NotEct);
         if self.sk.ecn_flags & ECN_OK != 0 {
-            if is_new && payload > 0 {
+            if is_new {
                 ecn = Ecn::Ect0;
                 if self.sk.ecn_flags & ECN_QUEUE_CWR != 0 {
                     self.sk.ecn_flags &= !ECN_QUEUE_CWR;
@@ -332,8 +329,7 @@ impl LinuxEndpoint {
                 bits |= Flags::ECE;
             }
         }
-        self.send(tx.seq, payload, bits, ecn);
-        self.note_ack_sent();
+        (bits, ecn)
     }
 
     /// Does what the algorithm asked for in the last hook.

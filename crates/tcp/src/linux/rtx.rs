@@ -5,6 +5,7 @@
 //! that are lost and wait for retransmission are bits of a map: each operation costs O(1)
 //! amortised, whatever the window.
 
+use crate::segment::Flags;
 use crate::seq::{after, before};
 
 /// Bits of [`TxSegment::flags`], Linux's `TCPCB_*`.
@@ -17,12 +18,6 @@ pub(crate) const LOST: u8 = 0x04;
 pub(crate) const EVER_RETRANS: u8 = 0x80;
 /// Retransmitted, in flight or not.
 pub(crate) const RETRANS: u8 = SACKED_RETRANS | EVER_RETRANS;
-/// The segment is a SYN, no data.
-pub(crate) const IS_SYN: u8 = 0x10;
-/// The segment ends with a FIN.
-pub(crate) const IS_FIN: u8 = 0x20;
-/// PSH is set.
-pub(crate) const IS_PUSH: u8 = 0x40;
 /// The flight was limited by the application when the segment left.
 pub(crate) const APP_LIMITED: u8 = 0x08;
 
@@ -43,6 +38,8 @@ pub(crate) struct TxSegment {
     pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
     pub(crate) flags: u8,
+    /// SYN, FIN and PSH; a SYN is no data, a FIN may come after them.
+    pub(crate) control: Flags,
     /// Neighbours in the list by time of transmission, as ring places; `NONE` at its ends.
     pub(super) previous: u32,
     pub(super) next: u32,
@@ -50,10 +47,15 @@ pub(crate) struct TxSegment {
 }
 
 impl TxSegment {
+    /// A SYN or SYN-ACK sent at a time in microseconds.
+    pub(crate) fn syn(seq: u32, tx_mstamp: u64) -> Self {
+        let (end_seq, control) = (seq.wrapping_add(1), Flags(Flags::SYN));
+        Self { seq, end_seq, tx_mstamp, control, ..Self::default() }
+    }
+
     /// Bytes of payload.
     pub(crate) fn payload(&self) -> u32 {
-        let control = u32::from(self.flags & IS_SYN != 0) + u32::from(self.flags & IS_FIN != 0);
-        self.end_seq.wrapping_sub(self.seq) - control
+        self.end_seq.wrapping_sub(self.seq) - self.control.sequence_space()
     }
 }
 
@@ -140,7 +142,9 @@ impl RtxQueue {
     pub(crate) fn pop(&mut self) {
         let number = self.head;
         self.unlist(number);
-        self.clear_waiting(number);
+        if self.get(number).flags & LOST != 0 {
+            self.clear_waiting(number);
+        }
         self.head = self.head.wrapping_add(1);
         if before(self.hint, self.head) {
             self.hint = self.head;
