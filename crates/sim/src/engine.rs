@@ -18,6 +18,7 @@ use crate::flow::{Flow, Part};
 use crate::frame::Frame;
 use crate::path::{FORWARD, Path, REVERSE};
 use crate::recorder::Recorder;
+use crate::wake::NEAR;
 
 /// Means are taken from samples at this distance.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
@@ -32,10 +33,9 @@ pub(crate) struct Engine {
     end: Time,
 }
 
-/// What a wake time belongs to; the links come first.
+/// What a wake time belongs to; the first components are the two links.
 #[derive(Clone, Copy, Debug)]
 enum Component {
-    Link(usize),
     Flow(usize, Part),
     MeanSampler,
     Sampler,
@@ -49,12 +49,12 @@ impl Engine {
         sample_interval: Option<Duration>,
         end: Time,
     ) -> Self {
-        let mut components = vec![Component::Link(FORWARD), Component::Link(REVERSE)];
+        let mut components = Vec::new();
         for index in 0..flows.len() {
             components.extend(Part::ALL.map(|part| Component::Flow(index, part)));
         }
         components.extend([Component::MeanSampler, Component::Sampler]);
-        let path = Path::new(links, components.len());
+        let path = Path::new(links, NEAR + components.len());
         Self { path, flows, recorder, components, sample_interval, end }
     }
 
@@ -62,14 +62,9 @@ impl Engine {
     pub(crate) fn run(&mut self) {
         self.begin();
         while let Some((now, component)) = self.path.wakes.first(self.end) {
-            match self.components[component] {
-                Component::Link(link) => self.poll_link(link, now),
-                Component::Flow(index, part) => {
-                    let flow = &mut self.flows[index];
-                    flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
-                }
-                Component::MeanSampler => self.sample_means(now, component),
-                Component::Sampler => self.sample(now, component),
+            match component {
+                FORWARD | REVERSE => self.poll_link(component, now),
+                _ => self.wake(component, now),
             }
         }
         for flow in &mut self.flows {
@@ -77,11 +72,24 @@ impl Engine {
         }
     }
 
+    /// Something else than a link is due.
+    #[inline(never)]
+    fn wake(&mut self, component: usize, now: Time) {
+        match self.components[component - NEAR] {
+            Component::Flow(index, part) => {
+                let flow = &mut self.flows[index];
+                flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
+            }
+            Component::MeanSampler => self.sample_means(now, component),
+            Component::Sampler => self.sample(now, component),
+        }
+    }
+
     fn begin(&mut self) {
         for link in [FORWARD, REVERSE] {
             self.poll_link(link, Time::ZERO);
         }
-        for (component, entry) in self.components.iter().enumerate() {
+        for (component, entry) in (NEAR..).zip(&self.components) {
             match *entry {
                 Component::Flow(index, Part::Sender) => {
                     self.flows[index].begin(component, &mut self.path);
@@ -93,7 +101,7 @@ impl Engine {
                     let first = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
                     self.path.wakes.set(component, first);
                 }
-                Component::Link(_) | Component::Flow(..) => {}
+                Component::Flow(..) => {}
             }
         }
     }
@@ -116,17 +124,16 @@ impl Engine {
         }
     }
 
-    #[inline(never)]
     fn sample_means(&mut self, now: Time, component: usize) {
         for flow in &mut self.flows {
             if flow.is_alive(now) {
-                flow.record.handle_sample(now, &flow.sender.info());
+                let sender = &flow.sender;
+                flow.record.handle_sample(now, sender.cwnd_pkts(), sender.srtt_us());
             }
         }
         self.path.wakes.set(component, now + MEAN_INTERVAL);
     }
 
-    #[inline(never)]
     fn sample(&mut self, now: Time, component: usize) {
         let Some(interval) = self.sample_interval else { return };
         if let Some(recording) = &mut self.recorder.on_demand {

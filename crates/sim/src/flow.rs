@@ -108,7 +108,6 @@ impl Flow {
     }
 
     /// A part's time has come.
-    #[inline(never)]
     pub(crate) fn handle_wake(
         &mut self,
         part: Part,

@@ -1,6 +1,5 @@
 //! One flow's running totals, taken as segments pass and read out when the run has ended.
 
-use cwndlab_tcp::Info;
 use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::histogram::RttHistogram;
@@ -182,15 +181,15 @@ impl FlowRecord {
     }
 
     /// One of the samples every 10 ms from which the means are taken.
-    pub(crate) fn handle_sample(&mut self, now: Time, info: &Info) {
+    pub(crate) fn handle_sample(&mut self, now: Time, cwnd_pkts: u32, srtt_us: u32) {
         if now < self.window_start || self.window_end < now {
             return;
         }
-        self.cwnd.sum_pkts += u64::from(info.cwnd_pkts);
+        self.cwnd.sum_pkts += u64::from(cwnd_pkts);
         self.cwnd.samples += 1;
-        self.cwnd.max_pkts = self.cwnd.max_pkts.max(info.cwnd_pkts);
-        if info.srtt_us > 0 {
-            self.srtt_sum_us += u64::from(info.srtt_us);
+        self.cwnd.max_pkts = self.cwnd.max_pkts.max(cwnd_pkts);
+        if srtt_us > 0 {
+            self.srtt_sum_us += u64::from(srtt_us);
             self.srtt_samples += 1;
         }
     }

@@ -210,6 +210,18 @@ impl Endpoint {
         each!(self, endpoint => endpoint.info())
     }
 
+    /// The congestion window: [`Info::cwnd_pkts`] alone.
+    #[inline]
+    pub fn cwnd_pkts(&self) -> u32 {
+        each!(self, endpoint => endpoint.cwnd_pkts())
+    }
+
+    /// The smoothed RTT in microseconds, 0 before the first sample: [`Info::srtt_us`] alone.
+    #[inline]
+    pub fn srtt_us(&self) -> u32 {
+        each!(self, endpoint => endpoint.srtt_us())
+    }
+
     /// What happened so far, counted.
     pub fn counters(&self) -> Counters {
         match &self.stack {

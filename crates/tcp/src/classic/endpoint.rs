@@ -416,14 +416,22 @@ impl ClassicEndpoint {
 
     // ---- what can be seen ---------------------------------------------------------------------
 
+    pub(crate) fn cwnd_pkts(&self) -> u32 {
+        self.sender.sk.snd_cwnd
+    }
+
+    pub(crate) fn srtt_us(&self) -> u32 {
+        self.sender.sk.srtt_us >> 3
+    }
+
     /// A snapshot of the sender.
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sender.sk;
         let data_end = self.fin.unwrap_or(u64::MAX);
         Info {
-            cwnd_pkts: sk.snd_cwnd,
+            cwnd_pkts: self.cwnd_pkts(),
             ssthresh_pkts: (sk.snd_ssthresh < INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
-            srtt_us: sk.srtt_us >> 3,
+            srtt_us: self.srtt_us(),
             rttvar_us: sk.mdev_us >> 2,
             min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
             rto: self.sender.estimator().rto(),

@@ -323,6 +323,14 @@ impl LinuxEndpoint {
         counters
     }
 
+    pub(crate) fn cwnd_pkts(&self) -> u32 {
+        self.sk.snd_cwnd
+    }
+
+    pub(crate) fn srtt_us(&self) -> u32 {
+        self.sk.srtt_us >> 3
+    }
+
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sk;
         let first_byte = self.iss.wrapping_add(1);
@@ -334,9 +342,9 @@ impl LinuxEndpoint {
         let nxt = if sk.snd_nxt == self.iss || sk.snd_una == self.iss { 0 } else { nxt };
         let pacing = sk.inet_conn.icsk_inet.sk.sk_pacing_rate;
         Info {
-            cwnd_pkts: sk.snd_cwnd,
+            cwnd_pkts: self.cwnd_pkts(),
             ssthresh_pkts: (sk.snd_ssthresh < INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
-            srtt_us: sk.srtt_us >> 3,
+            srtt_us: self.srtt_us(),
             rttvar_us: sk.mdev_us >> 2,
             min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
             rto: self.clock.duration_of(self.rto),
