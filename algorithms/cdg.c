@@ -152,9 +152,13 @@ CC_INLINE void cdg_forget(struct sock *sk)
 	ca->shadow_wnd = tcp_snd_cwnd(tcp_sk(sk));
 }
 
+/* The RTT of an active open's SYN is kept: it belongs to the first round trip. */
 CC_PROG(void, cdg_init, struct sock *sk)
 {
-	cdg_forget(sk);
+	struct cdg *ca = inet_csk_ca(sk);
+
+	ca->rtt_seq = tcp_sk(sk)->snd_nxt;
+	ca->shadow_wnd = tcp_snd_cwnd(tcp_sk(sk));
 }
 
 CC_INLINE void cdg_end_slow_start(struct sock *sk)

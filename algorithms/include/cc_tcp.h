@@ -18,7 +18,10 @@ CC_INLINE struct inet_connection_sock *inet_csk(const struct sock *sk)
 	return (struct inet_connection_sock *)sk;
 }
 
-/* The algorithm's private state: ICSK_CA_PRIV_SIZE bytes, zero before init. */
+/*
+ * The algorithm's private state: ICSK_CA_PRIV_SIZE bytes, zero at first. The end
+ * that opens a connection calls the hooks of an ACK for its SYN before init.
+ */
 CC_INLINE void *inet_csk_ca(const struct sock *sk)
 {
 	return (void *)inet_csk(sk)->icsk_ca_priv;

@@ -16,6 +16,7 @@ pub(crate) const JIFFY_NS: u64 = 4_000_000;
 
 pub(crate) const MSS_BYTES: u32 = 1448;
 
+#[derive(Clone)]
 pub(crate) struct Flow {
     pub(crate) congestion: Congestion,
     pub(crate) sk: TcpSock,

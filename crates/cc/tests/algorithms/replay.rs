@@ -19,7 +19,7 @@ use std::process::Command;
 
 use cwndlab_cc::{AckSample, CwndEvent, RateSample};
 
-use crate::flow::{Flow, LOSS, MSS_BYTES, OPEN, RECOVERY};
+use crate::flow::{CWR, Flow, LOSS, MSS_BYTES, OPEN, RECOVERY};
 
 /// TCP_CA_Disorder: something was sacked, nothing is known to be lost.
 const DISORDER: u8 = 1;
@@ -64,7 +64,7 @@ impl fmt::Display for Difference {
 }
 
 /// What came of a replay.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     /// ACKs outside recovery.
     pub(crate) acks: usize,
@@ -137,21 +137,24 @@ fn parse(text: &str) -> Vec<Row> {
 }
 
 /// A segment on its way.
+#[derive(Clone)]
 struct Sent {
     end: u32,
     at_us: u64,
     delivered: u32,
 }
 
-struct Replay {
-    flow: Flow,
+/// A replay in the course of it.
+#[derive(Clone)]
+pub(crate) struct Replay {
+    pub(crate) flow: Flow,
     in_flight: VecDeque<Sent>,
     /// The recovery ends when this is acknowledged.
     high_seq: u32,
     /// Packets that SACK reported; each duplicate ACK has reported one more.
     sacked: u32,
     usage_end: u32,
-    outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// Replays the trace of `name` up to the first timeout; none if there is no trace.
@@ -161,39 +164,52 @@ pub(crate) fn replay(name: &str, parameters: &[(&str, i64)]) -> Option<Outcome> 
 
 /// Replays these rows.
 pub(crate) fn replay_rows(name: &str, parameters: &[(&str, i64)], rows: &[Row]) -> Outcome {
-    let mut flow = Flow::new(name, parameters);
-    // the handshake is over one RTT after t = 0, and there is that RTT
-    let first = rows[0];
-    flow.jiffies_offset = 0;
-    flow.advance(u64::from(first.srtt_us) * 1_000);
-    flow.sk.srtt_us = first.srtt_us << 3;
-    flow.sk.rtt_min_us = first.srtt_us;
-    flow.sk.is_cwnd_limited = 0;
-    flow.congestion.attach(&mut flow.sk);
-    flow.congestion.init(&mut flow.sk);
-    flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
-    let mut replay = Replay {
-        flow,
-        in_flight: VecDeque::new(),
-        high_seq: 0,
-        sacked: 0,
-        usage_end: 0,
-        outcome: Outcome::default(),
-    };
-    replay.send(u64::from(first.srtt_us) + SEND_LAG_US, first);
-    for (ack, pair) in rows.windows(2).enumerate() {
-        let [row, next] = [pair[0], pair[1]];
-        if row.is_timer_next {
+    let mut replay = Replay::new(name, parameters, rows[0]);
+    for ack in 0..rows.len() - 1 {
+        if rows[ack].is_timer_next {
             break;
         }
-        let is_sack = does_sack_too(&rows[ack.saturating_sub(1)..rows.len().min(ack + 3)]);
-        replay.ack(ack, row, next, is_sack);
-        replay.send(row.t_us + SEND_LAG_US, next);
+        replay.step(ack, rows);
     }
     replay.outcome
 }
 
 impl Replay {
+    /// The handshake is over one RTT after t = 0, and there is that RTT.
+    pub(crate) fn new(name: &str, parameters: &[(&str, i64)], first: Row) -> Self {
+        let mut flow = Flow::new(name, parameters);
+        flow.jiffies_offset = 0;
+        flow.advance(u64::from(first.srtt_us) * 1_000);
+        flow.sk.srtt_us = first.srtt_us << 3;
+        flow.sk.rtt_min_us = first.srtt_us;
+        flow.sk.is_cwnd_limited = 0;
+        // the receiver was DCTCP as well
+        flow.sk.ecn_flags = u8::from(flow.congestion.needs_ecn());
+        flow.congestion.attach(&mut flow.sk);
+        let syn = AckSample { pkts_acked: 1, rtt_us: first.srtt_us as i32, in_flight: MSS_BYTES };
+        flow.congestion.pkts_acked(&mut flow.sk, &syn);
+        flow.congestion.init(&mut flow.sk);
+        flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
+        let mut replay = Self {
+            flow,
+            in_flight: VecDeque::new(),
+            high_seq: 0,
+            sacked: 0,
+            usage_end: 0,
+            outcome: Outcome::default(),
+        };
+        replay.send(u64::from(first.srtt_us) + SEND_LAG_US, first);
+        replay
+    }
+
+    /// The ACK of this number, and what it released.
+    pub(crate) fn step(&mut self, ack: usize, rows: &[Row]) {
+        let [row, next] = [rows[ack], rows[ack + 1]];
+        let is_sack = does_sack_too(&rows[ack.saturating_sub(1)..rows.len().min(ack + 3)]);
+        self.ack(ack, row, next, is_sack);
+        self.send(row.t_us + SEND_LAG_US, next);
+    }
+
     /// What the next ACK finds sent.
     fn send(&mut self, at_us: u64, found: Row) {
         let sk = &mut self.flow.sk;
@@ -228,7 +244,9 @@ impl Replay {
             last = self.in_flight.pop_front();
             acked += 1;
         }
-        let is_open = flow.sk.inet_conn.icsk_ca_state == OPEN;
+        // a reduction without loss lasts until something beyond it is acknowledged
+        let is_cwr = flow.sk.inet_conn.icsk_ca_state == CWR;
+        let is_open = flow.sk.inet_conn.icsk_ca_state == OPEN || is_cwr;
         // The RTT is that of the last one reported, beyond the hole if there is one; later only the
         // smoothed RTT tells of a sacked packet's.
         let reported = if is_sack { self.in_flight.get(1) } else { last.as_ref() };
@@ -255,16 +273,18 @@ impl Replay {
         flow.congestion.pkts_acked(sk, &sample);
 
         match sk.inet_conn.icsk_ca_state {
-            OPEN | DISORDER if row.does_retransmit => return self.enter_recovery(ack, row, next),
+            OPEN | DISORDER if row.does_retransmit => {
+                return self.reduce(RECOVERY, ack, row, next);
+            }
             OPEN if !is_advanced || is_sack => self.set_state(DISORDER),
             OPEN => {}
             DISORDER if is_advanced => self.set_state(OPEN),
-            RECOVERY | LOSS if next.una < self.high_seq => {
+            RECOVERY | LOSS | CWR if next.una < self.high_seq + u32::from(is_cwr) => {
                 sk.snd_cwnd = next.cwnd;
                 sk.snd_ssthresh = next.ssthresh;
                 return;
             }
-            RECOVERY | LOSS => {
+            RECOVERY | LOSS | CWR => {
                 sk.snd_cwnd = sk.snd_ssthresh;
                 self.sacked = 0;
                 flow.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
@@ -303,6 +323,10 @@ impl Replay {
             congestion.cong_avoid(sk, next.una, delivered);
         }
         self.outcome.acks += 1;
+        if std::mem::take(&mut sk.cc_requests) != 0 {
+            return self.reduce(CWR, ack, row, next);
+        }
+        let sk = &mut self.flow.sk;
         self.outcome.changes += usize::from(next.cwnd != row.cwnd || sk.snd_cwnd != before);
         // the kernel reports what the threshold would be after a pause: no less than 3/4 of the window
         let ours = sk.snd_ssthresh.max((sk.snd_cwnd >> 1) + (sk.snd_cwnd >> 2));
@@ -325,22 +349,24 @@ impl Replay {
         }
     }
 
-    fn enter_recovery(&mut self, ack: usize, row: Row, next: Row) {
+    fn reduce(&mut self, state: u8, ack: usize, row: Row, next: Row) {
         let Flow { congestion, sk, .. } = &mut self.flow;
-        self.outcome.losses += 1;
+        self.outcome.losses += usize::from(state == RECOVERY);
         self.high_seq = row.nxt;
         sk.high_seq = row.nxt;
         sk.prior_cwnd = sk.snd_cwnd;
         sk.snd_cwnd_cnt = 0;
-        let ours = congestion.ssthresh(sk);
-        if ours != next.ssthresh {
-            let (what, before, kernel) = ("ssthresh", sk.snd_cwnd, next.ssthresh);
-            let difference = Difference { ack, what, before, kernel, ours };
+        sk.snd_ssthresh = congestion.ssthresh(sk);
+        let before = sk.snd_cwnd;
+        self.set_state(state);
+        let sk = &mut self.flow.sk;
+        let (kernel, ours) = (next.ssthresh, sk.snd_ssthresh);
+        if ours != kernel {
+            let difference = Difference { ack, what: "ssthresh", before, kernel, ours };
             self.outcome.differences.push(difference);
         }
         sk.snd_ssthresh = next.ssthresh;
-        self.set_state(RECOVERY);
-        self.flow.sk.snd_cwnd = next.cwnd;
+        sk.snd_cwnd = next.cwnd;
     }
 
     fn set_state(&mut self, state: u8) {

@@ -50,6 +50,7 @@ impl LinuxEndpoint {
     pub(crate) fn connect(&mut self, now: Time) {
         self.set_now(now);
         self.state = State::SynSent;
+        self.congestion.attach(&mut self.sk);
         let ecn = if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 };
         self.send_syn(Flags::SYN | ecn);
         let seq = self.iss;
@@ -325,7 +326,6 @@ impl LinuxEndpoint {
         if self.settings.pacing {
             self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
         }
-        self.congestion.attach(&mut self.sk);
         self.congestion.init(&mut self.sk);
         let mss = self.sk.advmss;
         self.receiver.established(mss, self.settings.initial_cwnd_pkts, self.sk.tcp_mstamp);
@@ -392,6 +392,8 @@ impl LinuxEndpoint {
                 self.handle_ack(segment, flag::SLOWPATH);
                 self.sk.snd_wnd = window;
                 self.max_window = self.max_window.max(window);
+                // The kernel has no socket until now: the algorithm saw nothing of this.
+                self.congestion.attach(&mut self.sk);
                 self.establish();
                 return true;
             }
