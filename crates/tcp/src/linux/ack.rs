@@ -247,7 +247,9 @@ impl LinuxEndpoint {
             self.rate_delivered(number, &mut state.rate);
             if !segment.control.has(Flags::SYN) {
                 flags |= flag::DATA_ACKED;
-                self.buffer.release(segment.payload());
+                let is_merged =
+                    segment.flags & SACKED_ACKED != 0 && self.rtx.is_sacked(number.wrapping_add(1));
+                self.buffer.release(segment.payload(), is_merged);
             } else {
                 flags |= flag::SYN_ACKED;
                 self.retrans_stamp = 0;

@@ -348,6 +348,9 @@ impl LinuxEndpoint {
         let mut number = head;
         while number != self.rtx.tail() {
             if is_reneg {
+                if self.rtx.is_sacked(number) && self.rtx.is_sacked(number.wrapping_add(1)) {
+                    self.buffer.unmerge();
+                }
                 let segment = self.rtx.get_mut(number);
                 if segment.flags & SACKED_ACKED != 0 {
                     segment.flags &= !SACKED_ACKED;

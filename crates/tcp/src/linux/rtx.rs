@@ -114,6 +114,13 @@ impl RtxQueue {
         &self.ring[(number & self.mask) as usize]
     }
 
+    /// Whether the segment is in the queue and reported by SACK.
+    #[inline]
+    pub(crate) fn is_sacked(&self, number: u32) -> bool {
+        let is_queued = number.wrapping_sub(self.head) < self.tail.wrapping_sub(self.head);
+        is_queued && self.get(number).flags & SACKED_ACKED != 0
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut TxSegment {
         &mut self.ring[(number & self.mask) as usize]

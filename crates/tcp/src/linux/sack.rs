@@ -199,6 +199,11 @@ impl LinuxEndpoint {
         if is_new {
             self.rate_delivered(number, &mut state.rate);
             self.rtx.unlist(number);
+            for neighbour in [number.wrapping_sub(1), number.wrapping_add(1)] {
+                if self.rtx.is_sacked(neighbour) {
+                    self.buffer.merge();
+                }
+            }
         }
     }
 

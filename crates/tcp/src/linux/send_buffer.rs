@@ -120,11 +120,23 @@ impl SendBuffer {
         is_push
     }
 
-    /// A segment was acknowledged.
+    /// A segment was acknowledged. One that was merged leaves its payload only.
     #[inline]
-    pub(crate) fn release(&mut self, payload: u32) {
-        let bytes = u64::from(payload + TRUESIZE_OVERHEAD_BYTES);
+    pub(crate) fn release(&mut self, payload: u32, is_merged: bool) {
+        let overhead = if is_merged { 0 } else { TRUESIZE_OVERHEAD_BYTES };
+        let bytes = u64::from(payload + overhead);
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// `tcp_shift_skb_data`: a segment moves into the buffer of its neighbour, as both were
+    /// reported by SACK.
+    pub(crate) fn merge(&mut self) {
+        self.queued_bytes = self.queued_bytes.saturating_sub(u64::from(TRUESIZE_OVERHEAD_BYTES));
+    }
+
+    /// The report is taken back: the segment counts with a buffer of its own again.
+    pub(crate) fn unmerge(&mut self) {
+        self.queued_bytes += u64::from(TRUESIZE_OVERHEAD_BYTES);
     }
 
     /// `sk_stream_is_writeable`: a third of the buffer is free.
@@ -224,8 +236,19 @@ mod tests {
         let mut buffer = buffer(3 * 2_728);
         assert_eq!(buffer.take(10_000, 1, 1_448), 3 * 1_448);
         assert!(!buffer.is_writable());
-        buffer.release(1_448);
+        buffer.release(1_448, false);
         assert!(buffer.is_writable());
+    }
+
+    #[test]
+    fn a_merged_segment_leaves_its_overhead_first_and_its_payload_at_the_end() {
+        let mut buffer = buffer(1_000_000);
+        buffer.take(2 * 1_448, 1, 1_448);
+        buffer.merge();
+        assert_eq!(buffer.queued_bytes, 2 * 1_448 + 1_280);
+        buffer.release(1_448, true);
+        buffer.release(1_448, false);
+        assert_eq!(buffer.queued_bytes, 0);
     }
 
     #[test]
