@@ -311,7 +311,7 @@ impl LinuxEndpoint {
 
     /// An ACK echoes a timestamp from before the segment was sent again: the original arrived.
     fn is_spurious_retransmission(&self, segment: &super::rtx::TxSegment) -> bool {
-        segment.flags & RETRANS != 0 && self.is_echo_before(self.timestamp_of(segment.tx_mstamp))
+        segment.flags & RETRANS != 0 && self.is_echo_before((segment.tx_mstamp / 1_000) as u32)
     }
 
     /// Whether the last ACK echoes a timestamp from before `stamp` (RFC 3522).
@@ -338,7 +338,7 @@ impl LinuxEndpoint {
             && flags & flag::ACKED != 0
         {
             // RFC 7323 section 4.1: only ACKs that acknowledge new data give a sample.
-            let delta = self.timestamp().wrapping_sub(options.rcv_tsecr);
+            let delta = self.clock_ms().wrapping_sub(options.rcv_tsecr);
             if delta < i32::MAX as u32 / 1_000 {
                 rtt = Some(delta.max(1) * 1_000);
                 ca_rtt = rtt;

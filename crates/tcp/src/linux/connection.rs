@@ -356,7 +356,8 @@ impl LinuxEndpoint {
             Some((tsval, tsecr)) => {
                 options.saw_tstamp = 1;
                 options.rcv_tsval = tsval;
-                options.rcv_tsecr = tsecr;
+                // 0 is no echo
+                options.rcv_tsecr = if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.ts_offset) };
             }
             None => options.saw_tstamp = 0,
         }

@@ -245,16 +245,16 @@ impl LinuxEndpoint {
         self.sk.tcp_mstamp = now.as_micros();
     }
 
-    /// The millisecond clock of timestamps, now.
+    /// `tcp_time_stamp`: the millisecond clock, as `rcv_tsecr` echoes it to the algorithm.
     #[inline]
-    fn timestamp(&self) -> u32 {
-        self.timestamp_of(self.sk.tcp_mstamp)
+    fn clock_ms(&self) -> u32 {
+        (self.sk.tcp_mstamp / 1_000) as u32
     }
 
-    /// What the clock of timestamps showed at a time in microseconds.
+    /// What a segment's timestamp says: the clock and the connection's offset.
     #[inline]
-    fn timestamp_of(&self, mstamp: u64) -> u32 {
-        ((mstamp / 1_000) as u32).wrapping_add(self.ts_offset)
+    fn timestamp(&self) -> u32 {
+        self.clock_ms().wrapping_add(self.ts_offset)
     }
 
     #[inline]

@@ -234,7 +234,8 @@ impl LinuxEndpoint {
         self.rtx.update_waiting(number);
         self.sk.retrans_out += 1;
         if self.retrans_stamp == 0 {
-            self.retrans_stamp = self.timestamp_of(self.rtx.get(number).tx_mstamp).max(1);
+            let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
+            self.retrans_stamp = sent_ms.max(1);
         }
         self.undo_retrans = self.undo_retrans.max(0) + 1;
     }
