@@ -47,7 +47,7 @@
 #define ILLINOIS_LOW_DELAY(longest)	((longest) / 10)
 #define ILLINOIS_HIGH_DELAY(longest)	((longest) * 8 / 10)
 
-/* Products with alpha of delays up to this fit 32 bits: 55 minutes. */
+/* Products with alpha of delays up to this fit 32 bits: 3.3 s. */
 #define ILLINOIS_LONGEST_RTT_US	(~0u / (10 * ILLINOIS_ALPHA_ONE))
 
 #define ILLINOIS_PARAMETERS(P)							\

@@ -22,8 +22,8 @@
  *
  * Linux's timestamps start at a random number per connection (RFC 7323 section 5.4),
  * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
- * which is kept times eight, does not hold those above 2^29 ms: with seven connections
- * of eight the delay never exceeds the threshold, and LP is Reno. `relative` counts
+ * which is kept times eight, does not hold those above 2^29 ms: with nearly all
+ * connections the delay never exceeds the threshold, and LP is Reno. `relative` counts
  * delays from the shortest one instead, and takes both clocks to tick in ms.
  *
  * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority

@@ -36,8 +36,11 @@
  * should grow. La et al. remedy that (`reroute_groups`, 0 = off): after the first K
  * packets the lowest RTT of every N packets is kept; when L of these in a row exceed
  * base by a margin, base becomes the last of them, and slow start brings the window
- * to where it has the old rate on the new path. The remedy cannot tell a longer path
- * from a queue that others hold up.
+ * to what had the old rate on the new path. The paper leaves K, N, L and the margin
+ * open; as it explains, the window must have had its chance to shrink, so here a group
+ * lasts a round trip at least, and the RTT must have stayed while the window shrank,
+ * where a queue of the flow's own would have become shorter. The remedy cannot tell a
+ * longer path from a queue that others hold up.
  *
  * Not here: the paper's fine-grained retransmission. When a segment is sent again is
  * the endpoint's to say; Linux's RACK (RFC 8985) does by time what that was for.
@@ -59,7 +62,8 @@
 	P(reroute_group_pkts, "packets", 20, 1, 1000000, "packets of such a group") \
 	P(reroute_first_pkts, "packets", 100, 0, 1000000,			\
 	  "packets of the connection before the first group")			\
-	P(reroute_margin, "%", 20, 0, 1000, "how far above base they must be")
+	P(reroute_margin, "%", 20, 0, 1000,					\
+	  "how far above base they must be")
 
 CC_PARAMETERS(vegas, VEGAS_PARAMETERS);
 
@@ -75,8 +79,11 @@ CC_PHASES(vegas, VEGAS_PHASES);
 /* Does base still hold? Groups of packets by La et al. */
 struct vegas_route {
 	u32 packets;	/* of the group so far; at first, of the connection */
+	u32 group_end;	/* the group has lasted a round trip when this is acknowledged */
 	u32 least_us;	/* lowest RTT of the group */
 	u32 groups;	/* in a row that were above base */
+	u32 first_us;	/* lowest RTT of the first of these */
+	u32 first_cwnd;	/* the window then, packets */
 	bool is_watched;	/* the first packets are over */
 };
 
@@ -106,7 +113,10 @@ CC_INLINE void vegas_forget(struct sock *sk)
 	vegas_start_round(sk);
 	ca->is_on = true;
 	ca->is_still = false;
-	ca->route = (struct vegas_route){ .least_us = CC_DELAY_NONE_US };
+	ca->route = (struct vegas_route){
+		.group_end = ca->round_end,
+		.least_us = CC_DELAY_NONE_US,
+	};
 }
 
 CC_PROG(void, vegas_init, struct sock *sk)
@@ -134,39 +144,69 @@ CC_PROG(void, vegas_set_state, struct sock *sk, u8 new_state)
 /* The path is longer: base is `base_us`, and the window may grow to the old rate. */
 CC_INLINE void vegas_change_route(struct sock *sk, u32 base_us)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *ca = inet_csk_ca(sk);
-	u64 window = div_u64((u64)tcp_snd_cwnd(tp) * base_us, ca->rtt.base_us);
+	u64 window = div_u64((u64)ca->route.first_cwnd * base_us, ca->rtt.base_us);
 
-	tp->snd_ssthresh = (u32)clamp(window, 2ull, (u64)TCP_INFINITE_SSTHRESH);
+	tcp_sk(sk)->snd_ssthresh = (u32)clamp(window, 2ull, (u64)TCP_INFINITE_SSTHRESH);
 	ca->rtt.base_us = base_us;
+}
+
+/*
+ * The window shrank, and the RTT stayed: it moved by less than a quarter of what a
+ * queue of our own would have fallen by. One that grows is none of a path either.
+ */
+CC_INLINE bool vegas_is_no_queue(const struct vegas_route *route, u32 cwnd, u32 least_us)
+{
+	u32 shrunk = route->first_cwnd - min(cwnd, route->first_cwnd);
+	u32 moved_us = max(least_us, route->first_us) - min(least_us, route->first_us);
+
+	return shrunk && 4 * (u64)moved_us * route->first_cwnd < (u64)route->first_us * shrunk;
+}
+
+/* A group is complete. */
+CC_INLINE void vegas_end_group(struct sock *sk, u32 least_us)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+	struct vegas_route *route = &ca->route;
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u64 margin_us = (u64)ca->rtt.base_us * cc_params(sk)->reroute_margin / 100;
+
+	if (least_us <= ca->rtt.base_us + margin_us) {
+		route->groups = 0;
+		return;
+	}
+	if (!route->groups) {
+		route->first_us = least_us;
+		route->first_cwnd = cwnd;
+	}
+	route->groups++;
+	if (route->groups < cc_params(sk)->reroute_groups)
+		return;
+	route->groups = 0;
+	if (vegas_is_no_queue(route, cwnd, least_us))
+		vegas_change_route(sk, least_us);
 }
 
 CC_INLINE void vegas_watch_route(struct sock *sk, const struct ack_sample *sample)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *ca = inet_csk_ca(sk);
 	struct vegas_route *route = &ca->route;
-	u32 base_us = ca->rtt.base_us;
-	u32 group_pkts = cc_params(sk)->reroute_group_pkts;
-	u64 longest_us = base_us + (u64)base_us * cc_params(sk)->reroute_margin / 100;
-	u32 least_us;
+	u32 enough = route->is_watched ? cc_params(sk)->reroute_group_pkts :
+					 cc_params(sk)->reroute_first_pkts;
 
-	route->packets += min(sample->pkts_acked, group_pkts);
+	route->packets += min(sample->pkts_acked, enough);
 	route->least_us = min(route->least_us, (u32)sample->rtt_us + 1);
-	if (route->packets < (route->is_watched ? group_pkts : cc_params(sk)->reroute_first_pkts))
+	if (route->packets < enough || !after(tp->snd_una, route->group_end))
 		return;
-	least_us = route->least_us;
-	route->packets = 0;
-	route->least_us = CC_DELAY_NONE_US;
-	if (!route->is_watched) {
-		route->is_watched = true;
-		return;
-	}
-	route->groups = least_us > longest_us ? route->groups + 1 : 0;
-	if (route->groups >= cc_params(sk)->reroute_groups) {
+	if (tcp_in_slow_start(tp))
 		route->groups = 0;
-		vegas_change_route(sk, least_us);
-	}
+	else if (route->is_watched)
+		vegas_end_group(sk, route->least_us);
+	route->is_watched = true;
+	route->packets = 0;
+	route->group_end = tp->snd_nxt;
+	route->least_us = CC_DELAY_NONE_US;
 }
 
 CC_PROG(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)

@@ -64,6 +64,8 @@ static void random_socket(struct tcp_sock *tp)
 	tp->mss_cache = random_value();
 	tp->srtt_us = random_value();
 	tp->rtt_min_us = random_value();
+	tp->rx_opt.rcv_tsval = random_value();
+	tp->rx_opt.rcv_tsecr = random_value();
 	tp->is_cwnd_limited = random_u32() & 1;
 	sk->sk_pacing_rate = ((u64)random_value() << 32) | random_value();
 	sk->sk_pacing_status = random_u32() % 3;

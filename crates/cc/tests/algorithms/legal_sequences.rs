@@ -66,6 +66,8 @@ struct Model {
     /// Its window follows losses and grows by what is acknowledged: not `fixed`, and not where
     /// `cong_control` has a model of its own.
     is_reactive: bool,
+    /// How far the peer's clock of timestamps is ahead.
+    peer_clock_ms: u32,
     /// An ACK adds about a packet for each that it acknowledges at most. One of hybla stands for
     /// 2^rho, and compound's delay window grows once a round trip.
     is_ack_clocked: bool,
@@ -152,6 +154,10 @@ impl Model {
         sk.delivered_mstamp = sk.tcp_mstamp;
         sk.delivered_ce = sk.delivered_ce.wrapping_add(if is_ce { packets } else { 0 });
         sk.lsndtime = sk.cc_jiffies32;
+        let now_ms = (self.now_ns / 1_000_000) as u32;
+        sk.rx_opt.saw_tstamp = 1;
+        sk.rx_opt.rcv_tsecr = now_ms.wrapping_sub(rtt_us.max(0) as u32 / 1_000);
+        sk.rx_opt.rcv_tsval = now_ms.wrapping_add(self.peer_clock_ms);
         let sample = AckSample { pkts_acked: packets, rtt_us, in_flight: sk.snd_cwnd };
         let flags = if is_ce { 4 } else { 0 };
         let delivery = RateSample {
@@ -263,6 +269,7 @@ proptest! {
             let congestion = Congestion::new(algorithm, &values).expect("within bounds");
             let mut model = Model {
                 is_reactive: algorithm.name() != "fixed" && !congestion.has_cong_control(),
+                peer_clock_ms: sequence.rotate_left(choices[0] % 32),
                 congestion,
                 sk: TcpSock {
                     snd_cwnd: window,
