@@ -62,6 +62,8 @@ pub struct Congestion {
     ops: &'static Ops,
     /// `struct NAME_parameters`: every field is a `u32`.
     parameters: Box<[u32]>,
+    /// Between `init` and `release`.
+    is_running: bool,
 }
 
 impl Congestion {
@@ -96,7 +98,7 @@ impl Congestion {
                 })
             })
             .collect::<Result<Box<[u32]>, _>>()?;
-        Ok(Self { algorithm, ops: algorithm.0.ops, parameters: block })
+        Ok(Self { algorithm, ops: algorithm.0.ops, parameters: block, is_running: false })
     }
 
     /// The algorithm.
@@ -126,16 +128,17 @@ impl Congestion {
     /// The connection is established.
     #[inline]
     pub fn init(&mut self, sk: &mut TcpSock) {
+        self.is_running = true;
         if let Some(hook) = self.ops.init {
             // SAFETY: see `enter`.
             unsafe { hook(self.enter(sk)) }
         }
     }
 
-    /// The connection ends, or gets another algorithm.
-    #[inline]
+    /// The connection ends, or gets another algorithm; nothing if it never began.
     pub fn release(&mut self, sk: &mut TcpSock) {
-        if let Some(hook) = self.ops.release {
+        if let Some(hook) = self.ops.release.filter(|_| self.is_running) {
+            self.is_running = false;
             // SAFETY: see `enter`.
             unsafe { hook(self.enter(sk)) }
         }

@@ -117,6 +117,12 @@ pub(crate) struct SenderCounters {
     pub(crate) timeouts: u64,
 }
 
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.congestion.release(&mut self.sk);
+    }
+}
+
 impl Sender {
     pub(crate) fn new(
         settings: Arc<ClassicSettings>,

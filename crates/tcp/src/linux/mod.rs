@@ -143,6 +143,13 @@ pub(crate) struct LinuxEndpoint {
     last_phase: u8,
 }
 
+impl Drop for LinuxEndpoint {
+    /// `tcp_cleanup_congestion_control`.
+    fn drop(&mut self) {
+        self.congestion.release(&mut self.sk);
+    }
+}
+
 impl LinuxEndpoint {
     pub(crate) fn new(
         flow: u32,

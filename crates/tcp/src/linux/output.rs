@@ -53,6 +53,8 @@ impl LinuxEndpoint {
     /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
     #[inline]
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
+        // `tcp_tso_segs`: without TSO a burst is one segment, whatever the least of the algorithm.
+        let _ = self.congestion.min_tso_segs(&mut self.sk);
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
