@@ -1,6 +1,7 @@
 //! One run for `make bench`, which measures it from outside: prints its totals as JSON.
 //!
-//! Usage: `benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] [--window N]`
+//! Usage: `benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] [--window N]
+//! [--algorithm NAME]`
 
 use std::fs;
 use std::process::ExitCode;
@@ -20,13 +21,15 @@ struct Options {
     seconds: u64,
     window: u64,
     samples: bool,
+    /// Of the dumbbell's senders.
+    algorithm: String,
 }
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
             "usage: benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] \
-             [--window N]"
+             [--window N] [--algorithm NAME]"
         );
         return ExitCode::from(2);
     };
@@ -49,21 +52,28 @@ fn main() -> ExitCode {
 
 fn options() -> Option<Options> {
     let mut arguments = std::env::args().skip(1);
-    let mut options =
-        Options { case: arguments.next()?, flows: 1, seconds: 300, window: 100, samples: false };
+    let mut options = Options {
+        case: arguments.next()?,
+        flows: 1,
+        seconds: 300,
+        window: 100,
+        samples: false,
+        algorithm: "cubic".to_owned(),
+    };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--samples" => options.samples = true,
             "--flows" => options.flows = arguments.next()?.parse().ok()?,
             "--seconds" => options.seconds = arguments.next()?.parse().ok()?,
             "--window" => options.window = arguments.next()?.parse().ok()?,
+            "--algorithm" => options.algorithm = arguments.next()?,
             _ => return None,
         }
     }
     Some(options)
 }
 
-/// CUBIC over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue; starts 0.1 s apart.
+/// CUBIC, or another, over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue; starts 0.1 s apart.
 fn dumbbell(options: &Options) -> Value {
     let queue_pkts = 50_000_000 * 40 / 1_000 / 8 / PACKET_BYTES + 1;
     let bottleneck = json!({
@@ -72,7 +82,7 @@ fn dumbbell(options: &Options) -> Value {
         "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
     });
     let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
-    scenario(options, &bottleneck, &back, "cubic", &json!({}), &json!({}))
+    scenario(options, &bottleneck, &back, &options.algorithm, &json!({}), &json!({}))
 }
 
 /// One flow on 1 Gbit/s with a 12 MB buffer, so that slow start loses thousands of segments.

@@ -2,5 +2,6 @@
 
 mod applications;
 mod capture;
+mod model_based;
 mod runs;
 mod setup;

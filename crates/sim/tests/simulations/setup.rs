@@ -82,11 +82,16 @@ impl Setup {
     }
 
     pub(crate) fn run_with(&self, traces: &Traces) -> RunOutput {
-        let scenario =
-            Scenario::from_json(&self.json().to_string()).unwrap_or_else(|error| panic!("{error}"));
-        cwndlab_sim::run(&scenario, traces, &Algorithms::default())
-            .unwrap_or_else(|error| panic!("{error}"))
+        run_json(&self.json(), traces)
     }
+}
+
+/// Runs a scenario that is not only a [`Setup`]'s.
+pub(crate) fn run_json(scenario: &Value, traces: &Traces) -> RunOutput {
+    let scenario =
+        Scenario::from_json(&scenario.to_string()).unwrap_or_else(|error| panic!("{error}"));
+    cwndlab_sim::run(&scenario, traces, &Algorithms::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn algorithm(name: &str) -> String {
