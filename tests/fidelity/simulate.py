@@ -129,9 +129,7 @@ def path(link: Link) -> dict[str, Any]:
     delay = {
         "delay_ns": link.delay_ns,
         "framing_bytes": FRAMING_BYTES,
-        "schedule": [
-            {"at_ns": at, "delay_ns": delay_ns} for at, delay_ns in link.delay_steps
-        ],
+        "schedule": [{"at_ns": at, "delay_ns": delay_ns} for at, delay_ns in link.delay_steps],
         "transition": "keep",
     }
     return {"forward": [{"delay_ns": ROUND_TRIP_CPU_NS}, bottleneck], "reverse": [delay]}

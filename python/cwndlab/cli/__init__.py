@@ -35,7 +35,17 @@ def _print_version(context: click.Context, _option: click.Parameter, is_asked: b
     context.exit()
 
 
-@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+# \b keeps click from filling the lines.
+_HELP = """Which TCP congestion control should I use on this network, and how sure are we?
+
+\b
+  cwndlab compare --link "rate=10 Mbit/s,delay=20 ms" --algorithm reno,cubic
+  cwndlab run studies/demo.toml
+  cwndlab report results/demo
+"""
+
+
+@click.group(cls=_InOrder, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -45,13 +55,7 @@ def _print_version(context: click.Context, _option: click.Parameter, is_asked: b
     help="Print the version.",
 )
 def app() -> None:
-    r"""Which TCP congestion control should I use on this network, and how sure are we?
-
-    \b
-    cwndlab compare --link "rate=10 Mbit/s,delay=20 ms" --algorithm reno,cubic --repeat 10
-    cwndlab run studies/demo.toml
-    cwndlab report results/demo
-    """
+    """Which TCP congestion control should I use on this network, and how sure are we?"""
 
 
 for _command in (
