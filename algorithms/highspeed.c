@@ -110,6 +110,13 @@ CC_INLINE u32 highspeed_row(const struct sock *sk)
 	return min(ca->row, HIGHSPEED_LAST_ROW);
 }
 
+/* The largest window of a row; of the last one if there is no such row. */
+CC_INLINE u32 highspeed_row_cwnd(u32 row)
+{
+	cc_hide(row);
+	return highspeed_rows[min(row, HIGHSPEED_LAST_ROW)].cwnd;
+}
+
 CC_PROG(void, highspeed_init, struct sock *sk)
 {
 	struct highspeed *ca = inet_csk_ca(sk);
@@ -175,9 +182,9 @@ CC_PROG(void, highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 
 	row = highspeed_row(sk);
-	while (row < HIGHSPEED_LAST_ROW && cwnd > highspeed_rows[row].cwnd)
+	while (row < HIGHSPEED_LAST_ROW && cwnd > highspeed_row_cwnd(row))
 		row++;
-	while (row > 0 && cwnd <= highspeed_rows[row - 1].cwnd)
+	while (row > 0 && cwnd <= highspeed_row_cwnd(row - 1))
 		row--;
 	ca->row = row;
 	cc_phase(sk, row ? HIGHSPEED_HIGH_SPEED : HIGHSPEED_STANDARD);

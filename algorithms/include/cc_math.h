@@ -68,16 +68,23 @@ CC_INLINE u32 fls64(u64 x)
 }
 
 /*
- * All ones if x >= y, else 0; x and y below 2^63. Digit loops select by such a
- * mask: a branch in each of N rounds is 2^N paths to the BPF verifier. The empty
- * asm hides the mask from clang, which would make it a branch again.
+ * Hides from clang what a variable holds. It then takes the value as it comes: makes
+ * no branch of an arithmetic selection, and no second pointer of an index that was
+ * just checked, which the verifier would not know to be checked.
  */
-CC_INLINE u64 cc_mask_ge(u64 x, u64 y)
-{
-	u64 mask = ((x - y) >> 63) - 1;
+#define cc_hide(variable) __asm__ volatile("" : "+r"(variable))
 
-	__asm__ volatile("" : "+r"(mask));
-	return mask;
+/*
+ * 1 if x >= y, else 0; x and y below 2^63. Digit loops multiply by such a bit: a
+ * branch in each of N rounds is 2^N paths to the BPF verifier, and so is a mask of
+ * all ones or zeros since Linux 6.18, whose verifier looks at both.
+ */
+CC_INLINE u64 cc_bit_ge(u64 x, u64 y)
+{
+	u64 bit = ((x - y) >> 63) ^ 1;
+
+	cc_hide(bit);
+	return bit;
 }
 
 /* floor(cube root), digit by digit: three bits of x give one of the root. */
@@ -87,14 +94,14 @@ CC_INLINE u32 cc_cbrt64(u64 x)
 
 	for (u32 i = 0; i < 22; i++) {
 		u32 shift = 63 - 3 * i;
-		u64 step, mask;
+		u64 step, bit;
 
 		root <<= 1;
 		/* (root + 1)^3 - root^3 */
 		step = 3 * root * (root + 1) + 1;
-		mask = cc_mask_ge(x >> shift, step);
-		x -= (step << shift) & mask;
-		root += mask & 1;
+		bit = cc_bit_ge(x >> shift, step);
+		x -= (step << shift) * bit;
+		root += bit;
 	}
 	return (u32)root;
 }
@@ -105,13 +112,13 @@ CC_INLINE u32 cc_sqrt64(u64 x)
 	u64 root = 0, rest = 0;
 
 	for (u32 i = 0; i < 32; i++) {
-		u64 step, mask;
+		u64 step, bit;
 
 		rest = (rest << 2) | ((x >> (62 - 2 * i)) & 3);
 		step = (root << 2) | 1;
-		mask = cc_mask_ge(rest, step);
-		rest -= step & mask;
-		root = (root << 1) | (mask & 1);
+		bit = cc_bit_ge(rest, step);
+		rest -= step * bit;
+		root = (root << 1) | bit;
 	}
 	return (u32)root;
 }
