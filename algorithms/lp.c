@@ -18,13 +18,15 @@
  *                      3 RTT have passed
  *
  * Differs from Reno: early back-off by the one-way delay. Against a loss it does what
- * Reno does.
+ * Reno does. Unlike the paper's, Linux's LP takes the delay that made it give way for
+ * the new lowest one and twice it for the highest.
  *
  * Linux's timestamps start at a random number per connection (RFC 7323 section 5.4),
  * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
  * which is kept times eight, does not hold those above 2^29 ms: with nearly all
- * connections the delay never exceeds the threshold, and LP is Reno. `relative` counts
- * delays from the shortest one instead, and takes both clocks to tick in ms.
+ * connections the delay never exceeds the threshold, and LP is Reno. It gives way where
+ * the stack leaves these numbers out (tcp_timestamps = 2). Then a delayed ACK counts as
+ * delay, too, and holds a small window down.
  *
  * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority
  * Data Transfer", INFOCOM 2003.
@@ -42,8 +44,7 @@
 
 #define LP_PARAMETERS(P)							\
 	P(threshold, "%", 15, 1, 100,						\
-	  "of the range of delays; above it others are on the path")		\
-	P(relative, "bool", 0, 0, 1, "count delays from the shortest one")
+	  "of the range of delays; above it others are on the path")
 
 CC_PARAMETERS(lp, LP_PARAMETERS);
 
@@ -67,11 +68,9 @@ struct lp {
 	u32 peer_hz;	/* ticks a second of the peer's clock, 0 = not known */
 	u32 last_tsval;	/* the peer's clock at the last ACK, its ticks */
 	u32 last_tsecr;	/* ours, echoed in it, ms */
-	u32 clocks_ms;	/* with relative: smallest difference of the clocks */
 	u32 inference_ms;	/* length of an inference phase */
 	u32 drop_ms;	/* last indication of congestion, 0 = none */
-	bool is_inferring;
-	bool has_clocks;	/* clocks_ms is set */
+	bool is_inferring;	/* in an inference phase */
 };
 
 CC_PRIV_CHECK(struct lp);
@@ -111,16 +110,8 @@ CC_INLINE void lp_measure_clock(struct sock *sk)
 CC_INLINE u32 lp_one_way_delay(struct sock *sk)
 {
 	const struct tcp_options_received *options = &tcp_sk(sk)->rx_opt;
-	struct lp *ca = inet_csk_ca(sk);
-	u32 difference;
+	const struct lp *ca = inet_csk_ca(sk);
 
-	if (cc_params(sk)->relative) {
-		difference = options->rcv_tsval - options->rcv_tsecr;
-		if (!ca->has_clocks || before(difference, ca->clocks_ms))
-			ca->clocks_ms = difference;
-		ca->has_clocks = true;
-		return difference - ca->clocks_ms + 1;
-	}
 	lp_measure_clock(sk);
 	if (!ca->peer_hz)
 		return 0;
@@ -146,13 +137,14 @@ CC_INLINE void lp_take_delay(struct lp_delay *delay, u32 ms)
 		delay->smoothed = ms << LP_SMOOTH_SHIFT;
 }
 
-CC_INLINE bool lp_is_below_threshold(struct sock *sk)
+/* The smoothed delay says that others are on the path. */
+CC_INLINE bool lp_is_indicated(const struct sock *sk)
 {
 	const struct lp *ca = inet_csk_ca(sk);
 	const struct lp_delay *delay = &ca->delay;
 	u32 range = cc_params(sk)->threshold * (delay->highest - delay->lowest) / 100;
 
-	return delay->smoothed >> LP_SMOOTH_SHIFT <= delay->lowest + range;
+	return delay->smoothed >> LP_SMOOTH_SHIFT > delay->lowest + range;
 }
 
 CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -171,7 +163,7 @@ CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if ((s32)rtt_ms > 0)
 		ca->inference_ms = LP_INFERENCE_RTTS * rtt_ms;
 	ca->is_inferring = ca->drop_ms && now_ms - ca->drop_ms < ca->inference_ms;
-	if (lp_is_below_threshold(sk))
+	if (!lp_is_indicated(sk))
 		return;
 
 	/* What is long now is the measure of what comes. */

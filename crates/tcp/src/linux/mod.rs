@@ -218,7 +218,7 @@ impl LinuxEndpoint {
             flow,
             iss,
             irs: 0,
-            ts_offset: seed as u32,
+            ts_offset: if settings.timestamp_offsets { seed as u32 } else { 0 },
             ts_recent: 0,
             is_sack: settings.sack,
             is_timestamps: settings.timestamps,

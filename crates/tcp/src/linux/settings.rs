@@ -37,6 +37,9 @@ pub struct LinuxSettings {
     pub dsack: bool,
     /// `tcp_timestamps` (RFC 7323).
     pub timestamps: bool,
+    /// Each connection's timestamps start at a random number (RFC 7323 section 5.4); off is
+    /// `tcp_timestamps` = 2.
+    pub timestamp_offsets: bool,
     /// RACK loss detection (RFC 8985) instead of counting duplicate ACKs; needs SACK.
     pub rack: bool,
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
