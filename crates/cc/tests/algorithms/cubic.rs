@@ -1,5 +1,7 @@
 //! CUBIC's curve and HyStart, each against its definition.
 
+use cwndlab_cc::AckSample;
+
 use crate::flow::{Flow, LOSS, RECOVERY};
 
 /// C in packets/s^3 with the default `bic_scale`.
@@ -234,41 +236,47 @@ fn hystart_looks_from_its_low_window_on_and_can_be_off() {
     assert_eq!(flow.sk.snd_ssthresh, 77);
 }
 
-/// The guesses of `cubic_root` in the source.
-fn guesses() -> Vec<u32> {
-    let source = include_str!("../../../../algorithms/cubic.c");
-    let table = source.split("[8] = ").nth(1).expect("the table");
-    let table = table.split("};").next().expect("its end");
-    table
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|word| !word.is_empty())
-        .map(|word| word.parse().expect("digits"))
-        .collect()
-}
+/// What a running Linux 6.1 computed: packets below the last maximum, and K in 1/1024 s. One
+/// window for each guess of the cube root, such that another guess would give another K.
+#[rustfmt::skip]
+const K_OF_LINUX: [(u32, u32); 56] = [
+    (26, 4116), (29, 4271), (33, 4456), (36, 4587), (39, 4714), (42, 4832), (45, 4945),
+    (49, 5088), (52, 5185), (55, 5284), (58, 5379), (61, 5472), (65, 5585), (68, 5671),
+    (71, 5754), (74, 5834), (77, 5911), (81, 6013), (84, 6086), (87, 6159), (90, 6228),
+    (93, 6296), (97, 6386), (100, 6451), (103, 6512), (106, 6575), (109, 6636), (113, 6715),
+    (116, 6777), (119, 6834), (122, 6892), (125, 6948), (129, 7021), (132, 7075), (17, 3573),
+    (138, 7180), (141, 7232), (145, 7298), (148, 7349), (151, 7399), (154, 7448), (157, 7495),
+    (161, 7558), (164, 7606), (167, 7651), (170, 7698), (173, 7742), (177, 7801), (180, 7846),
+    (23, 3951), (186, 7931), (189, 7974), (193, 8031), (196, 8072), (199, 8112), (202, 8154),
+];
 
-/// Relative error of one Newton step from `guess`/64 to the cube root `root`, 341/1024 for a third.
-fn newton_error(guess: u32, root: f64) -> f64 {
-    let x = f64::from(guess) / 64.0;
-    (2.0 * x + root * root * root / (x * x)) * 341.0 / 1024.0 / root - 1.0
+/// K, the sixth word of the kernel's state and of ours.
+fn k_of(packets_below: u32) -> u32 {
+    let mut flow = Flow::new("cubic", &[]);
+    flow.sk.snd_cwnd = packets_below + 10;
+    flow.congestion.ssthresh(&mut flow.sk);
+    (flow.sk.snd_cwnd, flow.sk.snd_ssthresh, flow.sk.is_cwnd_limited) = (10, 5, 1);
+    let sample = AckSample { pkts_acked: 1, rtt_us: 10_000, in_flight: 10 };
+    flow.congestion.pkts_acked(&mut flow.sk, &sample);
+    flow.congestion.cong_avoid(&mut flow.sk, 1_000, 1);
+    (flow.sk.inet_conn.icsk_ca_priv[2] >> 32) as u32
 }
 
 #[test]
-fn a_guess_of_the_cube_root_has_no_error_on_average_over_its_numbers() {
-    let guesses = guesses();
-    assert_eq!(guesses.len(), 56);
-    for (guess, leading) in guesses.into_iter().zip(8..) {
-        let low = libm::cbrt(f64::from(leading));
-        let high = libm::cbrt(f64::from(leading) + 1.0);
-        let errors = |guess: u32| {
-            (0..64)
-                .map(move |i| newton_error(guess, low + (high - low) * (f64::from(i) + 0.5) / 64.0))
-        };
-        let mean = |guess: u32| (errors(guess).sum::<f64>() / 64.0).abs();
-        // of the two sides from which Newton's step may come, the guess is above
-        assert!(mean(guess) <= mean(guess + 1), "{leading}: {guess} or {}", guess + 1);
-        assert!(mean(guess) <= mean(guess - 1), "{leading}: {guess} or {}", guess - 1);
-        assert!(f64::from(guess) / 64.0 > low, "{leading}");
-        let worst = errors(guess).map(f64::abs).fold(0.0, f64::max);
-        assert!(worst < 0.002, "{leading}: {worst}");
+fn k_is_linux_s_to_the_tick() {
+    for (packets_below, k) in K_OF_LINUX {
+        assert_eq!(k_of(packets_below), k, "{packets_below} packets below the last maximum");
     }
+}
+
+#[test]
+fn the_cube_root_is_off_by_less_than_a_quarter_percent_and_by_nothing_on_average() {
+    let mut sum = 0.0;
+    for packets in 16..4_000 {
+        let exact = libm::cbrt(f64::from(packets) / C) * 1_024.0;
+        let error = f64::from(k_of(packets)) / exact - 1.0;
+        assert!(error.abs() < 0.002_5, "{packets}: {error}");
+        sum += error;
+    }
+    assert!((sum / 3_984.0).abs() < 0.000_2, "{}", sum / 3_984.0);
 }
