@@ -25,6 +25,7 @@ struct arguments {
 };
 
 static struct cc_host *host;
+static const char *source;
 static const struct tcp_congestion_ops *hooks;
 static struct tcp_congestion_ops guarded;
 static __thread char *arena_end;
@@ -54,6 +55,7 @@ static struct sock *enter(const struct sock *sk, enum cc_hook hook)
 	struct tcp_sock *copy = arena();
 
 	memcpy(copy, sk, sizeof(*copy));
+	host->source = source;
 	host->hook = hook;
 	host->calls++;
 	return (struct sock *)copy;
@@ -195,9 +197,10 @@ static void guarded_release(struct sock *sk)
 
 /* ---- loading */
 
-const struct cc_description *cc_guard_open(struct cc_host *process)
+const struct cc_description *cc_guard_open(struct cc_host *process, const char *file)
 {
 	host = process;
+	source = file;
 	if (&cc_guard_prepare)
 		cc_guard_prepare();
 	if (!&cc_description || !cc_description.ops)

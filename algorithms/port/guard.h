@@ -43,6 +43,8 @@ struct cc_host {
 	volatile u32 hook;
 	/* hooks called so far: one that does not return is one that stays the same */
 	volatile u64 calls;
+	/* what messages call the file of the algorithm that runs, or ran last */
+	const char *volatile source;
 	/*
 	 * An algorithm broke a rule: the hook is `hook`, file is NULL if the line is
 	 * not known. Does not return.
@@ -53,9 +55,9 @@ struct cc_host {
 	volatile u32 is_recording;
 };
 
-/* The one function that a loaded algorithm exports. */
+/* The one function that a loaded algorithm exports; messages call its file `source`. */
 __attribute__((visibility("default")))
-const struct cc_description *cc_guard_open(struct cc_host *host);
+const struct cc_description *cc_guard_open(struct cc_host *host, const char *source);
 
 /* The algorithm, by the name that CC_DESCRIBE gives it in a build of this kind. */
 extern struct cc_description cc_description __attribute__((weak, visibility("hidden")));

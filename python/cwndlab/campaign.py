@@ -17,6 +17,7 @@ from cwndlab.executor import LocalExecutor, Task
 from cwndlab.results import Results
 from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
+from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -124,7 +125,10 @@ def _compute(
 def _tasks(runs: list[Run]) -> Iterator[Task]:
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
-        yield Task(run.key, run.scenario.to_json(), traces)
+        found = run.algorithms.values()
+        programs = {each.algorithm.name: each.program for each in found if each.program}
+        problem = next((each.problem for each in found if each.problem), "")
+        yield Task(run.key, run.scenario.to_json(), traces, programs, problem)
 
 
 def _manifest_entry(run: Run, outcome: Outcome) -> dict[str, Any]:
@@ -143,15 +147,29 @@ def _manifest_entry(run: Run, outcome: Outcome) -> dict[str, Any]:
 
 
 def _describe(study: Study, matrix: Matrix, writer: Writer) -> None:
-    """Keep the study, its traces and its runs, so that the folder tells all by itself."""
-    names: dict[str, str] = {}
+    """Keep the study, its traces, algorithms and runs, so that the folder tells all by itself."""
+    names = _keep_algorithms(study, matrix, writer)
     for run in matrix.runs:
         for trace in run.traces.values():
             names[str(trace.path.resolve())] = f"traces/{trace.sha256[:8]}-{trace.path.name}"
             writer.replace(names[str(trace.path.resolve())], trace.content)
-    document = _with_traces(study.document, study.folder, names)
+    document = _with_copies(study.document, study.folder, names)
     writer.replace("study.toml", write_toml(study.in_file_form(document)).encode())
     writer.replace("matrix.parquet", to_parquet(matrix_frame(matrix)))
+
+
+def _keep_algorithms(study: Study, matrix: Matrix, writer: Writer) -> dict[str, str]:
+    """Copy the algorithms that are files; what the study calls each, and the copy."""
+    names: dict[str, str] = {}
+    files = {each.reference: each for run in matrix.runs for each in run.algorithms.values()}
+    for reference, each in files.items():
+        main, copies = copies_of(reference, study.folder, each.program)
+        folder = f"algorithms/{each.algorithm.name.replace(':', '-')}"
+        for name, path in copies.items():
+            writer.replace(f"{folder}/{name}", path.read_bytes())
+        prefix = LINUX_PREFIX if reference.startswith(LINUX_PREFIX) else ""
+        names[reference] = f"{prefix}{folder}/{main}"
+    return names
 
 
 def matrix_frame(matrix: Matrix) -> pl.DataFrame:
@@ -169,15 +187,22 @@ def matrix_frame(matrix: Matrix) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _with_traces(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """The document with the traces' names within the results folder."""
+def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
+    """The document with the names that traces and algorithms have within the results folder."""
     if isinstance(value, dict):
-        return {name: _with_traces(inner, folder, names, name) for name, inner in value.items()}
+        return {
+            names.get(name, name): _with_copies(inner, folder, names, name)
+            for name, inner in value.items()
+        }
     if isinstance(value, list):
-        return [_with_traces(inner, folder, names, key) for inner in value]
-    if not isinstance(value, str):
-        return value
+        return [_with_copies(inner, folder, names, key) for inner in value]
+    return _copied_name(value, folder, names, key) if isinstance(value, str) else value
+
+
+def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -> str:
     last = key.rpartition(".")[2]
+    if last in ("algorithm", "receiver_algorithm"):
+        return names.get(value, value)
     if last in ("trace", "log"):
         return names.get(str((folder / Path(value).expanduser()).resolve()), value)
     if last in ("link", "reverse_link"):

@@ -39,6 +39,7 @@ class Algorithm:
     description: str
     parameters: tuple[Parameter, ...]
     hooks: tuple[str, ...]
+    phases: tuple[str, ...]
     source_sha256: str
 
 
@@ -92,9 +93,18 @@ def behaviour_epoch() -> int:
     return int(module().behaviour_epoch)
 
 
-def run(scenario_json: str, traces: Mapping[str, bytes]) -> Tables:
-    """Run a scenario; other threads go on meanwhile."""
-    tables: Tables = module().run(scenario_json, dict(traces))
+def run(
+    scenario_json: str,
+    traces: Mapping[str, bytes],
+    objects: Mapping[str, tuple[str, str]] | None = None,
+) -> Tables:
+    """Run a scenario; other threads go on meanwhile.
+
+    With `objects`, algorithms compiled at run time, the process belongs to this run: what they
+    break ends it.
+    """
+    more = (dict(objects),) if objects else ()
+    tables: Tables = module().run(scenario_json, dict(traces), *more)
     return tables
 
 
@@ -110,21 +120,24 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
 @functools.cache
 def algorithms() -> Mapping[str, Algorithm]:
     """All algorithms by name."""
-    found = (
-        Algorithm(
-            name=entry["name"],
-            aliases=tuple(entry.get("aliases", ())),
-            description=entry["description"],
-            parameters=tuple(
-                Parameter(**{key: item[key] for key in Parameter.__slots__})
-                for item in entry["parameters"]
-            ),
-            hooks=tuple(entry["hooks"]),
-            source_sha256=entry["source_sha256"],
-        )
-        for entry in module().algorithms()
-    )
+    found = (read_algorithm(entry) for entry in module().algorithms())
     return {algorithm.name: algorithm for algorithm in found}
+
+
+def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
+    """An algorithm as the compiled part describes it."""
+    return Algorithm(
+        name=entry["name"],
+        aliases=tuple(entry.get("aliases", ())),
+        description=entry["description"],
+        parameters=tuple(
+            Parameter(**{key: item[key] for key in Parameter.__slots__})
+            for item in entry["parameters"]
+        ),
+        hooks=tuple(entry["hooks"]),
+        phases=tuple(entry["phases"]),
+        source_sha256=entry["source_sha256"],
+    )
 
 
 def algorithm(name: str) -> Algorithm:

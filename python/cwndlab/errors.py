@@ -41,7 +41,11 @@ class TraceError(CwndlabError):
 
 
 class AlgorithmError(CwndlabError):
-    """An algorithm's file is missing, does not compile, or breaks a rule of the contract."""
+    """An algorithm's file is missing, or nothing is there to compile it with."""
+
+
+class BrokenAlgorithmError(AlgorithmError):
+    """An algorithm does not compile, or breaks a rule of the contract; its runs fail."""
 
 
 class UnknownNameError(CwndlabError, ValueError):

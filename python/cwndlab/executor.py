@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from cwndlab import core
 from cwndlab.encoding import encode_result
+from cwndlab.errors import BrokenAlgorithmError
+from cwndlab.usercode.processes import ProcessEndedError, WorkerProcess
+from cwndlab.usercode.worker import Compute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from cwndlab.usercode.program import Program
 
 _AHEAD = 2  # finished runs that may wait for the disk, per worker
 
@@ -31,6 +36,10 @@ class Task:
     key: str
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
+    programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
+    """Algorithms that are files; the task is for a process of its own then."""
+    problem: str = ""
+    """Why it cannot run: an algorithm that does not compile, for example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +61,58 @@ class Executor(Protocol):
         """Compute all tasks; give each outcome as soon as it is there."""
 
 
-def compute(task: Task) -> Outcome:
-    """Run one task. Any error becomes part of the outcome: the others go on."""
+def compute(task: Task, objects: Mapping[str, tuple[str, str]] | None = None) -> Outcome:
+    """Run one task. Any error becomes part of the outcome: the others go on.
+
+    Args:
+        task: the task.
+        objects: shared objects of its programs and their sources, by name.
+    """
+
+    def files() -> Mapping[str, bytes]:
+        return encode_result(task.key, core.run(task.scenario_json, task.traces, objects))
+
+    return _outcome(task, files)
+
+
+def compute_apart(task: Task, process: WorkerProcess) -> Outcome:
+    """Run a task with algorithms of the user in a process that may end by it."""
+
+    def files() -> Mapping[str, bytes]:
+        if task.problem:
+            raise BrokenAlgorithmError(task.problem)
+        try:
+            outcome: Outcome = process.ask(Compute(task))
+        except ProcessEndedError as ended:
+            names = ", ".join(program.file for program in task.programs.values())
+            msg = f"{names}: {ended}"
+            raise BrokenAlgorithmError(msg) from None
+        if outcome.error is not None:
+            raise BrokenAlgorithmError(outcome.error)
+        return outcome.files
+
+    return _outcome(task, files)
+
+
+def _outcome(task: Task, files: Callable[[], Mapping[str, bytes]]) -> Outcome:
     began_unix_s = time.time()
     began_s = time.perf_counter()
-    files: Mapping[str, bytes] = {}
+    done: Mapping[str, bytes] = {}
     error = None
     try:
-        files = encode_result(task.key, core.run(task.scenario_json, task.traces))
+        done = files()
     except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
         error = str(caught) or type(caught).__name__
     duration_s = time.perf_counter() - began_s
-    return Outcome(task.key, files, error, socket.gethostname(), began_unix_s, duration_s)
+    return Outcome(task.key, done, error, socket.gethostname(), began_unix_s, duration_s)
 
 
 class LocalExecutor:
-    """Threads of this process: the simulator lets the others go on while it computes."""
+    """Threads of this process: the simulator lets the others go on while it computes.
+
+    A task with algorithms of the user is handed by its thread to a process of the thread's own, so
+    that a crash or a loop without end fails that one run.
+    """
 
     def __init__(self, jobs: int | None = None) -> None:
         """Use `jobs` threads; one per core that this process may use, if None."""
@@ -95,8 +140,9 @@ class _Crew:
         self._is_stopped = threading.Event()
         self._finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * size)
         self._running = size
-        for _ in range(size):
-            threading.Thread(target=self._work, daemon=True).start()
+        self._processes = [WorkerProcess() for _ in range(size)]
+        for process in self._processes:
+            threading.Thread(target=self._work, args=(process,), daemon=True).start()
 
     def outcomes(self) -> Iterator[Outcome]:
         while self._running:
@@ -110,11 +156,14 @@ class _Crew:
 
     def stop(self) -> None:
         self._is_stopped.set()
+        for process in self._processes:
+            process.stop()
 
-    def _work(self) -> None:
+    def _work(self, process: WorkerProcess) -> None:
         try:
             while (task := self._next()) is not None:
-                self._put(compute(task))
+                is_apart = task.programs or task.problem
+                self._put(compute_apart(task, process) if is_apart else compute(task))
         except BaseException as error:  # noqa: BLE001  raised again where the caller waits
             self._put(error)
         self._put(None)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from cwndlab import core
+from cwndlab.algorithms import label_of, references_in
 from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
 from cwndlab.linkspec import parse_spec
 from cwndlab.resolve import Resolved, resolve
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cwndlab.algorithms import FileAlgorithm
     from cwndlab.schema import Scenario
+    from cwndlab.schema.scenario import End
     from cwndlab.source import Source
     from cwndlab.toml_source import KeyPath
 
@@ -53,6 +56,7 @@ class Run:
     seed: int
     scenario: Scenario
     traces: Mapping[str, core.Trace]
+    algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +93,26 @@ class _Draft:
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        parts = tuple(path.split("."))
+        parts = self._where(tuple(path.split(".")), origin)
         node: Any = self.document
         for n, part in enumerate(parts[:-1]):
             node = self._enter(node, part, parts[: n + 1], origin)
         _put(node, parts[-1], copy.deepcopy(value), path, origin)
         self.origins[parts] = origin
+
+    def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
+        """Where a path leads: `algorithm.parameters.NAME` is in the algorithm's own table."""
+        match parts:
+            case ("algorithm", "parameters", name):
+                algorithm = self.document.get("algorithm")
+                if algorithm is None:
+                    message = "the study has no algorithm of its own; name a flow's parameters"
+                    raise FieldError(origin, message)
+                return ("parameters", algorithm, name)
+            case ("flow", number, "algorithm", "parameters", name):
+                return ("flow", number, "parameters", name)
+            case _:
+                return parts
 
     def _enter(self, node: Any, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
         child = node.get(part) if isinstance(node, dict) else _element(node, part, path, origin)
@@ -137,13 +155,14 @@ def build(
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
     cells: list[Cell] = []
+    references = references_in(document)
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     for combination in itertools.product(*groups):
         levels = {path: level for group in combination for path, level in group.items()}
         labels = {columns[path]: levels[path].label for path in columns}
         if any(all(labels[c] == value for c, value in rule.items()) for rule in excluded):
             continue
-        cells.append(Cell(labels, _cell(bare, levels, source, folder)))
+        cells.append(Cell(labels, _cell(_Base(bare, source, folder, references), levels)))
     if not cells:
         raise StudyError(
             [source.problem(("factors", "exclude"), "this excludes every combination")]
@@ -172,9 +191,10 @@ def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...])
         for index, (cell, text) in enumerate(zip(cells, seeds_of_cells, strict=True)):
             seed = _hash_to_seed({"cell": text, "repetition": repetition, "study": study.seed})
             scenario = _with_seed(cell.resolved, seed)
-            key = _key(scenario)
+            files = cell.resolved.algorithms
+            key = _key(scenario, files)
             traces = cell.resolved.traces
-            runs.append(Run(key, index, cell.labels, repetition, seed, scenario, traces))
+            runs.append(Run(key, index, cell.labels, repetition, seed, scenario, traces, files))
     return Matrix(columns, tuple(runs), cells)
 
 
@@ -187,16 +207,25 @@ def _validate(draft: _Draft, source: Source) -> StudyModel:
         raise StudyError(list(dict.fromkeys(problems))) from None
 
 
-def _cell(
-    bare: Mapping[str, Any], levels: Mapping[str, _Level], source: Source, folder: Path
-) -> Resolved:
-    draft = _Draft(copy.deepcopy(dict(bare)))
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What all cells of a study share."""
+
+    document: Mapping[str, Any]
+    source: Source
+    folder: Path
+    references: Mapping[str, str]
+
+
+def _cell(base: _Base, levels: Mapping[str, _Level]) -> Resolved:
+    source = base.source
+    draft = _Draft(copy.deepcopy(dict(base.document)))
     try:
         # A path comes before the longer paths that lead into what it sets.
         assignments = [(p, v, level.origin) for level in levels.values() for p, v in level.sets]
         for path, value, origin in sorted(assignments, key=lambda item: item[0].count(".")):
             draft.set(path, value, origin)
-        resolved = resolve(_validate(draft, source), folder)
+        resolved = resolve(_validate(draft, source), base.folder, base.references)
     except FieldError as error:
         key = draft.origin_of(error.key)
         raise StudyError([source.problem(key, error.message)]) from None
@@ -204,11 +233,31 @@ def _cell(
         raise StudyError([source.problem((), str(error))]) from None
     try:
         traces = {name: trace.content for name, trace in resolved.traces.items()}
-        core.check_scenario(resolved.scenario.to_json(), traces)
+        core.check_scenario(_with_stand_ins(resolved).to_json(), traces)
     except ValueError as error:
         key, message = _place_in_study(str(error), draft)
         raise StudyError([source.problem(draft.origin_of(key), message)]) from None
     return resolved
+
+
+def _with_stand_ins(resolved: Resolved) -> Scenario:
+    """The scenario with a built-in algorithm for each that is a file, which is loaded elsewhere."""
+    if not resolved.algorithms:
+        return resolved.scenario
+    stand_in = next(iter(core.algorithms()))
+
+    def replaced(end: End) -> End:
+        is_file = end.algorithm in resolved.algorithms
+        changes = {"algorithm": stand_in, "parameters": {}} if is_file else {}
+        return end.model_copy(update=changes)
+
+    flows = tuple(
+        flow.model_copy(
+            update={"sender": replaced(flow.sender), "receiver": replaced(flow.receiver)}
+        )
+        for flow in resolved.scenario.flows
+    )
+    return resolved.scenario.model_copy(update={"flows": flows})
 
 
 _PLACE_OF_OVERRIDES = re.compile(r"flows\[\d+\]\.\w+\.(stack_overrides): (.*)", re.DOTALL)
@@ -303,7 +352,7 @@ def _label(path: str, value: object) -> Label:
     last = path.rpartition(".")[2]
     if last == "algorithm" and isinstance(value, str):
         try:
-            return core.algorithm(value).name
+            return label_of(value)
         except CwndlabError:
             return value  # told with its place when the cell is resolved
     if last in _LINK_KEYS:
@@ -412,11 +461,16 @@ def _jitter_ns(seed: int, flow_id: int, most_ns: int) -> int:
     return int.from_bytes(digest[:16], "big") % most_ns
 
 
-def _key(scenario: Scenario) -> str:
+def _key(scenario: Scenario, files: Mapping[str, FileAlgorithm]) -> str:
     """The name of a result: a hash of everything that determines it."""
     ends = [end for flow in scenario.flows for end in (flow.sender, flow.receiver)]
+
+    def sha256(name: str) -> str:
+        found = files[name].algorithm if name in files else core.algorithm(name)
+        return found.source_sha256
+
     content = {
-        "algorithms": {end.algorithm: core.algorithm(end.algorithm).source_sha256 for end in ends},
+        "algorithms": {end.algorithm: sha256(end.algorithm) for end in ends},
         "behaviour_epoch": core.behaviour_epoch(),
         "scenario": scenario.model_dump(mode="json", exclude_none=True),
         "stacks": {end.stack: core.stack(end.stack).sha256 for end in ends},

@@ -11,15 +11,16 @@ use std::fmt::{self, Write};
 use std::mem;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::recorder::{Call, record};
 
 /// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
 pub const GUARD_EXIT_STATUS: i32 = 70;
 
-/// First word of the line on standard error; its fields are separated by tabs: this word, hook,
-/// what happened, file, line, object, offset in it. What is not known is empty.
+/// First word of the line on standard error; its fields are separated by tabs: this word, the
+/// algorithm's source, hook, what happened, file, line, object, offset in it. What is not known is
+/// empty.
 pub const GUARD_LINE: &str = "cwndlab-guard";
 
 /// CPU time between two looks at whether a hook returns.
@@ -61,6 +62,7 @@ const NO_HOOK: u32 = HOOKS.len() as u32;
 pub(crate) struct Host {
     hook: AtomicU32,
     calls: AtomicU64,
+    source: AtomicPtr<c_char>,
     fail: extern "C" fn(*const c_char, *const c_char, u32),
     record: extern "C" fn(*const Call),
     pub(crate) is_recording: AtomicU32,
@@ -69,6 +71,7 @@ pub(crate) struct Host {
 pub(crate) static HOST: Host = Host {
     hook: AtomicU32::new(NO_HOOK),
     calls: AtomicU64::new(0),
+    source: AtomicPtr::new(ptr::null_mut()),
     fail,
     record,
     is_recording: AtomicU32::new(0),
@@ -88,10 +91,15 @@ pub(crate) fn host() -> *const Host {
 /// An algorithm broke a rule.
 extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
     // SAFETY: the guard passes strings that live as long as the call.
-    let text = |pointer: *const c_char| unsafe {
-        if pointer.is_null() { "" } else { CStr::from_ptr(pointer).to_str().unwrap_or("") }
-    };
-    report(text(what), text(file), line, ptr::null());
+    let (what, file) = unsafe { (text(what), text(file)) };
+    report(what, file, line, ptr::null());
+}
+
+/// # Safety
+/// The pointer is null or leads to a string that lives as long as its use.
+unsafe fn text<'a>(pointer: *const c_char) -> &'a str {
+    // SAFETY: see above.
+    if pointer.is_null() { "" } else { unsafe { CStr::from_ptr(pointer) }.to_str().unwrap_or("") }
 }
 
 fn install() {
@@ -158,26 +166,28 @@ fn instruction(context: *const c_void) -> *const c_void {
 /// Writes the line and ends the process.
 fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
     let hook = HOOKS.get(HOST.hook.load(Ordering::Relaxed) as usize).copied().unwrap_or("");
-    let mut text = Line::default();
-    let _ = write!(text, "{GUARD_LINE}\t{hook}\t{what}\t{file}\t");
+    let mut written = Line::default();
+    // SAFETY: the loader's name of the file lives as long as the process.
+    let source = unsafe { text(HOST.source.load(Ordering::Relaxed)) };
+    let _ = write!(written, "{GUARD_LINE}\t{source}\t{hook}\t{what}\t{file}\t");
     if line > 0 {
-        let _ = write!(text, "{line}");
+        let _ = write!(written, "{line}");
     }
-    let _ = write!(text, "\t");
+    let _ = write!(written, "\t");
     // SAFETY: dladdr fills the struct or says that it did not.
     unsafe {
         let mut info: libc::Dl_info = mem::zeroed();
         if !at.is_null() && libc::dladdr(at, &raw mut info) != 0 && !info.dli_fname.is_null() {
             let object = CStr::from_ptr(info.dli_fname).to_str().unwrap_or("");
-            let _ = write!(text, "{object}\t{:#x}", at.addr() - info.dli_fbase.addr());
+            let _ = write!(written, "{object}\t{:#x}", at.addr() - info.dli_fbase.addr());
         } else {
-            let _ = write!(text, "\t");
+            let _ = write!(written, "\t");
         }
     }
-    let _ = writeln!(text);
+    let _ = writeln!(written);
     // SAFETY: the buffer is as long as said; _exit runs no destructor, which may be what is broken.
     unsafe {
-        libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.length);
+        libc::write(libc::STDERR_FILENO, written.bytes.as_ptr().cast(), written.length);
         libc::_exit(GUARD_EXIT_STATUS)
     }
 }

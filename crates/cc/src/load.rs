@@ -2,7 +2,7 @@
 //! with `algorithms/port/guard.c` around it.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -82,10 +82,11 @@ impl Algorithm {
     }
 }
 
-type Open = unsafe extern "C" fn(*const Host) -> *const Description;
+type Open = unsafe extern "C" fn(*const Host, *const c_char) -> *const Description;
 
 fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
     let path = CString::new(object.as_os_str().as_bytes()).expect("a path has no NUL");
+    let source = CString::new(file).unwrap_or_default().into_raw();
     let host = host();
     let no_algorithm = || LoadError::NoAlgorithm { file: file.to_owned() };
     // SAFETY: the object is one of guard.c's, whose `cc_guard_open` has this signature; it stays
@@ -101,7 +102,7 @@ fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
             return Err(no_algorithm());
         }
         let open: Open = std::mem::transmute(symbol);
-        open(host).as_ref().ok_or_else(no_algorithm)?
+        open(host, source).as_ref().ok_or_else(no_algorithm)?
     };
     // SAFETY: `CC_DESCRIBE` or linux/module.c filled the description.
     let loaded: Loaded = unsafe { read(description, file.to_owned().leak(), "")? };

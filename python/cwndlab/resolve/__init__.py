@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cwndlab.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
 from cwndlab.resolve.path import TraceReader, resolve_path
 from cwndlab.schema import scenario as si
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from cwndlab.algorithms import FileAlgorithm
     from cwndlab.core import Trace
     from cwndlab.schema.link import Link
     from cwndlab.schema.study import StudyModel
@@ -34,18 +36,25 @@ class Resolved:
 
     scenario: si.Scenario
     traces: Mapping[str, Trace]
+    algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
     start_jitter_ns: tuple[int, ...]  # of each flow
 
 
-def resolve(study: StudyModel, folder: Path) -> Resolved:
-    """The scenario of a study without factors; paths of traces are relative to `folder`.
+def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
+    """The scenario of a study without factors.
+
+    Args:
+        study: the study.
+        folder: what paths of traces and algorithms are relative to.
+        references: files that the whole study names as algorithms, by name.
 
     Raises:
         FieldError: something is missing, unknown or out of range; names the key.
     """
     traces = TraceReader(folder)
     path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
-    flows, jitter = resolve_flows(study)
+    algorithms = AlgorithmReader(folder, references)
+    flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
         raise FieldError(("direction",), message)
@@ -64,7 +73,7 @@ def resolve(study: StudyModel, folder: Path) -> Resolved:
             pcap=CAPTURE_FILE if study.record.pcap else None,
         ),
     )
-    return Resolved(scenario, traces.traces, jitter)
+    return Resolved(scenario, traces.traces, algorithms.files, jitter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cwndlab import core
@@ -13,6 +14,7 @@ from cwndlab.schema.problems import FieldError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cwndlab.algorithms import AlgorithmReader
     from cwndlab.toml_source import KeyPath
 
 _WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
@@ -23,7 +25,9 @@ _WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
 }
 
 
-def resolve_flows(study: plan.StudyModel) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
+def resolve_flows(
+    study: plan.StudyModel, algorithms: AlgorithmReader
+) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
     """All flows, and by how much the start of each may be later.
 
     Raises:
@@ -32,42 +36,81 @@ def resolve_flows(study: plan.StudyModel) -> tuple[tuple[si.ScenarioFlow, ...], 
     if study.flow and study.flows is not None:
         message = '[[flow]] tables say which flows there are; give them a "count" instead'
         raise FieldError(("flows",), message)
-    _check_parameter_tables(study)
+    tables = _parameter_tables(study, algorithms)
     written = study.flow or (plan.Flow(count=study.flows or 1),)
+    ends = _Ends(study, algorithms, tables)
     flows: list[si.ScenarioFlow] = []
     jitter: list[int] = []
     for n, flow in enumerate(written):
         key: KeyPath = ("flow", n) if study.flow else ()
         for _ in range(flow.count):
-            flows.append(_flow(study, flow, len(flows), key))
+            flows.append(_flow(ends, flow, len(flows), key))
             jitter.append(flow.start_jitter)
     return tuple(flows), tuple(jitter)
 
 
-def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -> si.ScenarioFlow:
-    name = flow.algorithm or study.algorithm
-    if name is None:
-        message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
-        raise FieldError(("algorithm",), message)
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Makes the ends of flows: what a flow does not say itself stands at the study's own key."""
+
+    study: plan.StudyModel
+    algorithms: AlgorithmReader
+    tables: Mapping[str, Mapping[str, int]]  # parameters of the study, by algorithm
+
+    def of(self, flow: plan.Flow, key: KeyPath) -> tuple[si.End, si.End]:
+        """The sender and the receiver."""
+        name = flow.algorithm or self.study.algorithm
+        if name is None:
+            message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
+            raise FieldError(("algorithm",), message)
+        algorithm = self.algorithms.find(name, (*(key if flow.algorithm else ()), "algorithm"))
+        stack = _stack(flow.stack or self.study.stack, (*(key if flow.stack else ()), "stack"))
+        self._check(algorithm, flow.parameters, (*key, "parameters"))
+        sender = receiver = self._end(flow, algorithm, stack, flow.parameters)
+        if flow.receiver_algorithm or flow.receiver_stack:
+            parameters = flow.parameters
+            if flow.receiver_algorithm:
+                place = (*key, "receiver_algorithm")
+                algorithm = self.algorithms.find(flow.receiver_algorithm, place)
+                parameters = {}
+            if flow.receiver_stack:
+                stack = _stack(flow.receiver_stack, (*key, "receiver_stack"))
+            receiver = self._end(flow, algorithm, stack, parameters)
+        return sender, receiver
+
+    def _check(
+        self, algorithm: core.Algorithm, parameters: Mapping[str, int], key: KeyPath
+    ) -> None:
+        if not self.algorithms.problem(algorithm):
+            _check_parameters(algorithm, parameters, key)
+
+    def _end(
+        self,
+        flow: plan.Flow,
+        algorithm: core.Algorithm,
+        stack: core.Stack,
+        parameters: Mapping[str, int],
+    ) -> si.End:
+        # What the release shipped, changed by what the study says of the algorithm, then of the
+        # flow.
+        shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(algorithm.name, {})
+        return si.End(
+            stack=stack.name,
+            algorithm=algorithm.name,
+            parameters={**shipped, **self.tables.get(algorithm.name, {}), **parameters},
+            stack_overrides=self.study.stack_overrides | flow.stack_overrides,
+        )
+
+
+def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, key: KeyPath) -> si.ScenarioFlow:
+    study = ends.study
     if flow.start + flow.start_jitter >= study.duration:
         raise FieldError((*key, "start"), "the flow starts after the end of the run")
     if flow.stop is not None and flow.stop <= flow.start + flow.start_jitter:
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
-    # What a flow does not say itself stands at the study's own key.
-    algorithm = _algorithm(name, (*(key if flow.algorithm else ()), "algorithm"))
-    stack = _stack(flow.stack or study.stack, (*(key if flow.stack else ()), "stack"))
-    _check_parameters(algorithm, flow.parameters, (*key, "parameters"))
-    sender = receiver = _end(study, flow, algorithm, stack, flow.parameters)
-    if flow.receiver_algorithm or flow.receiver_stack:
-        parameters = flow.parameters
-        if flow.receiver_algorithm:
-            algorithm = _algorithm(flow.receiver_algorithm, (*key, "receiver_algorithm"))
-            parameters = {}
-        if flow.receiver_stack:
-            stack = _stack(flow.receiver_stack, (*key, "receiver_stack"))
-        receiver = _end(study, flow, algorithm, stack, parameters)
+    sender, receiver = ends.of(flow, key)
     return si.ScenarioFlow(
         id=flow_id,
         direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
@@ -82,13 +125,6 @@ def _flow(study: plan.StudyModel, flow: plan.Flow, flow_id: int, key: KeyPath) -
     )
 
 
-def _algorithm(name: str, key: KeyPath) -> core.Algorithm:
-    try:
-        return core.algorithm(name)
-    except CwndlabError as error:
-        raise FieldError(key, str(error)) from None
-
-
 def _stack(name: str, key: KeyPath) -> core.Stack:
     try:
         return core.stack(name)
@@ -96,30 +132,17 @@ def _stack(name: str, key: KeyPath) -> core.Stack:
         raise FieldError(key, str(error)) from None
 
 
-def _end(
-    study: plan.StudyModel,
-    flow: plan.Flow,
-    algorithm: core.Algorithm,
-    stack: core.Stack,
-    parameters: Mapping[str, int],
-) -> si.End:
-    # What the release shipped, changed by what the study says of the algorithm, then of the flow.
-    shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(algorithm.name, {})
-    everywhere = dict(shipped)
+def _parameter_tables(
+    study: plan.StudyModel, algorithms: AlgorithmReader
+) -> dict[str, dict[str, int]]:
+    """[parameters.NAME] by the algorithm's own name."""
+    tables: dict[str, dict[str, int]] = {}
     for name, table in study.parameters.items():
-        if core.algorithm(name) is algorithm:
-            everywhere |= table
-    return si.End(
-        stack=stack.name,
-        algorithm=algorithm.name,
-        parameters={**everywhere, **parameters},
-        stack_overrides=study.stack_overrides | flow.stack_overrides,
-    )
-
-
-def _check_parameter_tables(study: plan.StudyModel) -> None:
-    for name, table in study.parameters.items():
-        _check_parameters(_algorithm(name, ("parameters", name)), table, ("parameters", name))
+        algorithm = algorithms.find_by_name(name, ("parameters", name))
+        if not algorithms.problem(algorithm):
+            _check_parameters(algorithm, table, ("parameters", name))
+        tables[algorithm.name] = tables.get(algorithm.name, {}) | table
+    return tables
 
 
 def _check_parameters(

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cwndlab.errors import AlgorithmError
+from cwndlab.errors import AlgorithmError, BrokenAlgorithmError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def preprocess(path: Path, flags: Sequence[str]) -> str:
     """The text of a file with all that it includes.
 
     Raises:
-        AlgorithmError: the preprocessor refuses it; names the line.
+        BrokenAlgorithmError: the preprocessor refuses it; names the line.
     """
     return _run(path, [*compiler(), *flags, "-E", str(path)])
 
@@ -56,7 +56,7 @@ def warnings(path: Path, flags: Sequence[str]) -> str:
     """What the compiler has to say about a file; empty if nothing.
 
     Raises:
-        AlgorithmError: it does not compile.
+        BrokenAlgorithmError: it does not compile.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [*compiler(), *flags, "-c", str(path), "-o", str(Path(folder) / "x.o")]
@@ -67,7 +67,7 @@ def shared_object(program: Program) -> Path:
     """The compiled program, from the cache if it is there.
 
     Raises:
-        AlgorithmError: it does not compile or link; names the lines.
+        BrokenAlgorithmError: it does not compile or link; names the lines.
     """
     from cwndlab.usercode.program import cache_folder, write_whole  # noqa: PLC0415  knows this one
 
@@ -125,15 +125,16 @@ def _run(file: Path | str, command: Sequence[str], *, wants_messages: bool = Fal
         )
     except subprocess.TimeoutExpired:
         msg = f"{file} does not compile: {command[0]} had not ended after {_TIME_LIMIT_S} s"
-        raise AlgorithmError(msg) from None
+        raise BrokenAlgorithmError(msg) from None
     if done.returncode:
-        raise AlgorithmError(_refusal(file, done.stderr))
+        raise BrokenAlgorithmError(_refusal(file, done.stderr))
     return done.stderr if wants_messages else done.stdout
 
 
 def _refusal(file: Path | str, messages: str) -> str:
     """The compiler's errors without its context, the first few."""
-    errors = [line.strip() for line in _ERROR.findall(messages)] or messages.strip().splitlines()
+    found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
+    errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS
     shown = errors[:_MOST_ERRORS] + ([f"... and {more} more"] if more > 0 else [])
     return "\n".join([f"{file} does not compile", *(f"  {line}" for line in shown)])

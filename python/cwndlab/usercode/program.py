@@ -12,10 +12,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, read_failure
 from cwndlab.usercode.compiler import preprocess
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 LINUX_PREFIX = "linux:"
 
@@ -26,6 +30,7 @@ _LINUX = (*_LANGUAGE, "-fms-extensions", "-nostdinc")
 _LINUX_ERRORS = ("-Wno-all", "-Werror=incompatible-pointer-types")
 _LINUX_CHECKS = "-fsanitize=integer-divide-by-zero"
 _WRAPPED = ("-Wl,--wrap=tcp_register_congestion_control,--wrap=tcp_unregister_congestion_control",)
+_FILE_OF_MARKER = re.compile(r'^# \d+ "([^"<][^"]*)"', re.MULTILINE)
 _LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
 
 
@@ -62,15 +67,49 @@ def is_file_reference(name: str) -> bool:
     return name.startswith(LINUX_PREFIX) or name.endswith(".c") or "/" in name
 
 
+def name_of(reference: str, built_in: Collection[str] = ()) -> str:
+    """What results call the algorithm of a file: `my_cc`, `linux:westwood`.
+
+    Its file's name keeps the ending where a built-in algorithm is called the same without it.
+    """
+    if reference.startswith(LINUX_PREFIX):
+        stem = Path(reference.removeprefix(LINUX_PREFIX)).stem.removeprefix("tcp_")
+        return f"{LINUX_PREFIX}{stem}"
+    path = Path(reference)
+    return path.name if path.stem in built_in else path.stem
+
+
 def read_program(reference: str, folder: Path) -> Program:
     """The program of a file reference; paths are relative to `folder`.
 
     Raises:
-        AlgorithmError: a file cannot be read, or the preprocessor refuses it.
+        AlgorithmError: a file cannot be read.
+        BrokenAlgorithmError: the preprocessor refuses it.
     """
     if reference.startswith(LINUX_PREFIX):
         return _linux_program(_found(reference.removeprefix(LINUX_PREFIX), folder))
     return _own_program(_found(reference, folder))
+
+
+def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
+    """What it takes to keep an algorithm's file with its results.
+
+    Returns:
+        The path of the file among its copies, and every file that goes along: those that it
+        includes from its own folder or kernel, by their paths among the copies.
+    """
+    main = folder / Path(reference.removeprefix(LINUX_PREFIX)).expanduser()
+    is_linux = reference.startswith(LINUX_PREFIX)
+    base = (main.parent / "../.." if is_linux else main.parent).resolve()
+    names = {main.resolve()}
+    for unit in program.units if program else ():
+        names |= {Path(name).resolve() for name in _FILE_OF_MARKER.findall(unit.text)}
+    kept = {
+        path.relative_to(base).as_posix(): path
+        for path in sorted(names)
+        if path.is_relative_to(base) and path.is_file()
+    }
+    return main.resolve().relative_to(base).as_posix(), kept
 
 
 def contract_folder() -> Path:

@@ -1,0 +1,154 @@
+"""Every algorithm that a study may name: the built-in ones, and those that are files.
+
+`./my_cc.c` is a user's own file, `linux:PATH/net/ipv4/tcp_westwood.c` an unmodified one of a
+kernel. Both are compiled here and asked what they are, in a process of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, CwndlabError
+from cwndlab.schema.problems import FieldError
+from cwndlab.usercode.compiler import shared_object
+from cwndlab.usercode.processes import WorkerProcess
+from cwndlab.usercode.program import Program, is_file_reference, name_of, read_program
+from cwndlab.usercode.worker import Describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from cwndlab.toml_source import KeyPath
+
+_DESCRIPTION_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class FileAlgorithm:
+    """An algorithm that is a file, as its process described it; or why it cannot run."""
+
+    reference: str  # as the study has it
+    algorithm: core.Algorithm
+    program: Program | None
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class AlgorithmReader:
+    """Finds the algorithms that a study names, and remembers which of them are files."""
+
+    folder: Path
+    references: Mapping[str, str] = field(default_factory=dict)  # by name, for [parameters.NAME]
+    files: dict[str, FileAlgorithm] = field(default_factory=dict)
+
+    def find(self, name: str, key: KeyPath) -> core.Algorithm:
+        """The algorithm that the study names at `key`.
+
+        Raises:
+            FieldError: there is none.
+        """
+        try:
+            if not is_file_reference(name):
+                return core.algorithm(name)
+            found = describe_file(name, self.folder)
+        except CwndlabError as error:
+            raise FieldError(key, str(error)) from None
+        known = self.files.setdefault(found.algorithm.name, found)
+        if known.algorithm.source_sha256 != found.algorithm.source_sha256:
+            message = f"another file of this study is called {found.algorithm.name}; rename one"
+            raise FieldError(key, message)
+        return known.algorithm
+
+    def find_by_name(self, name: str, key: KeyPath) -> core.Algorithm:
+        """The algorithm of this name, which may be short for a file that the study names elsewhere.
+
+        Raises:
+            FieldError: there is none.
+        """
+        return self.find(self.references.get(name, name), key)
+
+    def problem(self, algorithm: core.Algorithm) -> str:
+        """Why an algorithm cannot run; empty if it can."""
+        return self.files[algorithm.name].problem if algorithm.name in self.files else ""
+
+
+def label_of(name: str) -> str:
+    """What results call the algorithm of this name or file.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+    """
+    if is_file_reference(name):
+        return name_of(name, _built_in_names())
+    return core.algorithm(name).name
+
+
+def references_in(document: object) -> dict[str, str]:
+    """The files that a study names as algorithms, anywhere, by the names that results give them."""
+    return {name_of(text, _built_in_names()): text for text in _texts(document)}
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str) and is_file_reference(value) and value.endswith(".c"):
+        yield value
+
+
+def _built_in_names() -> frozenset[str]:
+    algorithms = core.algorithms().values()
+    return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases))
+
+
+def describe_file(reference: str, folder: Path) -> FileAlgorithm:
+    """What the algorithm of a file is; if it cannot be used, why.
+
+    Raises:
+        AlgorithmError: there is no such file, or no compiler.
+    """
+    name = name_of(reference, _built_in_names())
+    try:
+        program = read_program(reference, folder)
+    except BrokenAlgorithmError as error:
+        return FileAlgorithm(reference, _nothing_known(name, str(error)), None, str(error))
+    return _describe(reference, name, program)
+
+
+@functools.lru_cache(maxsize=64)
+def _describe(reference: str, name: str, program: Program) -> FileAlgorithm:
+    sha256 = program.sha256
+    try:
+        shared_object(program)
+        with WorkerProcess() as process:
+            entry: dict[str, Any] = process.ask(Describe(program), _DESCRIPTION_LIMIT_S)
+    except BrokenAlgorithmError as error:
+        return FileAlgorithm(reference, _nothing_known(name, sha256), program, str(error))
+    algorithm = core.read_algorithm({**entry, "name": name, "source_sha256": sha256})
+    return FileAlgorithm(reference, algorithm, program)
+
+
+def _nothing_known(name: str, sha256: str) -> core.Algorithm:
+    return core.Algorithm(name, (), "", (), (), (), sha256)
+
+
+def algorithm_of(reference: str, folder: Path) -> core.Algorithm:
+    """The algorithm of a name or file.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+        AlgorithmError: the file cannot be used; says why.
+    """
+    if not is_file_reference(reference):
+        return core.algorithm(reference)
+    found = describe_file(reference, folder)
+    if found.problem:
+        raise AlgorithmError(found.problem)
+    return found.algorithm

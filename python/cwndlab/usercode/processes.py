@@ -1,0 +1,134 @@
+"""Processes for algorithms of a user: started where needed, and understood when they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from cwndlab.errors import BrokenAlgorithmError
+from cwndlab.usercode.compiler import source_line
+from cwndlab.usercode.worker import Refusal
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from cwndlab.usercode.worker import Request
+
+_GUARD_LINE = "cwndlab-guard"
+_END_S = 10.0
+_MAIN = "import cwndlab.usercode.worker as worker; worker.main"
+
+
+class ProcessEndedError(BrokenAlgorithmError):
+    """A process ended, and nobody knows which algorithm or hook it was."""
+
+
+class WorkerProcess:
+    """One process. It is started by the first request, and again by the one after its end."""
+
+    def __init__(self) -> None:
+        """Nothing is started yet."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._messages: IO[bytes] | None = None
+
+    def ask(self, request: Request, time_limit_s: float | None = None) -> Any:  # noqa: ANN401  the request says what
+        """The answer to a request.
+
+        Raises:
+            BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; says why.
+        """
+        connection = self._connection or self._start()
+        try:
+            connection.send(request)
+            if not connection.poll(time_limit_s):
+                self.stop()
+                msg = f"no answer within {time_limit_s:.0f} s"
+                raise BrokenAlgorithmError(msg)
+            answer = connection.recv()
+        except (EOFError, ConnectionError):
+            raise self._end() from None
+        if isinstance(answer, Refusal):
+            raise BrokenAlgorithmError(answer.reason)
+        return answer
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._forget()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start(self) -> Connection:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process ends
+            self._process = subprocess.Popen(  # noqa: S603  this very program
+                [sys.executable, "-c", f"{_MAIN}({theirs.fileno()})"],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._messages,
+            )
+        self._connection = Connection(ours.detach())
+        return self._connection
+
+    def _end(self) -> BrokenAlgorithmError:
+        """Why the process ended."""
+        if self._process is None or self._messages is None:
+            return ProcessEndedError("stopped")  # by another thread
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._messages.seek(0)
+        lines = self._messages.read().decode(errors="replace").splitlines()
+        self._forget()
+        told = [line for line in lines if line.startswith(f"{_GUARD_LINE}\t")]
+        if told:
+            return BrokenAlgorithmError(explain(told[-1]))
+        if status < 0:
+            return ProcessEndedError(f"its process was ended by {signal.Signals(-status).name}")
+        last = f": {lines[-1]}" if lines else ""
+        return ProcessEndedError(f"its process ended with status {status}{last}")
+
+    def _forget(self) -> None:
+        connection, messages = self._connection, self._messages
+        self._process = self._connection = self._messages = None
+        with contextlib.suppress(OSError):
+            if connection is not None:
+                connection.close()
+            if messages is not None:
+                messages.close()
+
+
+def explain(line: str) -> str:
+    """What the guard's last line means: file and line where they are known, hook, what happened."""
+    _, source, hook, what, file, number, library, offset = line.split("\t")
+    place = (file, int(number)) if number else None
+    if place is None and library and os.access(library, os.R_OK):
+        place = source_line(library, offset)
+    if place and Path(place[0]).resolve() == Path(source).resolve():
+        place = (source, place[1])  # as the user wrote it
+    where = f"{place[0]}:{place[1]}" if place else source
+    return f"{where}: {hook} {what}"

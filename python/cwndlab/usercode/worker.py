@@ -1,0 +1,85 @@
+"""A process in which algorithms of a user are loaded, and what it can be asked.
+
+It reads requests from a socket and answers each. A crash, a trap or a loop without end ends it,
+after a line on standard error that `cwndlab.usercode.processes` reads; it ends by itself when the
+process that started it has gone.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+from cwndlab.errors import BrokenAlgorithmError
+from cwndlab.usercode.compiler import shared_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.executor import Task
+    from cwndlab.usercode.program import Program
+
+_MEMORY_BYTES = 8 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """What is this program? Answered like an entry of the core's `algorithms()`."""
+
+    program: Program
+
+    def answer(self) -> dict[str, Any]:
+        """Load it and ask it."""
+        library = shared_object(self.program)
+        return dict(core.module().describe_object(library, self.program.file))
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Run a task. Answered by its outcome."""
+
+    task: Task
+
+    def answer(self) -> object:
+        """Compile what is not compiled yet, and run."""
+        from cwndlab.executor import compute  # noqa: PLC0415  a description needs none of it
+
+        return compute(self.task, objects(self.task.programs))
+
+
+Request = Describe | Compute
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to a request whose algorithm cannot be used; its text."""
+
+    reason: str
+
+
+def objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
+    """Programs as the core wants them: shared object and source, by name."""
+    return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
+
+
+def main(descriptor: int) -> None:
+    """Answer requests that come from a socket until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES, _MEMORY_BYTES))
+    connection = Connection(descriptor)
+    while True:
+        try:
+            request: Request = connection.recv()
+        except (EOFError, ConnectionError):
+            return
+        answer: object
+        try:
+            answer = request.answer()
+        except (BrokenAlgorithmError, ValueError) as error:
+            answer = Refusal(str(error))
+        connection.send(answer)
