@@ -127,9 +127,9 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
     ran: list[str] = []
     real_run = core.run
 
-    def counted(text: str, traces: Mapping[str, bytes]) -> core.Tables:
+    def counted(text: str, traces: Mapping[str, bytes], objects: None) -> core.Tables:
         ran.append(text)
-        return real_run(text, traces)
+        return real_run(text, traces, objects)
 
     monkeypatch.setattr(core, "run", counted)
     assert run(study(), tmp_path / "s").is_complete
