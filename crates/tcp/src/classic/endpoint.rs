@@ -198,11 +198,17 @@ impl ClassicEndpoint {
         let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(self.peer_first));
         let Some(start) = start else { return };
         let data_end = start + u64::from(segment.payload);
-        if has_fin {
-            self.peer_fin = Some(data_end);
-        }
         let before = self.receiver.next();
-        let end = data_end + u64::from(has_fin);
+        // There is one end of the stream, and not before what came already.
+        if has_fin && data_end >= before {
+            self.peer_fin.get_or_insert(data_end);
+        }
+        let end = data_end + u64::from(has_fin && self.peer_fin == Some(data_end));
+        let window_end = before + u64::from(self.settings.receive_buffer_bytes);
+        if start == end || start > window_end {
+            self.receiver.demand_ack(now);
+            return;
+        }
         self.receiver.handle_data(now, start, end, &self.settings);
         if end <= before {
             self.counters.duplicate_segments += 1;

@@ -18,6 +18,8 @@ mod clock;
 mod connection;
 mod incoming;
 mod output;
+#[cfg(test)]
+mod properties;
 mod rack;
 mod rate;
 mod reassembly;

@@ -232,9 +232,13 @@ impl LinuxEndpoint {
     /// `tcp_retransmit_skb`: the same, and the segment counts as retransmitted.
     pub(crate) fn retransmit(&mut self, number: u32) {
         self.transmit_again(number);
-        self.rtx.get_mut(number).flags |= SACKED_RETRANS;
+        // After an undo a timeout may repeat what was repeated before.
+        let segment = self.rtx.get_mut(number);
+        if segment.flags & SACKED_RETRANS == 0 {
+            segment.flags |= SACKED_RETRANS;
+            self.sk.retrans_out += 1;
+        }
         self.rtx.update_waiting(number);
-        self.sk.retrans_out += 1;
         if self.retrans_stamp == 0 {
             let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
             self.retrans_stamp = sent_ms.max(1);
@@ -386,6 +390,7 @@ impl LinuxEndpoint {
         }
         let is_fin = self.buffer.is_fin_queued && end == self.buffer.write_seq;
         self.transmit_new(end, is_fin);
+        self.rearm_rto();
         true
     }
 

@@ -302,8 +302,10 @@ impl Receiver {
             return;
         }
         self.rcv_rtt_last_tsecr = tsecr;
-        if bytes >= self.ack.rcv_mss {
-            let rtt_us = now_ms.wrapping_sub(tsecr).max(1).saturating_mul(1_000);
+        let delta_ms = now_ms.wrapping_sub(tsecr);
+        // Nobody takes weeks: an echo that was never sent.
+        if bytes >= self.ack.rcv_mss && delta_ms < i32::MAX as u32 / 1_000 {
+            let rtt_us = (delta_ms.max(1) * 1_000).min(u32::MAX >> 3);
             // A lower one counts at once, but not beside a hole: the reference's windows after a
             // loss fit a smooth fall only.
             self.rcv_rtt_us = match self.rcv_rtt_us {
