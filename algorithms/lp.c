@@ -4,18 +4,18 @@
  *
  * Reno for what may wait: it gives way as soon as others make the queue grow. That
  * is read from the one-way delay of the data, the receiver's timestamp less the
- * echoed one of the sender, smoothed by 1/8. Above
+ * echoed one of the sender, smoothed by 1/8. From
  *
  *	lowest + 15 % (highest - lowest)
  *
- * the window is halved and an inference phase of three round trips begins, in which
+ * on the window is halved and an inference phase of three round trips begins, in which
  * it does not grow. A second indication within it leaves one packet: somebody else
  * needs the path.
  *
- *   +------+  delay above the threshold: cwnd / 2   +-----------+
- *   | reno |--------------------------------------->| inference |---+ again above:
- *   +------+<---------------------------------------+-----------+<--+ cwnd = 1
- *                      3 RTT have passed
+ *   +------+  delay reaches the threshold: cwnd / 2   +-----------+
+ *   | reno |----------------------------------------->| inference |---+ again:
+ *   +------+<-----------------------------------------+-----------+<--+ cwnd = 1
+ *                       3 RTT have passed
  *
  * Differs from Reno: early back-off by the one-way delay. Against a loss it does what
  * Reno does. Unlike the paper's, Linux's LP takes the delay that made it give way for
@@ -23,10 +23,10 @@
  *
  * Linux's timestamps start at a random number per connection (RFC 7323 section 5.4),
  * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
- * which is kept times eight, does not hold those above 2^29 ms: with nearly all
- * connections the delay never exceeds the threshold, and LP is Reno. It gives way where
- * the stack leaves these numbers out (tcp_timestamps = 2). Then a delayed ACK counts as
- * delay, too, and holds a small window down.
+ * which is kept times eight, does not hold those from 2^29 ms on: with seven
+ * connections of eight the delay never reaches the threshold, and LP is Reno. It gives
+ * way with the others, and where the stack leaves these numbers out (tcp_timestamps =
+ * 2).
  *
  * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority
  * Data Transfer", INFOCOM 2003.
@@ -44,7 +44,7 @@
 
 #define LP_PARAMETERS(P)							\
 	P(threshold, "%", 15, 1, 100,						\
-	  "of the range of delays; above it others are on the path")
+	  "of the range of delays; from there on others are on the path")
 
 CC_PARAMETERS(lp, LP_PARAMETERS);
 
@@ -82,7 +82,7 @@ CC_PROG(void, lp_init, struct sock *sk)
 	*ca = (struct lp){ .delay = { .lowest = ~0u } };
 }
 
-/* Ticks a second of the peer's clock, measured against ours. */
+/* Ticks a second of the peer's clock against ours, from the second ACK on. */
 CC_INLINE void lp_measure_clock(struct sock *sk)
 {
 	const struct tcp_options_received *options = &tcp_sk(sk)->rx_opt;
@@ -90,7 +90,7 @@ CC_INLINE void lp_measure_clock(struct sock *sk)
 	u32 theirs = options->rcv_tsval - ca->last_tsval;
 	u32 ours_ms = options->rcv_tsecr - ca->last_tsecr;
 
-	if (theirs && ours_ms) {
+	if (theirs && ours_ms && ca->last_tsval && ca->last_tsecr) {
 		u32 hz = div_u32(theirs * MSEC_PER_SEC, ours_ms);
 
 		if (!ca->peer_hz)
@@ -144,7 +144,7 @@ CC_INLINE bool lp_is_indicated(const struct sock *sk)
 	const struct lp_delay *delay = &ca->delay;
 	u32 range = cc_params(sk)->threshold * (delay->highest - delay->lowest) / 100;
 
-	return delay->smoothed >> LP_SMOOTH_SHIFT > delay->lowest + range;
+	return delay->smoothed >> LP_SMOOTH_SHIFT >= delay->lowest + range;
 }
 
 CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)

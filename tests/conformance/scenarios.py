@@ -249,4 +249,11 @@ SCENARIOS = (
         duration_s=20,
     ),
     Scenario("near", "an RTT of 1 ms", wire(30, 0, 40, delay_ns=MS // 2), duration_s=5),
+    Scenario(
+        "clocks that agree",
+        "timestamps without a random offset, by which LP reads one-way delays; two flows",
+        wire(10, 20, 50),
+        flows=_LATER,
+        overrides={"timestamp_offsets": False},
+    ),
 )
