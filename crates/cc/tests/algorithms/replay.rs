@@ -27,6 +27,9 @@ const DISORDER: u8 = 1;
 /// From the arrival of an ACK to the stamp on what it releases, on the reference's machine.
 const SEND_LAG_US: u64 = 4;
 
+/// How far the receiver's clock of timestamps is ahead: a random number with Linux, not recorded.
+const PEER_CLOCK_MS: u32 = 1 << 31;
+
 /// A retransmission that comes later than this after an ACK was a timer's doing.
 const TIMER_LAG_US: u64 = 50;
 
@@ -265,6 +268,10 @@ impl Replay {
         sk.delivered += delivered;
         sk.delivered_mstamp = sk.tcp_mstamp;
         sk.rtt_min_us = sk.rtt_min_us.min(rtt_us.max(1) as u32);
+        sk.rx_opt.saw_tstamp = 1;
+        sk.rx_opt.rcv_tsecr = ((row.t_us - rtt_us.max(0) as u64) / 1_000) as u32;
+        // the whole delay of the reference's path is on the way of the ACKs
+        sk.rx_opt.rcv_tsval = ((row.t_us - 40_000) / 1_000) as u32 + PEER_CLOCK_MS;
         let sent_at_delivered = last.as_ref().map_or(sk.delivered, |sent| sent.delivered);
         let in_flight = MSS_BYTES * (sk.delivered - sent_at_delivered);
         // SACK blocks and duplicates take the slow path
