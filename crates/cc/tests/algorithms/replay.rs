@@ -191,6 +191,7 @@ impl Replay {
         flow.congestion.attach(&mut flow.sk);
         let syn = AckSample { pkts_acked: 1, rtt_us: first.srtt_us as i32, in_flight: MSS_BYTES };
         flow.congestion.pkts_acked(&mut flow.sk, &syn);
+        flow.sk.snd_cwnd = first.cwnd;
         flow.congestion.init(&mut flow.sk);
         flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
         let mut replay = Self {
