@@ -43,7 +43,8 @@
  * longer path from a queue that others hold up.
  *
  * Not here: the paper's fine-grained retransmission. When a segment is sent again is
- * the endpoint's to say; Linux's RACK (RFC 8985) does by time what that was for.
+ * the endpoint's to say: a classic stack does it with `fine_retransmission`, and
+ * Linux's RACK (RFC 8985) does by time what that was for.
  *
  * Papers: L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas: New Techniques for
  * Congestion Detection and Avoidance", SIGCOMM 1994; R. La, J. Walrand, V.

@@ -1,7 +1,8 @@
 //! What the delay-based algorithms do on whole paths: Vegas's queue, its two weak points and the
 //! remedy against one of them, YeAH's two modes, Veno on a radio, LP behind others.
 
-use crate::setup::{Setup, algorithm, bottleneck, wire};
+use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
+use cwndlab_link::Traces;
 use cwndlab_sim::RunOutput;
 use serde_json::{Value, json};
 
@@ -114,6 +115,40 @@ fn late_comers_that_overestimate_the_base_rtt_of_vegas_hold_a_standing_queue() {
     let bases: Vec<f64> =
         output.flows.iter().map(|flow| flow.rtt_base_ms.expect("samples")).collect();
     assert!(bases[4] > bases[0] + 10.0, "{bases:.1?}");
+}
+
+#[test]
+fn vegas_waits_for_fewer_timeouts_with_its_fine_timers() {
+    // Reno's recovery, as when the paper was written, repairs one loss of a flight by duplicate ACKs
+    let timeouts = |fine_retransmission: bool| {
+        let lossy = json!([{
+            "rate": {"kind": "fixed", "bits_per_sec": 2_000_000},
+            "queue": {"kind": "drop_tail", "packets": 50},
+            "delay_ns": 20_000_000, "framing_bytes": 14, "loss": {"kind": "iid", "ppb": 10_000_000},
+        }]);
+        let (mut timeouts, mut rate) = (0, 0.0);
+        for seed in 1..=5 {
+            let mut json = Setup {
+                seed,
+                forward: lossy.clone(),
+                stack_overrides: json!({
+                    "recovery": "reno", "fine_retransmission": fine_retransmission,
+                }),
+                ..setup(&["vegas"])
+            }
+            .json();
+            for end in ["sender", "receiver"] {
+                json["flows"][0][end]["stack"] = json!("textbook");
+            }
+            let output = run_json(&json, &Traces::default());
+            timeouts += output.flows[0].timeouts;
+            rate += goodput(&output, 0, 5.0) / 5.0;
+        }
+        (timeouts, rate)
+    };
+    let [(coarse, coarse_rate), (fine, fine_rate)] = [timeouts(false), timeouts(true)];
+    assert!(2 * fine < coarse, "{fine} timeouts with, {coarse} without");
+    assert!(fine_rate > 1.05 * coarse_rate, "{fine_rate:.2} and {coarse_rate:.2} Mbit/s");
 }
 
 #[test]

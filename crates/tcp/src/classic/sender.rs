@@ -25,7 +25,9 @@ use cwndlab_units::{Duration, Time};
 use super::scoreboard::Scoreboard;
 use super::settings::{ClassicSettings, Handshake, Recovery, RttSampling};
 use super::timer::RtoEstimator;
+use fine_timer::FineTimer;
 
+mod fine_timer;
 mod recovery;
 
 /// States of the ACK state machine as algorithms know them: `TCP_CA_Open` and so on.
@@ -102,6 +104,7 @@ pub(crate) struct Sender {
     is_first_partial_ack: bool,
     scoreboard: Scoreboard,
     estimator: RtoEstimator,
+    fine_timer: Option<FineTimer>,
     timer: Time,
     /// End and departure of the segment being timed.
     timed: Option<(u64, Time)>,
@@ -145,6 +148,7 @@ impl Sender {
                 settings.rto_min(),
                 settings.rto_max(),
             ),
+            fine_timer: settings.fine_retransmission.then(|| FineTimer::new(&settings)),
             recovery: settings.recovery,
             segment_bytes: settings.segment_bytes,
             settings,
@@ -391,6 +395,9 @@ impl Sender {
         self.sk.delivered += acknowledged;
         self.sk.bytes_acked = next;
         self.take_timing(now, next);
+        if let Some(timer) = &mut self.fine_timer {
+            timer.note_acknowledged(now, next);
+        }
         self.publish();
         let rtt_us = self.last_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
         let sample = AckSample { pkts_acked: acknowledged, rtt_us, in_flight };
@@ -410,6 +417,7 @@ impl Sender {
                 true
             }
         };
+        self.look_after_retransmission(now);
         if self.max == self.una && !self.opening && !self.is_blocked_by_peer() {
             self.timer = Time::NEVER;
         } else if restart_timer {
@@ -548,6 +556,9 @@ impl Sender {
             self.sk.lsndtime = self.sk.cc_jiffies32;
         }
         self.max = self.max.max(end);
+        if let Some(timer) = &mut self.fine_timer {
+            timer.note_sent(now, end);
+        }
         if self.timer.is_never() {
             self.timer = now + self.estimator.rto();
         }

@@ -232,3 +232,70 @@ fn fack_sends_a_lost_retransmission_again() {
     }
     assert_eq!(repairs, 2);
 }
+
+/// A sender with fine timers or without, whose RTT is 10 ms, in Reno's recovery.
+fn timed(fine_retransmission: bool, cwnd: u32, acks: u64) -> Script {
+    let settings = ClassicSettings {
+        recovery: Recovery::Reno,
+        window_limit_pkts: 1000,
+        limited_transmit: false,
+        handshake_opens_window: false,
+        initial_window_pkts: cwnd,
+        fine_retransmission,
+        ..ns_2_packet()
+    };
+    let mut script = Script::with(settings);
+    // a window of RTTs of 10 ms, one ACK a millisecond; the window stays
+    script.sender.sk.snd_ssthresh = 2;
+    script.now += Duration::from_millis(9);
+    for next in 1..=acks {
+        script.ack(next, &[]);
+    }
+    script
+}
+
+#[test]
+fn a_fine_timer_makes_the_first_duplicate_enough_once_it_ran_out() {
+    for (fine, wait_ms, expected) in [
+        // not due: the third duplicate ACK, as ever
+        (true, 0, vec![vec![], vec![], vec![20]]),
+        (false, 100, vec![vec![], vec![], vec![20]]),
+        (true, 100, vec![vec![20]]),
+    ] {
+        let mut script = timed(fine, 10, 20);
+        script.now += Duration::from_millis(wait_ms);
+        let sent: Vec<Vec<u64>> = expected.iter().map(|_| script.ack(20, &[])).collect();
+        assert_eq!(sent, expected, "fine {fine}, {wait_ms} ms");
+        assert_eq!(script.sender.counters.fast_retransmits, 1);
+    }
+}
+
+#[test]
+fn a_window_of_three_needs_no_timeout_with_fine_timers() {
+    for (fine, expected) in [(true, vec![2, 5]), (false, vec![])] {
+        let mut script = timed(fine, 2, 2);
+        // the first of the flight is lost, the others make two duplicate ACKs, of which the second
+        // opens the window for a new segment
+        assert_eq!(script.sender.in_flight(), 3);
+        script.now += Duration::from_millis(100);
+        assert_eq!(script.duplicates(2, 2), expected, "fine {fine}");
+    }
+}
+
+#[test]
+fn the_second_loss_of_a_flight_is_resent_at_the_first_ack_and_reduces_nothing() {
+    let mut script = timed(true, 10, 20);
+    script.now += Duration::from_millis(100);
+    assert_eq!(script.ack(20, &[]), [20]);
+    let threshold = script.sender.sk.snd_ssthresh;
+    // 20 arrives, 23 is missing, too
+    let sent = script.ack(23, &[]);
+    assert_eq!(sent.first(), Some(&23), "{sent:?}");
+    assert_eq!(script.sender.sk.snd_ssthresh, threshold);
+    assert_eq!(script.sender.counters.fast_retransmits, 1);
+    // without fine timers it waits for duplicates, of which there are too few
+    let mut coarse = timed(false, 10, 20);
+    coarse.now += Duration::from_millis(100);
+    assert_eq!(coarse.duplicates(20, 3), [20]);
+    assert!(!coarse.ack(23, &[]).contains(&23));
+}

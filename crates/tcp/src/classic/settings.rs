@@ -70,6 +70,9 @@ pub struct ClassicSettings {
     pub duplicate_ack_threshold: u32,
     /// Whether the first duplicate ACKs let a new segment go each (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether every segment has a fine timer, at which a duplicate ACK looks (Vegas: Brakmo,
+    /// O'Malley and Peterson, 1994, section 3.1).
+    pub fine_retransmission: bool,
     /// The retransmission timer before the first sample.
     pub rto_initial_ms: u32,
     /// Lower bound of the retransmission timer, before its back-off.

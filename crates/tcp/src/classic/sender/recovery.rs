@@ -3,6 +3,7 @@
 use cwndlab_cc::CwndEvent;
 use cwndlab_units::Time;
 
+use super::fine_timer::FineTimer;
 use super::{Phase, Sender};
 use crate::classic::settings::Recovery;
 
@@ -66,16 +67,38 @@ impl Sender {
             // RFC 5681 section 3.2, step 4: each duplicate ACK is a segment that left the network.
             (Phase::Recovery, _) => self.sk.snd_cwnd += 1,
             (_, Recovery::Fack) => {
-                if self.has_gap() && self.may_enter_recovery() {
+                if (self.has_gap() || self.is_overdue(now)) && self.may_enter_recovery() {
                     self.enter_recovery(now);
                 }
             }
             _ => {
                 let threshold = self.settings.duplicate_ack_threshold;
-                if self.duplicate_acks == threshold && self.may_enter_recovery() {
+                let is_early = self.duplicate_acks < threshold && self.is_overdue(now);
+                if (self.duplicate_acks == threshold || is_early) && self.may_enter_recovery() {
                     self.enter_recovery(now);
                 }
             }
+        }
+    }
+
+    /// The fine timer of the first unacknowledged segment ran out, and no timeout is at work.
+    fn is_overdue(&self, now: Time) -> bool {
+        self.phase != Phase::Loss
+            && self.fine_timer.as_ref().is_some_and(|timer| timer.is_overdue(now))
+    }
+
+    /// The first two ACKs of new data after a retransmission look whether the next segment is
+    /// overdue, too. A segment of the flight whose loss reduced the window is sent again without
+    /// another reduction (Brakmo, O'Malley and Peterson, 1994, section 3.1).
+    pub(super) fn look_after_retransmission(&mut self, now: Time) {
+        let may_look = self.fine_timer.as_mut().is_some_and(FineTimer::take_look);
+        if !may_look || !self.is_overdue(now) {
+            return;
+        }
+        if self.phase == Phase::Open && self.may_enter_recovery() {
+            self.enter_recovery(now);
+        } else {
+            self.resend_first = true;
         }
     }
 
@@ -111,7 +134,8 @@ impl Sender {
         self.resend_first = true;
         self.timed = None;
         self.timer = now + self.estimator.rto();
-        let threshold = self.settings.duplicate_ack_threshold;
+        // what left the network
+        let gone = self.duplicate_acks;
         match self.recovery {
             Recovery::Tahoe => {
                 self.sk.snd_cwnd = 1;
@@ -122,11 +146,11 @@ impl Sender {
                 return self.enter(Phase::Loss);
             }
             Recovery::Reno | Recovery::NewReno => {
-                self.sk.snd_cwnd = self.sk.snd_ssthresh + threshold;
+                self.sk.snd_cwnd = self.sk.snd_ssthresh + gone;
             }
             Recovery::Sack => {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
-                self.pipe = i64::from(in_flight) - i64::from(threshold);
+                self.pipe = i64::from(in_flight) - i64::from(gone);
             }
             Recovery::Fack => {
                 self.allowance = self.sk.snd_cwnd;

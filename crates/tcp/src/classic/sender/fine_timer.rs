@@ -1,0 +1,80 @@
+//! Vegas's retransmission timer (Brakmo, O'Malley and Peterson, 1994, section 3.1): each segment is
+//! timed by a fine clock, with no lower bound but the RTT itself. Nothing happens when it runs out; a
+//! duplicate ACK, and the first two ACKs of new data after a retransmission, look at it, and need not
+//! wait for a third duplicate that a small window never makes.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Time};
+
+use crate::classic::settings::ClassicSettings;
+use crate::classic::timer::RtoEstimator;
+
+/// How many ACKs of new data look after a retransmission.
+const LOOKS: u8 = 2;
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    end: u64,
+    at: Time,
+    is_again: bool,
+}
+
+/// The departures of what is in flight, and the RTT in fine ticks.
+#[derive(Debug)]
+pub(super) struct FineTimer {
+    sent: VecDeque<Sent>,
+    estimator: RtoEstimator,
+    looks: u8,
+}
+
+impl FineTimer {
+    pub(super) fn new(settings: &ClassicSettings) -> Self {
+        let tick = Duration::from_micros(1);
+        let estimator =
+            RtoEstimator::new(tick, settings.rto_initial(), Duration::ZERO, settings.rto_max());
+        Self { sent: VecDeque::new(), estimator, looks: 0 }
+    }
+
+    /// The segment that ends at `end` leaves, for the first time or again.
+    pub(super) fn note_sent(&mut self, now: Time, end: u64) {
+        let place = self.sent.partition_point(|sent| sent.end < end);
+        match self.sent.get_mut(place) {
+            Some(sent) => {
+                (sent.at, sent.is_again) = (now, true);
+                self.looks = LOOKS;
+            }
+            None => self.sent.push_back(Sent { end, at: now, is_again: false }),
+        }
+    }
+
+    /// All below `next` is acknowledged. The last of it gives a sample, unless it had to wait for one
+    /// that was sent again (Karn and Partridge, 1987).
+    pub(super) fn note_acknowledged(&mut self, now: Time, next: u64) {
+        let mut last = None;
+        let mut is_again = false;
+        while let Some(sent) = self.sent.front().filter(|sent| sent.end <= next) {
+            is_again |= sent.is_again;
+            last = Some(sent.at);
+            self.sent.pop_front();
+        }
+        if let Some(at) = last.filter(|_| !is_again) {
+            self.estimator.take_timed(at, now);
+        }
+    }
+
+    /// Whether the first segment in flight has been there for longer than its timer.
+    pub(super) fn is_overdue(&self, now: Time) -> bool {
+        let has_rtt = self.estimator.srtt().is_some();
+        let first = self.sent.front().filter(|_| has_rtt);
+        first.is_some_and(|sent| now.saturating_since(sent.at) > self.estimator.rto())
+    }
+
+    /// Whether an ACK of new data may look, which counts as one look.
+    pub(super) fn take_look(&mut self) -> bool {
+        let may = self.looks > 0;
+        self.looks = self.looks.saturating_sub(1);
+        may
+    }
+}
