@@ -86,7 +86,12 @@ typedef u32 gfp_t;
 #define clamp_t(type, v, low, high) clamp((type)(v), (type)(low), (type)(high))
 #define min_not_zero(a, b) ({ __typeof__(a) cc_x = (a); __typeof__(b) cc_y = (b); \
 			      cc_x == 0 ? cc_y : cc_y == 0 ? cc_x : min(cc_x, cc_y); })
-#define abs(x) ({ __typeof__(x) cc_v = (x); cc_v < 0 ? -cc_v : cc_v; })
+/* The kernel's converts an unsigned value to the signed type of its size first. */
+#define abs(x) ({								\
+	__typeof__(__builtin_choose_expr(sizeof(x) > sizeof(s32), (s64)0, (s32)0)) cc_v; \
+	cc_v = (__typeof__(cc_v))(x);						\
+	cc_v < 0 ? -cc_v : cc_v;						\
+})
 #define swap(a, b) do { __typeof__(a) cc_t = (a); (a) = (b); (b) = cc_t; } while (0)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define DIV_ROUND_CLOSEST(n, d) ({ __typeof__(n) cc_n = (n); __typeof__(d) cc_d = (d); \
