@@ -132,8 +132,16 @@ class Row:
         return (self.scenario, pair, self.rep, self.link, self.starts_ns, self.size_bytes)
 
     @property
+    def repeated_key(self) -> tuple[object, ...]:
+        """What the rows of repetitions have in common, whatever their scenarios are called."""
+        return (
+            *(self.cc, self.competitor, self.flow, self.duration_s, self.window_s),
+            *(self.link, self.starts_ns, self.size_bytes),
+        )
+
+    @property
     def is_random(self) -> bool:
-        """Whether the kernel itself drew random numbers."""
+        """Whether two runs of the kernel differ: it drew random numbers, or is chaotic."""
         return self.link.loss_ppb > 0 or bool({self.cc, self.competitor} & {"bbr", "cdg", "nv"})
 
 

@@ -21,6 +21,8 @@ DEFAULT_ROWS = HERE / "linux-6.1.csv"
 DEFAULT_REFERENCE = HERE.parents[2] / "shared" / "reference" / "linux61"
 SEEDS = 20
 LATER_START_NS = 50_000_000
+# What the kernel drew decides these windows ACK by ACK; the tests of crates/cc replay its ACKs.
+DRAWN_WINDOWS = ("cdg", "nv")
 
 
 def main() -> int:
@@ -47,11 +49,13 @@ def main() -> int:
     results = simulate.run_all(specs, options.jobs)
     verdicts: list[judge.Verdict] = []
     notes: list[str] = []
+    scatter = judge.kernel_scatter(rows)
     for key, group in runs.items():
         own = [result for owner, result in zip(owners, results, strict=True) if owner == key]
         measured = [[simulate.measure(row, result) for row in group] for result in own]
         if len(group[0].starts_ns) == 1:
-            verdicts += judge.judge_single(group[0], [run[0] for run in measured])
+            own_scatter = scatter[group[0].repeated_key]
+            verdicts += judge.judge_single(group[0], [run[0] for run in measured], own_scatter)
         else:
             verdicts += judge.judge_several(group, measured)
         if group[0].scenario == "S1p":
@@ -136,8 +140,8 @@ def _judge_acks(
             f"{comparison.compared} ACKs",
             f"{comparison.equal} equal",
             f"{comparison.percent:.2f} %",
-            f"{acks.AGREEMENT_PERCENT:g} %",
-            comparison.percent >= acks.AGREEMENT_PERCENT,
+            "" if row.cc in DRAWN_WINDOWS else f"{acks.AGREEMENT_PERCENT:g} %",
+            None if row.cc in DRAWN_WINDOWS else comparison.percent >= acks.AGREEMENT_PERCENT,
         )
     )
     if comparison.first_difference is None:

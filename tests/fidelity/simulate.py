@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # 101 us, of which 59 us are the SYN's transmission. It passes before the receiver's clock is read:
 # the milliseconds in which its windows grow tell so.
 ROUND_TRIP_CPU_NS = 42_000
+# Two runs of the reference differ by microseconds from the start: the ACKs of a full queue come 0
+# to 2 us off the beat of its packets. Equal RTTs and nearly equal ones lead to different windows
+# (cdg), so that each of our runs has such a noise of its own where random numbers are drawn anyway.
+HOST_NOISE_NS = 2_000
 # The reference's connect() is called this long after the whole second.
 CONNECT_NS = 38_800
 # Its repetitions move the start by this much against the kernel's ticks of 4 ms.
@@ -70,7 +74,7 @@ def scenario(
         "seed": variation.seed,
         "duration_ns": duration_ns(rows),
         "jiffies_phase_ns": ((row.rep - 1) * step_ns + variation.phase_ns) % 4_000_000,
-        "path": {"kind": "wire"} | path(row.link),
+        "path": {"kind": "wire"} | path(row.link, HOST_NOISE_NS if row.is_random else 0),
         "flows": flows,
         "record": {"sample_interval_ns": SAMPLE_NS, "events": True, "ack_trace": ack_trace},
     }
@@ -98,7 +102,7 @@ def duration_ns(rows: list[Row]) -> int:
     return row.starts_ns[row.flow] + round(row.duration_s * 1e9)
 
 
-def path(link: Link) -> dict[str, Any]:
+def path(link: Link, noise_ns: int = 0) -> dict[str, Any]:
     """Both directions: the bottleneck, and the whole delay on the way of the ACKs."""
     rate: dict[str, Any] = {"kind": "fixed", "bits_per_sec": link.rate_bit_s}
     queue: dict[str, Any] = {"kind": "drop_tail", "packets": link.limit_pkts}
@@ -128,6 +132,7 @@ def path(link: Link) -> dict[str, Any]:
     }
     delay = {
         "delay_ns": link.delay_ns,
+        "jitter": {"kind": "uniform", "max_ns": noise_ns} if noise_ns else None,
         "framing_bytes": FRAMING_BYTES,
         "schedule": [{"at_ns": at, "delay_ns": delay_ns} for at, delay_ns in link.delay_steps],
         "transition": "keep",

@@ -121,7 +121,7 @@ def test_verdicts_have_their_bounds(modules: Modules, tmp_path: Path) -> None:
 
     def verdicts(goodput: float, retransmitted: float) -> list[bool | None]:
         values = {"goodput_mbps": goodput, "retrans_packets": retransmitted}
-        judged = judge.judge_single(row, [simulate.Measured(values, ())])
+        judged = judge.judge_single(row, [simulate.Measured(values, ())], {})
         return [verdict.is_ok for verdict in judged]
 
     assert verdicts(9.5 * 1.009, 15) == [True, True]
@@ -141,3 +141,75 @@ def test_the_second_loss_ends_the_comparison_of_acks(modules: Modules) -> None:
     own[4] = acks.Ack(0.4, 4000, 14000, 99, 2**31 - 1, 0, 0)
     comparison = acks.compare(reference, own)
     assert (comparison.equal, comparison.first_difference) == (7, 4)
+
+
+def runs(modules: Modules, metric: str, values: list[float]) -> list[Any]:
+    return [modules[1].Measured({metric: value}, ()) for value in values]
+
+
+def test_chance_is_judged_by_median_and_range(modules: Modules, tmp_path: Path) -> None:
+    judge = modules[2]
+    header = "scenario,cc,rep,duration_s,rate,delay,goodput_mbps,mean_rtt_ms\n"
+    text = "S1,cdg,1,30,10,40,9.0,50\nS1,cdg,2,30,10,40,8.6,50\nS1p,cdg,1,30,10,40,8.8,51\n"
+    rows = read(modules, tmp_path, header + text + "S2,cdg,1,30,10,100,9.0,50\n")
+    scatter = judge.kernel_scatter(rows)
+    # three runs on one link, whatever the scenario is called, and one on another
+    assert [len(scatter[row.repeated_key]) for row in rows] == [2, 2, 2, 0]
+    assert scatter[rows[0].repeated_key]["goodput_mbps"] == pytest.approx(100 * 0.4 / 8.8)
+
+    def is_ok(row: Any, metric: str, values: list[float]) -> bool | None:  # noqa: ANN401  a row
+        measured = runs(modules, metric, values)
+        verdicts = judge.judge_single(row, measured, scatter[row.repeated_key])
+        return next(v.is_ok for v in verdicts if v.metric == metric)
+
+    # twice 4.55 % from the median, and in the range
+    assert is_ok(rows[0], "goodput_mbps", [8.2, 8.3, 9.1])
+    assert not is_ok(rows[0], "goodput_mbps", [8.0, 8.1, 9.1])
+    # near the median, but none of ours as high: a range ends 1 % beyond its last run
+    assert is_ok(rows[0], "goodput_mbps", [8.3, 8.6, 8.92])
+    assert not is_ok(rows[0], "goodput_mbps", [8.3, 8.6, 8.90])
+    # the RTT was measured to scatter by 2 %, on the other link it was measured once
+    assert is_ok(rows[0], "mean_rtt_ms", [48.1, 48.1, 52.0])
+    assert not is_ok(rows[3], "mean_rtt_ms", [48.1, 48.1, 52.0])
+    assert is_ok(rows[3], "goodput_mbps", [8.2, 8.3, 9.1])
+
+
+def test_what_is_not_drawn_is_not_forgiven_by_repetitions(modules: Modules, tmp_path: Path) -> None:
+    header = "cc,rep,duration_s,rate,delay,goodput_mbps\n"
+    first, second = read(modules, tmp_path, header + "reno,1,30,10,40,9\nreno,2,30,10,40,8\n")
+    judge = modules[2]
+    scatter = judge.kernel_scatter([first, second])[first.repeated_key]
+    (verdict,) = judge.judge_single(first, runs(modules, "goodput_mbps", [8.8]), scatter)
+    assert verdict.is_ok is False
+
+
+def test_a_late_comer_by_chance_lies_in_our_range(modules: Modules, tmp_path: Path) -> None:
+    header = "scenario,cc,flow,duration_s,goodput_mbps\n"
+
+    def late_comer(cc: str, ours: list[tuple[float, float]]) -> Any:  # noqa: ANN401  a verdict
+        text = f"S6,{cc},0,40,4.0\nS6,{cc},1,30,5.0\n"
+        rows = read(modules, tmp_path, header + text)
+        measured = [
+            [modules[1].Measured({"goodput_mbps": value}, ()) for value in run] for run in ours
+        ]
+        verdicts = modules[2].judge_several(rows, measured)
+        return next(v for v in verdicts if v.metric == "late_comer")
+
+    # the kernel's late-comer has 5.6 points more than its half
+    assert late_comer("bbr", [(5, 4), (5, 4), (3.5, 5.5)]).is_ok
+    assert not late_comer("bbr", [(5, 4), (5, 4), (4.3, 4.7)]).is_ok
+    assert late_comer("reno", [(4.4, 4.6), (5, 4), (5, 4)]).is_ok
+    assert not late_comer("reno", [(4.6, 4.4), (4, 5), (4, 5)]).is_ok
+
+
+def test_timeouts_are_those_of_the_nearest_run(modules: Modules, tmp_path: Path) -> None:
+    header = "scenario,cc,duration_s,rto_at_s\n"
+    (row,) = read(modules, tmp_path, header + "S9,cdg,30,10.5;11.0;12.0\n")
+    run = modules[1].Measured
+
+    def is_ok(*times: tuple[float, ...]) -> bool | None:
+        verdicts = modules[2].judge_single(row, [run({}, each) for each in times], {})
+        return bool(verdicts[-1].is_ok)
+
+    assert is_ok((10.4, 10.8, 11.6), (10.51, 11.02, 12.0))
+    assert not is_ok((10.4, 10.8, 11.6), (10.5, 11.0))
