@@ -157,10 +157,10 @@ def test_chance_is_judged_by_median_and_range(modules: Modules, tmp_path: Path) 
     assert [len(scatter[row.repeated_key]) for row in rows] == [2, 2, 2, 0]
     assert scatter[rows[0].repeated_key]["goodput_mbps"] == pytest.approx(100 * 0.4 / 8.8)
 
-    def is_ok(row: Any, metric: str, values: list[float]) -> bool | None:  # noqa: ANN401  a row
+    def is_ok(row: Any, metric: str, values: list[float]) -> bool:  # noqa: ANN401  a row
         measured = runs(modules, metric, values)
         verdicts = judge.judge_single(row, measured, scatter[row.repeated_key])
-        return next(v.is_ok for v in verdicts if v.metric == metric)
+        return bool(next(v.is_ok for v in verdicts if v.metric == metric))
 
     # twice 4.55 % from the median, and in the range
     assert is_ok(rows[0], "goodput_mbps", [8.2, 8.3, 9.1])
@@ -207,7 +207,7 @@ def test_timeouts_are_those_of_the_nearest_run(modules: Modules, tmp_path: Path)
     (row,) = read(modules, tmp_path, header + "S9,cdg,30,10.5;11.0;12.0\n")
     run = modules[1].Measured
 
-    def is_ok(*times: tuple[float, ...]) -> bool | None:
+    def is_ok(*times: tuple[float, ...]) -> bool:
         verdicts = modules[2].judge_single(row, [run({}, each) for each in times], {})
         return bool(verdicts[-1].is_ok)
 
