@@ -25,8 +25,8 @@
  * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
  * which is kept times eight, does not hold those from 2^29 ms on: with seven
  * connections of eight the delay never reaches the threshold, and LP is Reno. It gives
- * way with the others, and where the stack leaves these numbers out (tcp_timestamps =
- * 2).
+ * way with the others, where the stack leaves these numbers out (tcp_timestamps = 2),
+ * and on slow paths, where the peer's clock is measured badly, once in a while.
  *
  * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority
  * Data Transfer", INFOCOM 2003.

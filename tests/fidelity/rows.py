@@ -142,7 +142,8 @@ class Row:
     @property
     def is_random(self) -> bool:
         """Whether two runs of the kernel differ: it drew random numbers, or is chaotic."""
-        return self.link.loss_ppb > 0 or bool({self.cc, self.competitor} & {"bbr", "cdg", "nv"})
+        random = {"bbr", "cdg", "lp", "nv"}
+        return self.link.loss_ppb > 0 or bool({self.cc, self.competitor} & random)
 
 
 def read_rows(path: Path) -> list[Row]:
