@@ -295,12 +295,7 @@ impl LinuxEndpoint {
     /// Runs what is due, then gives what leaves.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
-        if self.is_corked {
-            self.is_corked = false;
-            self.set_now(now);
-            self.write_xmit(false);
-        }
-        if self.next_timer() <= now {
+        if self.is_corked || self.next_timer() <= now {
             self.run_due(now);
         }
         self.out.give(self.next_timer())
@@ -309,6 +304,10 @@ impl LinuxEndpoint {
     #[cold]
     fn run_due(&mut self, now: Time) {
         self.set_now(now);
+        if self.is_corked {
+            self.is_corked = false;
+            self.write_xmit(false);
+        }
         while self.next_timer() <= now {
             self.run_timers();
         }
