@@ -9,10 +9,16 @@ use cwndlab_units::{Duration, Time};
 /// 256 ms: 17 s after the boot, from which the kernel counts 300 s down to zero.
 const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 
+/// Levels of the timer wheel, and how many of its ticks the first one reaches; each further level
+/// reaches 8 times as far.
+const LEVELS: u32 = 9;
+const LEVEL_TICKS: u64 = 63;
+
 /// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     jiffy_us: NonZeroU64,
+    jiffy_nanos: u64,
     phase_nanos: u64,
     jiffies: u64,
     /// When the counter changes.
@@ -23,8 +29,10 @@ impl Clock {
     /// A clock at the beginning of the run, which lies `phase` into a tick.
     pub(crate) fn new(jiffy: Duration, phase: Duration) -> Self {
         let jiffy_us = NonZeroU64::new(jiffy.as_micros()).expect("a jiffy is not nothing");
-        let phase_nanos = phase.as_nanos() % jiffy.as_nanos();
-        let mut clock = Self { jiffy_us, phase_nanos, jiffies: 0, next_tick: Time::ZERO };
+        let jiffy_nanos = jiffy.as_nanos();
+        let phase_nanos = phase.as_nanos() % jiffy_nanos;
+        let (jiffies, next_tick) = (0, Time::ZERO);
+        let mut clock = Self { jiffy_us, jiffy_nanos, phase_nanos, jiffies, next_tick };
         clock.advance(Time::ZERO);
         clock
     }
@@ -39,7 +47,7 @@ impl Clock {
 
     #[inline(never)]
     fn tick(&mut self, now: Time) {
-        let ticks = (now.as_nanos() + self.phase_nanos) / (self.jiffy_us.get() * 1_000);
+        let ticks = (now.as_nanos() + self.phase_nanos) / self.jiffy_nanos;
         self.jiffies = JIFFIES_AT_START + ticks;
         self.next_tick = self.time_of(self.jiffies + 1);
     }
@@ -54,7 +62,7 @@ impl Clock {
     #[inline]
     fn time_of(&self, jiffies: u64) -> Time {
         let ticks = jiffies - JIFFIES_AT_START;
-        Time::from_nanos(self.us_of(ticks) * 1_000 - self.phase_nanos)
+        Time::from_nanos(ticks * self.jiffy_nanos - self.phase_nanos)
     }
 
     /// When a timer fires that is set now for `delay` jiffies from now.
@@ -63,10 +71,17 @@ impl Clock {
     /// away it is, the coarser the ticks of its level: 8 times for each level.
     #[inline]
     pub(crate) fn timer(&self, delay: u64) -> Time {
-        const LEVELS: u32 = 9;
+        if delay < LEVEL_TICKS {
+            Time::from_nanos(self.next_tick.as_nanos() + delay * self.jiffy_nanos)
+        } else {
+            self.far_timer(delay)
+        }
+    }
+
+    fn far_timer(&self, delay: u64) -> Time {
         let expires = self.jiffies + delay;
-        let level = (0..LEVELS - 1).find(|level| delay < 63 << (3 * level)).unwrap_or(LEVELS - 1);
-        let shift = 3 * level;
+        let level = (1..LEVELS - 1).find(|level| delay < LEVEL_TICKS << (3 * level));
+        let shift = 3 * level.unwrap_or(LEVELS - 1);
         self.time_of(((expires + (1 << shift)) >> shift) << shift)
     }
 

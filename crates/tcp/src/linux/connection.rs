@@ -335,14 +335,10 @@ impl LinuxEndpoint {
 
     /// `tcp_sndbuf_expand`: room for twice the window, headers and bookkeeping included.
     fn expand_send_buffer(&mut self) {
-        let per_segment = {
-            let bytes = self.settings.announced_mss().max(self.sk.mss_cache) + 320 + 320;
-            u64::from(bytes.next_power_of_two()) + 256
-        };
         let segments =
             self.settings.initial_cwnd_pkts.max(self.sk.snd_cwnd).max(self.sk.reordering + 1);
         let factor = self.congestion.sndbuf_expand(&mut self.sk).unwrap_or(2);
-        let wanted = u64::from(factor) * u64::from(segments) * per_segment;
+        let wanted = u64::from(factor) * u64::from(segments) * self.buffer.segment_room_bytes;
         let largest = u64::from(self.settings.send_buffer_max_bytes);
         self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
     }
@@ -515,19 +511,26 @@ impl LinuxEndpoint {
             self.receiver.duplicate = None;
         }
         self.sk.rcv_nxt = rcv_nxt;
-        match arrival {
-            Arrival::InOrder { has_filled_gap } => {
-                if has_filled_gap {
-                    self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
-                }
-                self.note_data_received(segment);
-                if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
-                    self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
-                    self.is_peer_finished = true;
-                    self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_NOW;
-                    self.event(TcpEvent::PeerFinished);
-                }
+        if let Arrival::InOrder { has_filled_gap } = arrival {
+            if has_filled_gap {
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
             }
+            self.note_data_received(segment);
+            if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
+                self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
+                self.is_peer_finished = true;
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_NOW;
+                self.event(TcpEvent::PeerFinished);
+            }
+        } else {
+            self.note_data_not_in_order(segment, arrival);
+        }
+        debug_assert!(!before(end, segment.seq));
+    }
+
+    fn note_data_not_in_order(&mut self, segment: &Segment, arrival: Arrival) {
+        match arrival {
+            Arrival::InOrder { .. } => {}
             Arrival::OutOfOrder { free_bytes } => {
                 self.check_ce(segment.ecn);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
@@ -546,7 +549,6 @@ impl LinuxEndpoint {
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
             }
         }
-        debug_assert!(!before(end, segment.seq));
     }
 
     /// `tcp_event_data_recv`.

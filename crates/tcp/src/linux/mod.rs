@@ -295,14 +295,16 @@ impl LinuxEndpoint {
     /// Runs what is due, then gives what leaves.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
-        if self.is_corked || self.next_timer() <= now {
-            self.run_due(now);
+        let mut next = self.next_timer();
+        if self.is_corked || next <= now {
+            next = self.run_due(now);
         }
-        self.out.give(self.next_timer())
+        self.out.give(next)
     }
 
+    /// Does what is due and returns when to do so again.
     #[cold]
-    fn run_due(&mut self, now: Time) {
+    fn run_due(&mut self, now: Time) -> Time {
         self.set_now(now);
         if self.is_corked {
             self.is_corked = false;
@@ -311,6 +313,7 @@ impl LinuxEndpoint {
         while self.next_timer() <= now {
             self.run_timers();
         }
+        self.next_timer()
     }
 
     #[inline]

@@ -27,6 +27,8 @@ pub(crate) struct SendBuffer {
     /// `sk_wmem_queued` and `sk_sndbuf`.
     pub(crate) queued_bytes: u64,
     pub(crate) sndbuf_bytes: u64,
+    /// What a segment of the window counts for when the buffer is sized (`tcp_sndbuf_expand`).
+    pub(crate) segment_room_bytes: u64,
     /// `SOCK_NOSPACE`: the application waits for room.
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
@@ -35,6 +37,7 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     pub(crate) fn new(first_seq: u32, settings: &LinuxSettings) -> Self {
+        let data = settings.announced_mss() + 320 + 320;
         Self {
             write_seq: first_seq,
             tail_start: first_seq,
@@ -42,6 +45,7 @@ impl SendBuffer {
             pushed_seq: first_seq,
             queued_bytes: 0,
             sndbuf_bytes: settings.send_buffer_bytes.into(),
+            segment_room_bytes: u64::from(data.next_power_of_two()) + 256,
             is_blocked: false,
             is_fin_queued: false,
             chrono: Chrono::default(),
