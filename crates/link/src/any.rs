@@ -71,6 +71,15 @@ impl<P: Packet> AnyLink<P> {
             Self::Duplex(link) => link.poll(now),
         }
     }
+
+    #[inline(never)]
+    fn composed_wake_time(&self) -> Time {
+        match self {
+            Self::Wire(link) => link.wake_time(),
+            Self::Chain(link) => link.wake_time(),
+            Self::Duplex(link) => link.wake_time(),
+        }
+    }
 }
 
 impl<P: Packet> Link<P> for AnyLink<P> {
@@ -94,8 +103,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
     fn wake_time(&self) -> Time {
         match self {
             Self::Wire(link) => link.wake_time(),
-            Self::Chain(link) => link.wake_time(),
-            Self::Duplex(link) => link.wake_time(),
+            composed => composed.composed_wake_time(),
         }
     }
 

@@ -348,7 +348,7 @@ impl Application {
     }
 
     /// Reads and writes at the receiver of the data. Answers how many bytes it read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn act_at_receiver(&mut self, now: Time, receiver: &mut Endpoint) -> u64 {
         let read = receiver.read(now, u64::MAX);
         if !matches!(self.kind, Kind::Bulk { .. }) {

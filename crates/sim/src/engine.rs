@@ -59,6 +59,7 @@ impl Engine {
     }
 
     /// Runs to the end.
+    #[inline(never)]
     pub(crate) fn run(&mut self) {
         self.begin();
         while let Some((now, component)) = self.path.wakes.first(self.end) {
@@ -87,7 +88,7 @@ impl Engine {
 
     fn begin(&mut self) {
         for link in [FORWARD, REVERSE] {
-            self.poll_link(link, Time::ZERO);
+            self.path.settle(link, Time::ZERO);
         }
         for (component, entry) in (NEAR..).zip(&self.components) {
             match *entry {
@@ -107,6 +108,7 @@ impl Engine {
     }
 
     /// Polls a link until it has nothing more at this time; what comes out is given to its flow.
+    #[inline(always)]
     fn poll_link(&mut self, link: usize, now: Time) {
         while self.path.settle(link, now) {
             match &self.path.links[link].poll(now) {
