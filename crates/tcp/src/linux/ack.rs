@@ -322,6 +322,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_ack_update_rtt`. Returns whether there was a sample.
+    #[inline(always)]
     fn update_rtt(
         &mut self,
         flags: u32,

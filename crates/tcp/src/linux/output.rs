@@ -23,6 +23,14 @@ const PACING_NEEDED: u32 = 1;
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
 
+/// How the data that wait are cut.
+struct NewSegment {
+    end: u32,
+    is_fin: bool,
+    /// It is shorter than a full one and not the last.
+    is_partial: bool,
+}
+
 impl LinuxEndpoint {
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
@@ -34,20 +42,24 @@ impl LinuxEndpoint {
         self.sk.snd_una.wrapping_add(self.sk.snd_wnd)
     }
 
-    /// Where the next new segment ends.
+    /// The next new segment; there must be something to send.
     #[inline]
-    fn next_end(&self) -> u32 {
+    fn next_new(&self) -> NewSegment {
         let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
         let mss = self.sk.mss_cache;
+        if left > mss + 1 {
+            let end = self.sk.snd_nxt.wrapping_add(mss);
+            return NewSegment { end, is_fin: false, is_partial: false };
+        }
         // A FIN rides on the last full segment.
-        let is_fin_only = self.buffer.is_fin_queued && left == mss + 1;
-        let bytes = if is_fin_only { left } else { left.min(mss) };
-        self.sk.snd_nxt.wrapping_add(bytes)
+        let has_fin = self.buffer.is_fin_queued;
+        let bytes = if has_fin { left } else { left.min(mss) };
+        let end = self.sk.snd_nxt.wrapping_add(bytes);
+        NewSegment { end, is_fin: has_fin, is_partial: bytes < mss && !has_fin }
     }
 
-    #[inline]
     pub(crate) fn is_next_in_window(&self) -> bool {
-        !after(self.next_end(), self.window_end())
+        !after(self.next_new().end, self.window_end())
     }
 
     /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
@@ -58,28 +70,24 @@ impl LinuxEndpoint {
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
-        while self.has_unsent() {
-            if self.is_paced_out() {
+        let mut in_flight = self.in_flight();
+        while self.has_unsent() && !self.is_paced_out() {
+            let next = self.next_new();
+            if in_flight >= self.sk.snd_cwnd && !is_probe && !next.is_fin {
                 break;
             }
-            let end = self.next_end();
-            let is_fin = self.buffer.is_fin_queued && end == self.buffer.write_seq;
-            if self.in_flight() >= self.sk.snd_cwnd && !is_probe && !is_fin {
-                break;
-            }
-            if after(end, self.window_end()) {
+            if after(next.end, self.window_end()) {
                 is_rwnd_limited = true;
                 break;
             }
-            let bytes = end.wrapping_sub(self.sk.snd_nxt);
-            let is_partial = bytes < self.sk.mss_cache && !is_fin;
-            if is_partial && !is_probe && self.is_held_by_nagle() {
+            if next.is_partial && !is_probe && self.is_held_by_nagle() {
                 break;
             }
-            self.transmit_new(end, is_fin);
-            if is_partial {
-                self.snd_sml = end;
+            self.transmit_new(next.end, next.is_fin, in_flight);
+            if next.is_partial {
+                self.snd_sml = next.end;
             }
+            in_flight += 1;
             sent += 1;
             if is_probe {
                 break;
@@ -91,7 +99,7 @@ impl LinuxEndpoint {
         } else {
             self.buffer.chrono.stop(Limit::ReceiveWindow, now);
         }
-        let is_cwnd_limited = self.in_flight() >= self.sk.snd_cwnd;
+        let is_cwnd_limited = in_flight >= self.sk.snd_cwnd;
         if sent > 0 || is_cwnd_limited {
             self.validate_cwnd(is_cwnd_limited);
         }
@@ -177,14 +185,14 @@ impl LinuxEndpoint {
 
     /// Sends the next new segment, up to `end`.
     #[inline(always)]
-    fn transmit_new(&mut self, end: u32, is_fin: bool) {
+    fn transmit_new(&mut self, end: u32, is_fin: bool, in_flight: u32) {
         let seq = self.sk.snd_nxt;
         let payload = end.wrapping_sub(seq) - u32::from(is_fin);
         let mut control = if is_fin { Flags::FIN } else { 0 };
         if self.buffer.take_push(end) {
             control |= Flags::PSH;
         }
-        self.note_data_sent();
+        self.note_data_sent(in_flight);
         let mut segment =
             TxSegment { seq, end_seq: end, control: Flags(control), ..TxSegment::default() };
         segment.tx_mstamp = self.pace(payload);
@@ -200,8 +208,8 @@ impl LinuxEndpoint {
 
     /// `tcp_event_data_sent`.
     #[inline]
-    fn note_data_sent(&mut self) {
-        if self.in_flight() == 0 {
+    fn note_data_sent(&mut self, in_flight: u32) {
+        if in_flight == 0 {
             self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
         }
         self.data_segs_out = self.data_segs_out.saturating_add(1);
@@ -215,7 +223,7 @@ impl LinuxEndpoint {
     /// Sends a segment of the queue once more, `__tcp_retransmit_skb`.
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
-        self.note_data_sent();
+        self.note_data_sent(self.in_flight());
         segment.tx_mstamp = self.pace(segment.payload());
         self.stamp_rate(&mut segment);
         segment.flags |= EVER_RETRANS;
@@ -380,16 +388,16 @@ impl LinuxEndpoint {
     /// Fills what there is of a window that has room for less than a segment; the time to avoid
     /// that is over (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
     pub(crate) fn send_into_window(&mut self) -> bool {
-        let (next, window_end) = (self.sk.snd_nxt, self.window_end());
-        if !before(next, window_end) {
+        let window_end = self.window_end();
+        if !before(self.sk.snd_nxt, window_end) {
             return false;
         }
-        let end = earlier(self.next_end(), window_end);
-        if end != self.next_end() {
+        let next = self.next_new();
+        let end = earlier(next.end, window_end);
+        if end != next.end {
             self.buffer.push_at(end);
         }
-        let is_fin = self.buffer.is_fin_queued && end == self.buffer.write_seq;
-        self.transmit_new(end, is_fin);
+        self.transmit_new(end, next.is_fin && end == next.end, self.in_flight());
         self.rearm_rto();
         true
     }
