@@ -129,8 +129,12 @@ impl LinuxEndpoint {
             }
             self.fast_retransmit_alert(prior_una, duplicates, &mut flags, &mut rexmit);
         }
-        if flags & flag::SET_XMIT_TIMER != 0 && !self.schedule_loss_probe(true) {
-            self.rearm_rto();
+        if flags & flag::SET_XMIT_TIMER != 0 {
+            if self.may_probe() {
+                self.postpone_loss_probe();
+            } else {
+                self.rearm_rto();
+            }
         }
         let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
         let lost = self.sk.lost.wrapping_sub(prior_lost);

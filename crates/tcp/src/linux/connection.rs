@@ -365,6 +365,9 @@ impl LinuxEndpoint {
         if self.is_established() || self.handle_handshake(segment) {
             self.handle_established(segment);
         }
+        if self.timer.is_postponed {
+            self.schedule_loss_probe(true);
+        }
         self.note_phase();
     }
 
@@ -495,8 +498,10 @@ impl LinuxEndpoint {
         let is_fin = segment.flags.has(Flags::FIN);
         let data_end = segment.seq.wrapping_add(segment.payload);
         if let Some((_, tsecr)) = segment.timestamps {
-            let now_ms = self.timestamp();
-            self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
+            if self.receiver.is_new_echo(tsecr) {
+                let now_ms = self.timestamp();
+                self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
+            }
         }
         if is_fin {
             self.fin_received = Some(data_end);

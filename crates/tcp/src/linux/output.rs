@@ -107,8 +107,9 @@ impl LinuxEndpoint {
             if self.in_cwnd_reduction() {
                 self.prr_out += sent;
             }
-            let is_probe_scheduled = !is_probe && self.schedule_loss_probe(false);
-            if is_timer_due && !is_probe_scheduled {
+            if !is_probe && self.may_probe() {
+                self.schedule_loss_probe(false);
+            } else if is_timer_due {
                 self.rearm_rto();
             }
         } else if self.sk.packets_out == 0
@@ -193,14 +194,15 @@ impl LinuxEndpoint {
             control |= Flags::PSH;
         }
         self.note_data_sent(in_flight);
-        let mut segment =
-            TxSegment { seq, end_seq: end, control: Flags(control), ..TxSegment::default() };
-        segment.tx_mstamp = self.pace(payload);
-        self.stamp_rate(&mut segment);
+        let tx_mstamp = self.pace(payload);
         let (bits, ecn) = self.mark_data(control, payload > 0);
         self.send(seq, payload, bits, ecn);
         self.note_ack_sent();
         self.sk.snd_nxt = end;
+        let control = Flags(control);
+        let mut segment =
+            TxSegment { seq, end_seq: end, tx_mstamp, control, ..TxSegment::default() };
+        self.stamp_rate(&mut segment);
         self.rtx.push(segment);
         self.buffer.chrono.start(Limit::Busy, self.now);
         self.sk.packets_out += 1;
@@ -411,10 +413,13 @@ impl LinuxEndpoint {
     /// `tcp_event_ack_sent`.
     #[inline]
     fn note_ack_sent(&mut self) {
+        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
+        if *pending == 0 && self.compressed_acks == 0 {
+            return;
+        }
         self.compressed_acks = 0;
         self.compressed_ack_timer = Time::NEVER;
         let ack = &mut self.receiver.ack;
-        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
         if ack.quick > 0 && *pending & ICSK_ACK_SCHED != 0 {
             ack.quick -= 1;
             if ack.quick == 0 {

@@ -296,11 +296,14 @@ impl Receiver {
         self.rcv_rtt_us
     }
 
+    /// Whether the peer echoes another timestamp than last time.
+    #[inline]
+    pub(crate) fn is_new_echo(&self, tsecr: u32) -> bool {
+        tsecr != self.rcv_rtt_last_tsecr
+    }
+
     /// `tcp_rcv_rtt_measure_ts`: the peer's data echo a timestamp of ours.
     pub(crate) fn take_timestamp_rtt(&mut self, tsecr: u32, now_ms: u32, bytes: u32) {
-        if tsecr == self.rcv_rtt_last_tsecr {
-            return;
-        }
         self.rcv_rtt_last_tsecr = tsecr;
         let delta_ms = now_ms.wrapping_sub(tsecr);
         // Nobody takes weeks: an echo that was never sent.

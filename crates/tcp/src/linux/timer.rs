@@ -29,11 +29,14 @@ pub(crate) enum Pending {
 pub(crate) struct RetransmitTimer {
     pub(crate) pending: Pending,
     pub(crate) fires: Time,
+    /// When it fires is worked out when the segment at hand has been handled, as the data that
+    /// leave meanwhile set the timer anyway.
+    pub(crate) is_postponed: bool,
 }
 
 impl Default for RetransmitTimer {
     fn default() -> Self {
-        Self { pending: Pending::Nothing, fires: Time::NEVER }
+        Self { pending: Pending::Nothing, fires: Time::NEVER, is_postponed: false }
     }
 }
 
@@ -42,7 +45,8 @@ impl LinuxEndpoint {
     #[inline]
     pub(crate) fn reset_timer(&mut self, pending: Pending, delay: u64) {
         let delay = delay.min(self.rto_max);
-        self.timer = RetransmitTimer { pending, fires: self.clock.timer(delay) };
+        let fires = self.clock.timer(delay);
+        self.timer = RetransmitTimer { pending, fires, is_postponed: false };
     }
 
     /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
@@ -76,16 +80,25 @@ impl LinuxEndpoint {
         self.reset_xmit_timer(Pending::Retransmit, rto);
     }
 
-    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2). Returns whether it was scheduled.
-    pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) -> bool {
+    /// Whether a loss probe may be scheduled.
+    #[inline]
+    pub(crate) fn may_probe(&self) -> bool {
         let state = self.ca_state();
-        if !self.settings.tail_loss_probe
-            || self.sk.packets_out == 0
-            || !self.is_sack
-            || (state != CaState::Open as u8 && state != CaState::Cwr as u8)
-        {
-            return false;
-        }
+        self.settings.tail_loss_probe
+            && self.sk.packets_out > 0
+            && self.is_sack
+            && (state == CaState::Open as u8 || state == CaState::Cwr as u8)
+    }
+
+    /// Schedules a loss probe, but works out for when only later.
+    #[inline]
+    pub(crate) fn postpone_loss_probe(&mut self) {
+        self.timer.pending = Pending::LossProbe;
+        self.timer.is_postponed = true;
+    }
+
+    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2).
+    pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) {
         let mut timeout_us = if self.sk.srtt_us == 0 {
             u64::from(self.settings.rto_initial_ms) * 1_000
         } else {
@@ -102,7 +115,6 @@ impl LinuxEndpoint {
             timeout_us = timeout_us.min(rto_us as u64);
         }
         self.reset_xmit_timer(Pending::LossProbe, self.clock.jiffies_of_us(timeout_us));
-        true
     }
 
     /// Runs every timer that is due.
