@@ -487,6 +487,7 @@ impl LinuxEndpoint {
 
     pub(crate) fn enter_quick_ack(&mut self, max: u32) {
         let rcv_wnd = self.receiver.rcv_wnd;
+        self.receiver.is_window_old = true;
         let ack = &mut self.receiver.ack;
         ack.raise_quick(rcv_wnd, max);
         ack.pingpong = 0;

@@ -29,6 +29,8 @@ pub(crate) struct Receiver {
     /// Right edge of the window last advertised is `rcv_wup + rcv_wnd`.
     pub(crate) rcv_wup: u32,
     pub(crate) rcv_wnd: u32,
+    /// Something may have changed since then that the window depends on.
+    pub(crate) is_window_old: bool,
     pub(crate) rcv_wscale: u8,
     rcv_ssthresh: u32,
     /// The largest window, not more than an empty buffer holds.
@@ -93,6 +95,7 @@ impl Receiver {
             copied: 0,
             rcv_wup: 0,
             rcv_wnd: 0,
+            is_window_old: true,
             rcv_wscale: 0,
             rcv_ssthresh: 0,
             window_clamp: Self::window_from(settings.receive_buffer_bytes),
@@ -138,6 +141,7 @@ impl Receiver {
 
     /// The handshake is complete (`tcp_init_buffer_space`).
     pub(crate) fn established(&mut self, mss: u32, initial_cwnd_pkts: u32, now_us: u64) {
+        self.is_window_old = true;
         self.advmss = mss;
         let largest = self.full_space();
         self.window_clamp = largest.saturating_sub(mss).max(2 * mss).min(largest);
@@ -189,10 +193,14 @@ impl Receiver {
     }
 
     /// `tcp_select_window`: the window that goes into an ACK, in bytes. It never shrinks.
+    #[inline]
     pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u32 {
-        let window = self.window_that_fits().max(self.receive_window(rcv_nxt));
-        self.rcv_wnd = self.in_whole_units(window);
-        self.rcv_wup = rcv_nxt;
+        if self.is_window_old || rcv_nxt != self.rcv_wup {
+            let window = self.window_that_fits().max(self.receive_window(rcv_nxt));
+            self.rcv_wnd = self.in_whole_units(window);
+            self.rcv_wup = rcv_nxt;
+            self.is_window_old = false;
+        }
         self.rcv_wnd
     }
 
@@ -220,6 +228,7 @@ impl Receiver {
 
     /// Takes a payload. `rcv_nxt` advances over what is in order.
     pub(crate) fn handle_data(&mut self, rcv_nxt: &mut u32, seq: u32, end: u32) -> Arrival {
+        self.is_window_old = true;
         let right_edge = rcv_nxt.wrapping_add(self.receive_window(*rcv_nxt));
         if !after(end, *rcv_nxt) {
             self.duplicate = Some(SackBlock { start: seq, end });
@@ -322,6 +331,7 @@ impl Receiver {
     /// The application reads at most `max` bytes. The space follows after each buffer, so that a
     /// round ends with the first one.
     pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
+        self.is_window_old = true;
         let bytes = self.queue.bytes.min(max);
         let head = self.queue.head(bytes);
         self.queue.read(bytes);
