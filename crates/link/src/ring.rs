@@ -103,9 +103,9 @@ impl<P> Ring<P> {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].arrival }
     }
 
-    /// Takes out the first packet, with its arrival and length.
+    /// Takes out the first packet, with its arrival.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, u32, P)> {
+    pub(crate) fn pop(&mut self) -> Option<(Time, P)> {
         let place = self.place(self.head);
         let slot = &mut self.slots[place];
         let packet = slot.packet.take()?;
@@ -114,13 +114,22 @@ impl<P> Ring<P> {
             self.backlog_bytes -= u64::from(slot.bytes);
         }
         self.head = self.head.wrapping_add(1);
-        Some((slot.arrival, slot.bytes, packet))
+        Some((slot.arrival, packet))
+    }
+
+    /// All packets.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot<P>> {
+        self.slots_from(self.head)
     }
 
     /// The packets of the backlog.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Slot<P>> {
-        let packets = self.tail.wrapping_sub(self.cursor);
-        (0..packets).map(|index| &self.slots[self.place(self.cursor.wrapping_add(index))])
+        self.slots_from(self.cursor)
+    }
+
+    fn slots_from(&self, first: u32) -> impl Iterator<Item = &Slot<P>> {
+        let packets = self.tail.wrapping_sub(first);
+        (0..packets).map(move |index| &self.slots[self.place(first.wrapping_add(index))])
     }
 
     #[inline]
@@ -167,14 +176,14 @@ mod tests {
                 pushed += 1;
             }
             for _ in 0..(round % 5) {
-                assert_eq!(ring.pop(), Some((at(popped), 10, popped)));
+                assert_eq!(ring.pop(), Some((at(popped), popped)));
                 popped += 1;
             }
             assert_eq!(ring.len() as u64, pushed - popped);
             assert_eq!(ring.first_arrival(), at(popped));
         }
         assert!(ring.slots.len() >= 256);
-        while let Some((_, _, packet)) = ring.pop() {
+        while let Some((_, packet)) = ring.pop() {
             assert_eq!(packet, popped);
             popped += 1;
         }
@@ -210,7 +219,7 @@ mod tests {
         ring.push(at(50), at(100), 1, 50);
         ring.push(at(15), at(100), 1, 51);
         ring.sort_last(at(5));
-        let order: Vec<u64> = core::iter::from_fn(|| ring.pop()).map(|(_, _, p)| p).collect();
+        let order: Vec<u64> = core::iter::from_fn(|| ring.pop()).map(|(_, p)| p).collect();
         assert_eq!(order, [10, 20, 25, 30, 40, 50, 51]);
     }
 }

@@ -79,6 +79,7 @@ struct Entrance {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     arrived: Tally,
+    /// What of it is neither dropped nor inside; worked out when the counts are settled.
     delivered: Tally,
     dropped: Tally,
     drops: Drops,
@@ -257,8 +258,7 @@ impl<P: Packet> Wire<P> {
 
     #[inline]
     fn deliver(&mut self) -> Output<P, LinkEvent> {
-        let (at, bytes, packet) = self.ring.pop().expect("a packet is due");
-        self.counts.delivered.add(bytes);
+        let (at, packet) = self.ring.pop().expect("a packet is due");
         self.wake = self.ring.first_arrival().min(self.other_at);
         Output::Packet { at, port: 1, packet }
     }
@@ -342,11 +342,15 @@ impl<P: Packet> Wire<P> {
         Backlog { packets: served.packets + waiting.packets, bytes: served.bytes + waiting.bytes }
     }
 
-    /// The counts with the time in the queue as of `now`, not as it will be.
+    /// The counts as of `now`, the time in the queue not as it will be.
     fn settled_counts(&mut self, now: Time) -> Counts {
         self.serve_late(now);
         self.ring.pass(now);
         let mut counts = self.counts;
+        let mut inside = Tally::default();
+        self.ring.iter().for_each(|slot| inside.add(slot.bytes));
+        self.codel.iter().flat_map(|late| late.queue.iter()).for_each(|w| inside.add(w.bytes));
+        counts.delivered = counts.arrived - counts.dropped - inside;
         for slot in self.ring.waiting() {
             let to_come = slot.served.as_nanos().wrapping_sub(now.as_nanos());
             counts.queue_time = counts.queue_time.wrapping_sub(to_come);

@@ -107,21 +107,22 @@ impl Engine {
         }
     }
 
-    /// Polls a link until it has nothing more at this time; what comes out is given to its flow.
+    /// Polls a link that is due until it has nothing more at this time; what comes out is given to
+    /// its flow.
     #[inline(always)]
     fn poll_link(&mut self, link: usize, now: Time) {
-        while self.path.settle(link, now) {
-            match &self.path.links[link].poll(now) {
-                Output::Packet { packet: Frame(segment), .. } => {
-                    let flow = &mut self.flows[segment.flow as usize];
-                    flow.handle_segment(link, now, segment, &mut self.path, &mut self.recorder);
-                }
-                Output::Event { at, event } => {
-                    if let Some(recording) = &mut self.recorder.on_demand {
-                        recording.handle_link_event(*at, event);
-                    }
-                }
-                Output::Wait(_) | Output::Idle => {}
+        loop {
+            let output = self.path.links[link].poll(now);
+            if let Output::Packet { packet: Frame(segment), .. } = &output {
+                let flow = &mut self.flows[segment.flow as usize];
+                flow.handle_segment(link, now, segment, &mut self.path, &mut self.recorder);
+            } else if let (Output::Event { at, event }, Some(recording)) =
+                (&output, &mut self.recorder.on_demand)
+            {
+                recording.handle_link_event(*at, event);
+            }
+            if !self.path.settle(link, now) {
+                break;
             }
         }
     }

@@ -91,14 +91,13 @@ impl WakeTree {
     #[inline]
     fn raise(&mut self, leaf: usize, wake: Time) {
         let mut node = self.leaves + leaf;
-        self.nodes[node] = wake;
-        while node > 1 {
-            node /= 2;
-            let earlier = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
-            if self.nodes[node] == earlier {
-                break;
-            }
+        let mut earlier = wake;
+        while self.nodes[node] != earlier {
             self.nodes[node] = earlier;
+            if node > 1 {
+                earlier = earlier.min(self.nodes[node ^ 1]);
+                node /= 2;
+            }
         }
     }
 }
