@@ -19,6 +19,8 @@ use cwndlab_units::Time;
 pub(crate) struct WakeTree {
     /// Wake times of the first two components.
     near: [Time; NEAR],
+    /// The earliest of the leaves.
+    root: Time,
     /// `nodes[1]` is the root, `nodes[leaves..]` are the components.
     nodes: Vec<Time>,
     /// True wake times, not before the leaves.
@@ -33,8 +35,13 @@ impl WakeTree {
     /// A tree of `components` components, none of which wants to be woken.
     pub(crate) fn new(components: usize) -> Self {
         let leaves = components.saturating_sub(NEAR).next_power_of_two().max(2);
-        let nodes = vec![Time::NEVER; 2 * leaves];
-        Self { near: [Time::NEVER; NEAR], nodes, wakes: vec![Time::NEVER; leaves], leaves }
+        Self {
+            near: [Time::NEVER; NEAR],
+            root: Time::NEVER,
+            nodes: vec![Time::NEVER; 2 * leaves],
+            wakes: vec![Time::NEVER; leaves],
+            leaves,
+        }
     }
 
     /// Sets a component's wake time; [`Time::NEVER`] takes it out.
@@ -54,37 +61,43 @@ impl WakeTree {
     /// The component that is due first and its time, if any is at or before `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Time) -> Option<(Time, usize)> {
-        loop {
-            let time = self.nodes[1];
-            let near = usize::from(self.near[1] < self.near[0]);
-            if self.near[near] <= time {
-                return (self.near[near] <= until).then_some((self.near[near], near));
+        let near = usize::from(self.near[1] < self.near[0]);
+        let time = self.near[near];
+        if time > self.root {
+            if let Some(far) = self.first_leaf(time) {
+                return (far.0 <= until).then_some(far);
             }
-            if time > until {
-                return None;
-            }
+        }
+        (time <= until).then_some((time, near))
+    }
+
+    /// The first component among the leaves, if it is due before `limit`.
+    #[inline(never)]
+    fn first_leaf(&mut self, limit: Time) -> Option<(Time, usize)> {
+        while self.root < limit {
             let mut node = 1;
             while node < self.leaves {
                 node *= 2;
-                node += usize::from(self.nodes[node] != time);
+                node += usize::from(self.nodes[node] != self.root);
             }
             let leaf = node - self.leaves;
             let wake = self.wakes[leaf];
-            if wake == time {
-                return Some((time, leaf + NEAR));
+            if wake == self.root {
+                return Some((wake, leaf + NEAR));
             }
             self.raise(leaf, wake);
         }
+        None
     }
 
     /// Moves a leaf to an earlier time.
-    #[inline]
     fn lower(&mut self, leaf: usize, wake: Time) {
         let mut node = self.leaves + leaf;
         while node > 0 && self.nodes[node] > wake {
             self.nodes[node] = wake;
             node /= 2;
         }
+        self.root = self.nodes[1];
     }
 
     /// Moves a leaf to a later time.
@@ -99,6 +112,7 @@ impl WakeTree {
                 node /= 2;
             }
         }
+        self.root = self.nodes[1];
     }
 }
 
