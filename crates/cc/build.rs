@@ -3,6 +3,7 @@
 //! files that a user's own algorithm is compiled with are embedded, so that a package needs none
 //! beside it.
 
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ fn digest(paths: &[PathBuf]) -> String {
 }
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
+    let here = env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let root = Path::new(&here).join("../../algorithms");
     let root = root.canonicalize().expect("the folder algorithms/");
     println!("cargo::rerun-if-changed={}", root.display());
 
