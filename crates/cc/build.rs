@@ -100,6 +100,6 @@ fn main() {
         sources.len(),
         contract.len()
     );
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("OUT_DIR"));
     fs::write(out.join("registry.rs"), text).expect("write registry.rs");
 }
