@@ -11,14 +11,13 @@ extern const u64 cc_layout_count;
 const struct cc_layout *const cc_layout = cc_layout_table;
 const u64 cc_layout_count = CC_COUNT(cc_layout_table);
 
-extern const char *cc_native_forbidden_write(const struct tcp_sock *before,
-					     const struct tcp_sock *after);
+extern const struct cc_layout *cc_native_forbidden_write(const struct tcp_sock *before,
+							 const struct tcp_sock *after);
 
-const char *cc_native_forbidden_write(const struct tcp_sock *before, const struct tcp_sock *after)
+const struct cc_layout *cc_native_forbidden_write(const struct tcp_sock *before,
+						  const struct tcp_sock *after)
 {
-	const struct cc_layout *field = cc_forbidden_write(before, after);
-
-	return field ? field->name : NULL;
+	return cc_forbidden_write(before, after);
 }
 
 extern u32 cc_native_cbrt64(u64 x);

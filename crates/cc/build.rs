@@ -74,7 +74,8 @@ fn main() {
         writeln!(externs, "    safe static {symbol}: Description;").expect("write to a string");
         writeln!(
             entries,
-            "    Source {{ description: &raw const {symbol}, file: {:?}, sha256: {:?} }},",
+            "    Source {{ description: &raw const {symbol}, file: {:?}, sha256: {:?}, \
+             text: include_str!({source:?}) }},",
             format!("{stem}.c"),
             digest(&parts),
         )

@@ -19,6 +19,7 @@ __all__ = [
     "algorithms",
     "behaviour_epoch",
     "call_layout",
+    "check_object",
     "check_scenario",
     "contract_files",
     "describe_object",
@@ -168,7 +169,16 @@ class Algorithm(TypedDict):
     phases: list[str]
     hooks: list[str]
     source_file: str
+    source_text: str
     source_sha256: str
+
+@type_check_only
+class Violation(TypedDict):
+    """A rule that an algorithm broke: the hook, the rule, and a short example of it."""
+
+    hook: str
+    rule: str
+    example: str
 
 @type_check_only
 class CallLayout(TypedDict):
@@ -237,6 +247,29 @@ def contract_files() -> dict[str, str]:
 
 def describe_object(object: PathLike[str] | str, file: str) -> Algorithm:  # noqa: A002  its name
     """Load a shared object into this process, as `run` does, and tell what it is.
+
+    Raises:
+        ValueError: it is no algorithm, or does not keep to the contract.
+    """
+
+def check_object(
+    object: PathLike[str] | str,  # noqa: A002  its name
+    file: str,
+    examples: int,
+    seed: int,
+    is_module: bool,
+) -> Violation | None:
+    """Run the conformance suite over a shared object, in this process.
+
+    Args:
+        object: the shared object.
+        file: what messages call its source.
+        examples: how many sequences of operations to try.
+        seed: the same one gives the same sequences.
+        is_module: a kernel's own; its parameters stay, and it may bound its window.
+
+    Returns:
+        The first rule that it broke.
 
     Raises:
         ValueError: it is no algorithm, or does not keep to the contract.

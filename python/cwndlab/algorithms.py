@@ -15,7 +15,13 @@ from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, CwndlabError
 from cwndlab.schema.problems import FieldError
 from cwndlab.usercode.compiler import shared_object
 from cwndlab.usercode.processes import WorkerProcess
-from cwndlab.usercode.program import Program, is_file_reference, name_of, read_program
+from cwndlab.usercode.program import (
+    Program,
+    file_of,
+    is_file_reference,
+    name_of,
+    read_program,
+)
 from cwndlab.usercode.worker import Describe
 
 if TYPE_CHECKING:
@@ -83,13 +89,13 @@ def label_of(name: str) -> str:
         UnknownNameError: there is none of this name.
     """
     if is_file_reference(name):
-        return name_of(name, _built_in_names())
+        return name_of(name, built_in_names())
     return core.algorithm(name).name
 
 
 def references_in(document: object) -> dict[str, str]:
     """The files that a study names as algorithms, anywhere, by the names that results give them."""
-    return {name_of(text, _built_in_names()): text for text in _texts(document)}
+    return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -103,7 +109,8 @@ def _texts(value: object) -> Iterator[str]:
         yield value
 
 
-def _built_in_names() -> frozenset[str]:
+def built_in_names() -> frozenset[str]:
+    """Names and aliases of the built-in algorithms."""
     algorithms = core.algorithms().values()
     return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases))
 
@@ -114,16 +121,16 @@ def describe_file(reference: str, folder: Path) -> FileAlgorithm:
     Raises:
         AlgorithmError: there is no such file, or no compiler.
     """
-    name = name_of(reference, _built_in_names())
+    name = name_of(reference, built_in_names())
     try:
         program = read_program(reference, folder)
     except BrokenAlgorithmError as error:
         return FileAlgorithm(reference, _nothing_known(name, str(error)), None, str(error))
-    return _describe(reference, name, program)
+    return _describe(reference, folder, name, program)
 
 
 @functools.lru_cache(maxsize=64)
-def _describe(reference: str, name: str, program: Program) -> FileAlgorithm:
+def _describe(reference: str, folder: Path, name: str, program: Program) -> FileAlgorithm:
     sha256 = program.sha256
     try:
         shared_object(program)
@@ -131,7 +138,9 @@ def _describe(reference: str, name: str, program: Program) -> FileAlgorithm:
             entry: dict[str, Any] = process.ask(Describe(program), _DESCRIPTION_LIMIT_S)
     except BrokenAlgorithmError as error:
         return FileAlgorithm(reference, _nothing_known(name, sha256), program, str(error))
-    algorithm = core.read_algorithm({**entry, "name": name, "source_sha256": sha256})
+    text = (folder / file_of(reference)).read_text(encoding="utf-8", errors="replace")
+    described = {**entry, "name": name, "source_sha256": sha256, "source_text": text}
+    algorithm = core.read_algorithm(described)
     return FileAlgorithm(reference, algorithm, program)
 
 

@@ -20,7 +20,7 @@ from cwndlab.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cwndlab.executor import Executor, Outcome
     from cwndlab.matrix import Matrix, Run
@@ -109,7 +109,7 @@ def _compute(
     missing: list[Run], executor: Executor, writer: Writer, reporter: Reporter, failures: _Failures
 ) -> None:
     runs = {run.key: run for run in missing}
-    for outcome in executor.outcomes(_tasks(missing)):
+    for outcome in executor.outcomes(tasks(missing)):
         run = runs[outcome.key]
         entry = _manifest_entry(run, outcome)
         if outcome.error is None:
@@ -122,7 +122,8 @@ def _compute(
         reporter.advance(", ".join(str(label) for label in run.labels.values()))
 
 
-def _tasks(runs: list[Run]) -> Iterator[Task]:
+def tasks(runs: Iterable[Run]) -> Iterator[Task]:
+    """What executors are given for these runs."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()

@@ -41,6 +41,7 @@ class Algorithm:
     hooks: tuple[str, ...]
     phases: tuple[str, ...]
     source_sha256: str
+    source_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
         hooks=tuple(entry["hooks"]),
         phases=tuple(entry["phases"]),
         source_sha256=entry["source_sha256"],
+        source_text=entry.get("source_text", ""),
     )
 
 

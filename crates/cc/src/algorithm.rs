@@ -12,6 +12,7 @@ pub(crate) struct Source {
     description: *const Description,
     file: &'static str,
     sha256: &'static str,
+    text: &'static str,
 }
 
 // SAFETY: `description` points to a constant of a C file, which lives as long as the program.
@@ -31,6 +32,7 @@ pub(crate) struct Loaded {
     phases: Vec<&'static str>,
     file: &'static str,
     sha256: &'static str,
+    text: &'static str,
 }
 
 /// A parameter of an algorithm.
@@ -127,6 +129,11 @@ impl Algorithm {
         self.0.file
     }
 
+    /// The text of that file; empty for one that was loaded at run time.
+    pub fn source_text(self) -> &'static str {
+        self.0.text
+    }
+
     /// SHA-256 of the source and of the headers that it includes, in hexadecimal digits.
     pub fn source_sha256(self) -> &'static str {
         self.0.sha256
@@ -185,8 +192,12 @@ fn registry() -> &'static [Loaded] {
         let mut all: Vec<Loaded> = SOURCES
             .iter()
             // SAFETY: the build script names descriptions that `CC_DESCRIBE` defined.
-            .map(|source| unsafe { read(&*source.description, source.file, source.sha256) })
-            .map(|read| read.unwrap_or_else(|error| panic!("{error}")))
+            .map(|source| unsafe { (read(&*source.description, source.file), source) })
+            .map(|(read, source)| Loaded {
+                sha256: source.sha256,
+                text: source.text,
+                ..read.unwrap_or_else(|error| panic!("{error}"))
+            })
             .collect();
         all.sort_by_key(|a| a.name);
         all
@@ -204,7 +215,6 @@ fn registry() -> &'static [Loaded] {
 pub(crate) unsafe fn read(
     description: &'static Description,
     file: &'static str,
-    sha256: &'static str,
 ) -> Result<Loaded, ContractError> {
     if description.abi != ABI || description.tcp_sock_bytes as usize != size_of::<TcpSock>() {
         return Err(ContractError::OtherVersion { file });
@@ -248,7 +258,8 @@ pub(crate) unsafe fn read(
                 .map(|&name| text(name))
                 .collect(),
             file,
-            sha256,
+            sha256: "",
+            text: "",
         }
     })
 }

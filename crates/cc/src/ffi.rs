@@ -60,18 +60,3 @@ pub(crate) struct Description {
 
 // SAFETY: a description and all that it points to are constants of a C file; nobody writes them.
 unsafe impl Sync for Description {}
-
-/// `struct cc_layout`: a field of a struct, or a struct.
-#[repr(C)]
-pub(crate) struct Layout {
-    pub(crate) name: *const c_char,
-    pub(crate) offset_or_size: u64,
-    pub(crate) bytes: u32,
-    pub(crate) access: u32,
-}
-
-unsafe extern "C" {
-    /// The table of `port/layout.h`.
-    pub(crate) safe static cc_layout: *const Layout;
-    pub(crate) safe static cc_layout_count: u64;
-}

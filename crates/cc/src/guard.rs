@@ -6,7 +6,7 @@
 //! error, and the recorder of calls. The process is meant to exist for such runs only, and to run
 //! them on one thread.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::{self, Write};
 use std::mem;
 use std::ptr;
@@ -19,8 +19,8 @@ use crate::recorder::{Call, record};
 pub const GUARD_EXIT_STATUS: i32 = 70;
 
 /// First word of the line on standard error; its fields are separated by tabs: this word, the
-/// algorithm's source, hook, what happened, file, line, object, offset in it. What is not known is
-/// empty.
+/// algorithm's source, hook, what happened, file, line, object, offset in it, and in the conformance
+/// suite the example. What is not known is empty.
 pub const GUARD_LINE: &str = "cwndlab-guard";
 
 /// CPU time between two looks at whether a hook returns.
@@ -66,6 +66,7 @@ pub(crate) struct Host {
     fail: extern "C" fn(*const c_char, *const c_char, u32),
     record: extern "C" fn(*const Call),
     pub(crate) is_recording: AtomicU32,
+    is_lenient: AtomicU32,
 }
 
 pub(crate) static HOST: Host = Host {
@@ -75,7 +76,25 @@ pub(crate) static HOST: Host = Host {
     fail,
     record,
     is_recording: AtomicU32::new(0),
+    is_lenient: AtomicU32::new(0),
 };
+
+/// What happens to the algorithm, for the line; null where nobody said.
+static CONTEXT: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether hooks may break the rules that the caller looks at itself.
+pub(crate) fn leave_rules_to_the_caller(is_so: bool) {
+    HOST.is_lenient.store(u32::from(is_so), Ordering::Relaxed);
+}
+
+/// Calls `work`, and tells what this is about if it ends the process.
+pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R) -> R {
+    let text = CString::new(about.to_string()).unwrap_or_default();
+    CONTEXT.store(text.as_ptr().cast_mut(), Ordering::Relaxed);
+    let answer = work();
+    CONTEXT.store(ptr::null_mut(), Ordering::Relaxed);
+    answer
+}
 
 /// Calls and ticks at the last look.
 static SEEN_CALLS: AtomicU64 = AtomicU64::new(0);
@@ -184,7 +203,9 @@ fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
             let _ = write!(written, "\t");
         }
     }
-    let _ = writeln!(written);
+    // SAFETY: a context lives as long as the work that it is about.
+    let context = unsafe { text(CONTEXT.load(Ordering::Relaxed)) };
+    let _ = writeln!(written, "\t{context}");
     // SAFETY: the buffer is as long as said; _exit runs no destructor, which may be what is broken.
     unsafe {
         libc::write(libc::STDERR_FILENO, written.bytes.as_ptr().cast(), written.length);

@@ -6,9 +6,11 @@
 //! socket (`icsk_ca_priv`, 104 bytes), none of it here.
 
 mod algorithm;
+mod conformance;
 mod congestion;
 mod ffi;
 mod guard;
+mod layout;
 mod load;
 #[cfg(test)]
 mod native_tests;
@@ -16,6 +18,7 @@ mod recorder;
 mod sock;
 
 pub use algorithm::{Algorithm, ContractError, ParameterInfo, contract_files};
+pub use conformance::{Example, Rule, Suite, Violation, check};
 pub use congestion::{Congestion, CwndEvent, ParameterError};
 pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE};
 pub use load::{Algorithms, LoadError};

@@ -105,6 +105,6 @@ fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
         open(host, source).as_ref().ok_or_else(no_algorithm)?
     };
     // SAFETY: `CC_DESCRIBE` or linux/module.c filled the description.
-    let loaded: Loaded = unsafe { read(description, file.to_owned().leak(), "")? };
+    let loaded: Loaded = unsafe { read(description, file.to_owned().leak())? };
     Ok(Algorithm(Box::leak(Box::new(loaded))))
 }

@@ -1,11 +1,11 @@
 //! The C side as its compiler sees it: layout of the structs, integer roots, windowed extremes.
 
-use std::ffi::CStr;
 use std::mem::offset_of;
 
 use proptest::prelude::*;
 
-use crate::ffi::{Description, Ops, Parameter, cc_layout, cc_layout_count};
+use crate::ffi::{Description, Ops, Parameter};
+use crate::layout;
 use crate::sock::{
     AckSample, InetConnectionSock, InetSock, RateSample, Sock, TcpOptionsReceived, TcpSock,
 };
@@ -24,15 +24,7 @@ unsafe extern "C" {
 
 /// What `port/layout.h` lists, in its order.
 fn c_layout() -> Vec<(&'static str, u64)> {
-    // SAFETY: the table has as many rows as the count beside it says, all constants.
-    let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
-    rows.iter()
-        .map(|row| {
-            // SAFETY: a name is a string literal.
-            let name = unsafe { CStr::from_ptr(row.name) };
-            (name.to_str().expect("ASCII"), row.offset_or_size)
-        })
-        .collect()
+    layout::fields().map(|field| (field.name, field.offset)).collect()
 }
 
 /// The size of a struct and the offsets of its fields under their C names.

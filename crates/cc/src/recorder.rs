@@ -1,13 +1,12 @@
 //! Every call of every hook of the algorithms that were loaded at run time, for whoever compares
 //! two of them.
 
-use std::ffi::CStr;
 use std::mem::offset_of;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use crate::ffi::{cc_layout, cc_layout_count};
 use crate::guard::{HOOKS, HOST};
+use crate::layout::{self, Field};
 use crate::sock::{AckSample, RateSample, TcpSock};
 
 /// `struct cc_call`.
@@ -77,13 +76,9 @@ pub fn call_fields() -> Vec<CallField> {
         number("argument_1", offset_of!(Call, argument) + 4, 4),
         number("socket", offset_of!(Call, socket), 8),
     ];
-    // SAFETY: the table has as many rows as the count beside it says, all constants.
-    let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
-    for row in rows {
-        // SAFETY: a name is a string literal.
-        let name = unsafe { CStr::from_ptr(row.name) }.to_str().expect("ASCII");
+    for Field { name, offset, bytes } in layout::fields() {
         let Some((of, field)) = name.split_once('.') else { continue };
-        let (offset, bytes) = (row.offset_or_size as usize, row.bytes as usize);
+        let (offset, bytes) = (offset as usize, bytes as usize);
         if !matches!(bytes, 1 | 2 | 4 | 8) {
             continue;
         }

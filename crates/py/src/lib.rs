@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::listing::{algorithms, stacks};
     #[pymodule_export]
-    use super::loaded::{call_layout, contract_files, describe_object};
+    use super::loaded::{call_layout, check_object, contract_files, describe_object};
     #[pymodule_export]
     use super::{check_scenario, parse_trace, run};
 

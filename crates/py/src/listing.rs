@@ -37,6 +37,7 @@ pub(crate) fn entry(py: Python<'_>, algorithm: Algorithm) -> PyResult<Bound<'_, 
     entry.set_item("phases", algorithm.phases())?;
     entry.set_item("hooks", algorithm.hooks())?;
     entry.set_item("source_file", algorithm.source_file())?;
+    entry.set_item("source_text", algorithm.source_text())?;
     entry.set_item("source_sha256", algorithm.source_sha256())?;
     Ok(entry)
 }

@@ -42,6 +42,26 @@ pub(crate) fn describe_object<'py>(
     listing::entry(py, open(&object, file)?)
 }
 
+/// Runs the conformance suite over a shared object; the rule that it breaks first, if any.
+#[pyfunction]
+pub(crate) fn check_object<'py>(
+    py: Python<'py>,
+    object: PathBuf,
+    file: &str,
+    examples: usize,
+    seed: u64,
+    is_module: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let algorithm = open(&object, file)?;
+    let suite = cwndlab_cc::Suite { examples, seed, is_module };
+    let Err(violation) = cwndlab_cc::check(algorithm, suite) else { return Ok(None) };
+    let result = PyDict::new(py);
+    result.set_item("hook", violation.hook)?;
+    result.set_item("rule", violation.rule.to_string())?;
+    result.set_item("example", violation.example.to_string())?;
+    Ok(Some(result))
+}
+
 /// What a recorded call consists of: hook names, the length, and each field's name, offset, length
 /// and sign.
 #[pyfunction]

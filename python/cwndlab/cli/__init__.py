@@ -1,7 +1,7 @@
 """The command line. Every error that a user can mend becomes one message and an exit status here.
 
-Exit status: 0, all is well; 1, some runs of a study failed; 2, the input is wrong or something is
-missing; 130, the user stopped it.
+Exit status: 0, all is well; 1, some runs of a study or checks of an algorithm failed; 2, the input
+is wrong or something is missing; 130, the user stopped it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 import click
 
-from cwndlab.cli import compare, inventory, studies
+from cwndlab.cli import algorithm, compare, inventory, studies
 from cwndlab.cli.output import STATUS_INTERRUPTED
 from cwndlab.errors import CwndlabError
 
@@ -63,7 +63,7 @@ for _command in (
     studies.run_command,
     studies.report_command,
     studies.reproduce_command,
-    inventory.algorithm_group,
+    algorithm.algorithm_group,
     inventory.link_group,
     inventory.stack_group,
     inventory.doctor_command,

@@ -1,4 +1,4 @@
-"""`cwndlab algorithm`, `link`, `stack`, `doctor` and `schema`: what there is."""
+"""`cwndlab link`, `stack`, `doctor` and `schema`: what there is."""
 
 from __future__ import annotations
 
@@ -9,69 +9,6 @@ from typing import Any
 import click
 
 from cwndlab.cli.output import format_option, print_rows, print_text, say
-
-
-@click.group("algorithm")
-def algorithm_group() -> None:
-    """Congestion control algorithms."""
-
-
-@algorithm_group.command("list")
-@format_option
-def algorithm_list(output_format: str) -> None:
-    """List the algorithms."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
-
-    print_rows(
-        [
-            {"name": entry.name, "aliases": list(entry.aliases), "description": entry.description}
-            for entry in core.algorithms().values()
-        ],
-        output_format,
-    )
-
-
-@algorithm_group.command("show")
-@click.argument("name")
-@format_option
-def algorithm_show(name: str, output_format: str) -> None:
-    """Show an algorithm's parameters and hooks."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
-
-    entry = core.algorithm(name)
-    parameters = [
-        {
-            "parameter": parameter.name,
-            "default": parameter.default,
-            "min": parameter.min,
-            "max": parameter.max,
-            "unit": parameter.unit,
-            "doc": parameter.doc,
-        }
-        for parameter in entry.parameters
-    ]
-    if output_format == "json":
-        whole = {
-            "name": entry.name,
-            "aliases": list(entry.aliases),
-            "description": entry.description,
-            "parameters": parameters,
-            "hooks": list(entry.hooks),
-            "source_sha256": entry.source_sha256,
-        }
-        print_text(json.dumps(whole, indent=2, ensure_ascii=False))
-        return
-    if output_format == "csv":
-        print_rows(parameters, output_format)
-        return
-    aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
-    say(f"{entry.name}{aliases}", f"  {entry.description}", f"  hooks: {', '.join(entry.hooks)}")
-    say(f"  source: sha256 {entry.source_sha256}", "")
-    if parameters:
-        print_rows(parameters, output_format)
-        say("", f"in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...")
-    else:
-        say("it has no parameters")
 
 
 @click.group("link")

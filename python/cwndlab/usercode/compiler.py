@@ -49,7 +49,7 @@ def preprocess(path: Path, flags: Sequence[str]) -> str:
     Raises:
         BrokenAlgorithmError: the preprocessor refuses it; names the line.
     """
-    return _run(path, [*compiler(), *flags, "-E", str(path)])
+    return run(path, [*compiler(), *flags, "-E", str(path)])
 
 
 def warnings(path: Path, flags: Sequence[str]) -> str:
@@ -60,7 +60,7 @@ def warnings(path: Path, flags: Sequence[str]) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [*compiler(), *flags, "-c", str(path), "-o", str(Path(folder) / "x.o")]
-        return _run(path, command, wants_messages=True)
+        return run(path, command, wants_messages=True)
 
 
 def shared_object(program: Program) -> Path:
@@ -83,10 +83,10 @@ def shared_object(program: Program) -> Path:
             source.write_text(unit.text, encoding="utf-8")
             objects.append(str(folder / f"{n}.o"))
             flags = (*unit.flags, *_OPTIMISED)
-            _run(unit.file, [*compiler(), *flags, "-c", str(source), "-o", objects[-1]])
+            run(unit.file, [*compiler(), *flags, "-c", str(source), "-o", objects[-1]])
         whole = folder / "algorithm.so"
         link = ("-shared", "-Wl,-z,defs", *program.link_flags)
-        _run(program.file, [*compiler(), *link, *objects, "-o", str(whole)])
+        run(program.file, [*compiler(), *link, *objects, "-o", str(whole)])
         write_whole(target, whole.read_bytes())
     return target
 
@@ -111,7 +111,12 @@ def _version() -> str:
     return f"{compiler()} {done.stdout}"
 
 
-def _run(file: Path | str, command: Sequence[str], *, wants_messages: bool = False) -> str:
+def run(file: Path | str, command: Sequence[str], *, wants_messages: bool = False) -> str:
+    """What a command of the compiler prints.
+
+    Raises:
+        BrokenAlgorithmError: it refuses the file.
+    """
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603  the compiler of this machine

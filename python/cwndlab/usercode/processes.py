@@ -124,11 +124,11 @@ class WorkerProcess:
 
 def explain(line: str) -> str:
     """What the guard's last line means: file and line where they are known, hook, what happened."""
-    _, source, hook, what, file, number, library, offset = line.split("\t")
+    _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and library and os.access(library, os.R_OK):
         place = source_line(library, offset)
     if place and Path(place[0]).resolve() == Path(source).resolve():
         place = (source, place[1])  # as the user wrote it
     where = f"{place[0]}:{place[1]}" if place else source
-    return f"{where}: {hook} {what}"
+    return f"{where}: {hook} {what}{f'{chr(10)}  {example}' if example else ''}"

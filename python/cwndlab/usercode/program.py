@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,10 @@ LINUX_PREFIX = "linux:"
 _LANGUAGE = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv")
 _OWN = (*_LANGUAGE, "-DCC_LOADED")
 _CHECKS = "-fsanitize=integer-divide-by-zero,bounds"
+_EVERY_CHECK = (
+    "-fsanitize=integer-divide-by-zero,bounds,shift,signed-integer-overflow,null,alignment,bool,"
+    "enum,pointer-overflow,unreachable,return,vla-bound,builtin"
+)
 _LINUX = (*_LANGUAGE, "-fms-extensions", "-nostdinc")
 _LINUX_ERRORS = ("-Wno-all", "-Werror=incompatible-pointer-types")
 _LINUX_CHECKS = "-fsanitize=integer-divide-by-zero"
@@ -73,10 +77,14 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
     Its file's name keeps the ending where a built-in algorithm is called the same without it.
     """
     if reference.startswith(LINUX_PREFIX):
-        stem = Path(reference.removeprefix(LINUX_PREFIX)).stem.removeprefix("tcp_")
-        return f"{LINUX_PREFIX}{stem}"
+        return f"{LINUX_PREFIX}{file_of(reference).stem.removeprefix('tcp_')}"
     path = Path(reference)
     return path.name if path.stem in built_in else path.stem
+
+
+def file_of(reference: str) -> Path:
+    """The file that a reference means."""
+    return Path(reference.removeprefix(LINUX_PREFIX)).expanduser()
 
 
 def read_program(reference: str, folder: Path) -> Program:
@@ -86,9 +94,13 @@ def read_program(reference: str, folder: Path) -> Program:
         AlgorithmError: a file cannot be read.
         BrokenAlgorithmError: the preprocessor refuses it.
     """
-    if reference.startswith(LINUX_PREFIX):
-        return _linux_program(_found(reference.removeprefix(LINUX_PREFIX), folder))
-    return _own_program(_found(reference, folder))
+    path = folder / file_of(reference)
+    if not path.is_file():
+        why = "is no file" if path.exists() else "no such file"
+        hint = "" if path.suffix == ".c" else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
+        msg = f"{path}: {why}{hint}"
+        raise AlgorithmError(msg)
+    return _linux_program(path) if reference.startswith(LINUX_PREFIX) else _own_program(path)
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
@@ -98,7 +110,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
         The path of the file among its copies, and every file that goes along: those that it
         includes from its own folder or kernel, by their paths among the copies.
     """
-    main = folder / Path(reference.removeprefix(LINUX_PREFIX)).expanduser()
+    main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)
     base = (main.parent / "../.." if is_linux else main.parent).resolve()
     names = {main.resolve()}
@@ -146,14 +158,11 @@ def write_whole(path: Path, content: bytes) -> None:
         raise AlgorithmError(msg) from None
 
 
-def _found(path: str, folder: Path) -> Path:
-    found = folder / Path(path).expanduser()
-    if not found.is_file():
-        why = "is no file" if found.exists() else "no such file"
-        hint = "" if path.endswith(".c") else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
-        msg = f"{found}: {why}{hint}"
-        raise AlgorithmError(msg)
-    return found
+def with_every_check(program: Program) -> Program:
+    """The program with all that the compiler can look at while an algorithm of ours runs."""
+    own, *others = program.units
+    flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
+    return replace(program, units=(replace(own, flags=flags), *others))
 
 
 def _own_program(path: Path) -> Program:

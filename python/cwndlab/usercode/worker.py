@@ -51,7 +51,24 @@ class Compute:
         return compute(self.task, objects(self.task.programs))
 
 
-Request = Describe | Compute
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Does this program keep to the contract? Answered by the first rule it breaks, or None."""
+
+    program: Program
+    examples: int
+    seed: int
+    is_module: bool
+
+    def answer(self) -> object:
+        """Run the conformance suite."""
+        library = shared_object(self.program)
+        return core.module().check_object(
+            library, self.program.file, self.examples, self.seed, self.is_module
+        )
+
+
+Request = Describe | Compute | Check
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,152 @@
+"""All that there is to say of one algorithm: its file's words, its parameters, its window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cwndlab.algorithms import algorithm_of
+from cwndlab.errors import AlgorithmError
+from cwndlab.header_comment import header_comment, papers
+from cwndlab.quantity import parse_duration
+from cwndlab.single_run import run_once
+from cwndlab.study import Study
+from cwndlab.tables.terminal_chart import line_chart, strip
+
+if TYPE_CHECKING:
+    from cwndlab import core
+
+STANDARD_LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
+STANDARD_DURATION = "30 s"
+
+_NS_PER_S = 1e9
+_ENDINGS = (".svg", ".pdf", ".png")
+_SAMPLES_PER_RUN = 600
+
+
+@dataclass(frozen=True)
+class Page:
+    """An algorithm and how its window went on one link."""
+
+    algorithm: core.Algorithm
+    link: str
+    duration_s: float
+    samples: pl.DataFrame
+    events: pl.DataFrame
+
+    @property
+    def about(self) -> str:
+        """The comment at the head of its file."""
+        return header_comment(self.algorithm.source_text)
+
+    def facts(self) -> dict[str, Any]:
+        """What programs want to know."""
+        entry = self.algorithm
+        return {
+            "name": entry.name,
+            "aliases": list(entry.aliases),
+            "description": entry.description,
+            "papers": papers(entry.source_text),
+            "about": self.about,
+            "parameters": parameter_rows(entry),
+            "hooks": list(entry.hooks),
+            "phases": list(entry.phases[1:]),
+            "source_sha256": entry.source_sha256,
+            "window": {
+                "link": self.link,
+                "t_s": self.samples["t_s"].to_list(),
+                "cwnd_pkts": self.samples["cwnd_pkts"].to_list(),
+                "ssthresh_pkts": self.samples["ssthresh_pkts"].to_list(),
+            },
+        }
+
+    def chart(self) -> list[str]:
+        """The window over time, for a terminal; below it the phases."""
+        times = self.samples["t_s"].to_numpy()
+        values = self.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        lines = line_chart(times, values, "cwnd, packets", self.duration_s)
+        phases = self.events.filter(pl.col("event") == "phase")
+        if phases.is_empty():
+            return lines
+        symbols = _symbols(self.algorithm.phases)
+        numbers = [int(value) for value in phases["value"]]
+        shown = strip(
+            phases["t_s"].to_list(), [symbols.get(n, "?") for n in numbers], self.duration_s
+        )
+        used = ", ".join(
+            f"{symbol} {self.algorithm.phases[n]}" for n, symbol in symbols.items() if n in numbers
+        )
+        margin = " " * (len(lines[-1]) - len(lines[-1].lstrip()))
+        return [*lines, f"{margin}{shown}", f"{margin}{used}"]
+
+    def draw(self, out: Path) -> Path:
+        """Write a picture of window and threshold; its path.
+
+        Raises:
+            AlgorithmError: the picture cannot be of that kind.
+        """
+        from cwndlab.figures.canvas import save_figure  # noqa: PLC0415  slow to load
+        from cwndlab.figures.over_time import window_figure  # noqa: PLC0415  slow to load
+
+        if out.suffix not in _ENDINGS:
+            msg = f"{out}: a picture ends in {', '.join(_ENDINGS)}"
+            raise AlgorithmError(msg)
+        heading = f"{self.algorithm.name} on {self.link}: window, and threshold (dashed)"
+        figure = window_figure(self.samples, events=self.events, heading=heading)
+        (written,) = save_figure(figure, out.parent, out.stem, (out.suffix[1:],))
+        return written
+
+
+def read_page(reference: str, link: str, duration: str) -> Page:
+    """Look an algorithm up, and let it run on a link.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+        AlgorithmError: its file cannot be used.
+    """
+    algorithm = algorithm_of(reference, Path())
+    duration_s = parse_duration(duration) / _NS_PER_S
+    study = Study(
+        link=link,
+        algorithm=reference,
+        duration=duration,
+        record={"samples": f"{duration_s * 1000 / _SAMPLES_PER_RUN:.3f} ms"},
+    )
+    tables = run_once(study)
+    named = {
+        name: tables[name].with_columns(pl.lit(algorithm.name).alias("algorithm"))
+        for name in ("samples", "events")
+    }
+    events = named["events"].filter(pl.col("flow") == 0)
+    return Page(algorithm, link, duration_s, named["samples"], events)
+
+
+def parameter_rows(algorithm: core.Algorithm) -> list[dict[str, Any]]:
+    """A row a parameter."""
+    return [
+        {
+            "parameter": parameter.name,
+            "default": parameter.default,
+            "min": parameter.min,
+            "max": parameter.max,
+            "unit": parameter.unit,
+            "doc": parameter.doc,
+        }
+        for parameter in algorithm.parameters
+    ]
+
+
+def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
+    """A letter for each phase: its first one that no earlier phase has."""
+    symbols: dict[int, str] = {}
+    for number, name in enumerate(phases):
+        if number == 0:
+            symbols[0] = "."
+            continue
+        free = [letter for letter in f"{name}ABCDEFGHIJ" if letter not in symbols.values()]
+        symbols[number] = free[0]
+    return symbols

@@ -1,0 +1,120 @@
+"""`cwndlab algorithm`: what there is, what it does, and how to bring one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
+
+STATUS_FAILED = 1
+
+
+@click.group("algorithm")
+def algorithm_group() -> None:
+    """Congestion control algorithms: built in, your own, and a kernel's."""
+
+
+@algorithm_group.command("list")
+@format_option
+def algorithm_list(output_format: str) -> None:
+    """List the algorithms."""
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+
+    print_rows(
+        [
+            {"name": entry.name, "aliases": list(entry.aliases), "description": entry.description}
+            for entry in core.algorithms().values()
+        ],
+        output_format,
+    )
+
+
+@algorithm_group.command("show")
+@click.argument("name")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the window into this file too: SVG, PDF or PNG, by its ending.",
+)
+@click.option("--link", help="Link of the plot.  [default: 10 Mbit/s, 40 ms, 50 packets of queue]")
+@click.option("--duration", default="30 s", show_default=True, help="How much of it to plot.")
+@format_option
+def algorithm_show(
+    name: str, out: Path | None, link: str | None, duration: str, output_format: str
+) -> None:
+    """Show what NAME does, whose it is, its parameters and hooks, and a plot of its window.
+
+    NAME may also be a file: ./my_cc.c, linux:PATH/net/ipv4/tcp_westwood.c.
+    """
+    from cwndlab.algorithm_page import (  # noqa: PLC0415  slow to load
+        STANDARD_LINK,
+        parameter_rows,
+        read_page,
+    )
+
+    page = read_page(name, link or STANDARD_LINK, duration)
+    entry = page.algorithm
+    if out is not None:
+        page.draw(out)
+    if output_format == "json":
+        print_text(json.dumps(page.facts(), indent=2, ensure_ascii=False))
+        return
+    parameters = parameter_rows(entry)
+    if output_format == "csv":
+        print_rows(parameters, output_format)
+        return
+    aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
+    say(f"{entry.name}{aliases}", f"  {entry.description}", "")
+    say(*(f"  {line}".rstrip() for line in page.about.splitlines()), "")
+    if parameters:
+        print_rows(parameters, output_format)
+        say("", f"  in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...", "")
+    else:
+        say("  it has no parameters", "")
+    say(f"  hooks: {', '.join(entry.hooks)}")
+    if entry.phases:
+        say(f"  phases: {', '.join(entry.phases[1:])}")
+    say(f"  source: sha256 {entry.source_sha256}", "", f"  its window on {page.link}:", "")
+    say(*(f"  {line}" for line in page.chart()))
+    if out is not None:
+        say("", f"  drawn in {out}")
+
+
+@algorithm_group.command("new")
+@click.argument("name")
+def algorithm_new(name: str) -> None:
+    """Write NAME.c, the commented beginning of an algorithm of your own, and print its path."""
+    from cwndlab.usercode.program import contract_folder  # noqa: PLC0415  --help is to be quick
+    from cwndlab.usercode.skeleton import write_skeleton  # noqa: PLC0415  --help is to be quick
+
+    path = write_skeleton(name, Path())
+    print_text(str(path))
+    say(
+        f"  try it:       {command_line('cwndlab', 'algorithm', 'check', f'./{path}')}",
+        f"  for editors:  -I{contract_folder() / 'include'}",
+    )
+
+
+@algorithm_group.command("check")
+@click.argument("name", metavar="FILE")
+@format_option
+def algorithm_check(name: str, output_format: str) -> int:
+    """Run the conformance suite over FILE, and explain what fails.
+
+    FILE is ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exits 1 where a check fails.
+    """
+    from cwndlab.usercode.check import check_algorithm  # noqa: PLC0415  --help is to be quick
+
+    findings = []
+    for finding in check_algorithm(name, Path()):
+        findings.append(finding)
+        if output_format == "table":
+            first, *rest = finding.found.splitlines() or [""]
+            say(f"{finding.state:8} {finding.check}: {first}", *(f"{'':9}{line}" for line in rest))
+    if output_format != "table":
+        rows = [{"check": f.check, "state": f.state, "found": f.found} for f in findings]
+        print_rows(rows, output_format)
+    return STATUS_FAILED if any(finding.state == "failed" for finding in findings) else 0

@@ -1,0 +1,151 @@
+"""The conformance suite over one algorithm: what holds, what does not, and an example of it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cwndlab import core
+from cwndlab.algorithms import describe_file
+from cwndlab.errors import BrokenAlgorithmError, RunsFailedError
+from cwndlab.usercode import compiler
+from cwndlab.usercode.processes import WorkerProcess
+from cwndlab.usercode.program import (
+    LINUX_PREFIX,
+    contract_folder,
+    file_of,
+    is_file_reference,
+    with_every_check,
+)
+from cwndlab.usercode.worker import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cwndlab.usercode.program import Program
+
+State = Literal["ok", "note", "failed", "skipped"]
+
+EXAMPLES = 500
+_SEED = 1
+_TIME_LIMIT_S = 600.0
+_STRICT = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion")
+_BPF = ("-std=gnu11", "-target", "bpf", "-mcpu=v3", "-O2", "-g")
+_MOST_LINES = 5
+
+_LINK = "rate=10 Mbit/s,delay=20 ms,queue=40 packets"
+_OUTAGES = [{"start": "3 s", "stop": "4 s"}, {"start": "6 s", "stop": "6.3 s"}]
+_RUNS: dict[str, dict[str, Any]] = {
+    "a queue that overflows": {"link": _LINK},
+    "2 % loss": {"link": f"{_LINK},loss=2 %"},
+    "outages": {"link": {"rate": "10 Mbit/s", "delay": "20 ms", "outages": _OUTAGES}},
+    "congestion marks": {
+        "link": {"rate": "10 Mbit/s", "delay": "20 ms", "aqm": {"kind": "codel", "ecn": True}},
+        "stack_overrides": {"ecn": "active"},
+    },
+    "idle times": {
+        "link": _LINK,
+        "application": {"kind": "on_off", "on": "700 ms", "off": "900 ms"},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    check: str
+    state: State
+    found: str
+
+
+def check_algorithm(reference: str, folder: Path) -> Iterator[Finding]:
+    """Look at everything, one after the other; what does not compile ends it.
+
+    Raises:
+        AlgorithmError: there is no such file, or no compiler.
+    """
+    if not is_file_reference(reference):
+        core.algorithm(reference)  # says what was meant
+        yield Finding("built in", "ok", "cargo test runs this suite over it")
+        return
+    found = describe_file(reference, folder)
+    if found.problem or found.program is None:
+        yield Finding("compiles and loads", "failed", found.problem)
+        return
+    entry = found.algorithm
+    hooks = ", ".join(entry.hooks)
+    yield Finding("compiles and loads", "ok", f"hooks: {hooks}")
+    is_own = not reference.startswith(LINUX_PREFIX)
+    if is_own:
+        yield _warnings(folder / file_of(reference))
+    contract = _sequences("keeps to the contract", found.program, is_module=not is_own)
+    yield contract
+    if contract.state != "failed":
+        if is_own:
+            yield _sequences("has no undefined behaviour", with_every_check(found.program))
+        yield from _whole_runs(reference)
+    if is_own:
+        yield _kernel(folder / file_of(reference))
+
+
+def _warnings(path: Path) -> Finding:
+    flags = (*_STRICT, f"-I{contract_folder() / 'include'}")
+    told = compiler.warnings(path, flags)
+    if not told:
+        return Finding("compiles without a warning", "ok", " ".join(_STRICT[2:]))
+    return Finding("compiles without a warning", "note", _first_lines(told, "warning:"))
+
+
+def _sequences(check: str, program: Program, *, is_module: bool = False) -> Finding:
+    with WorkerProcess() as process:
+        try:
+            violation = process.ask(Check(program, EXAMPLES, _SEED, is_module), _TIME_LIMIT_S)
+        except BrokenAlgorithmError as error:
+            return Finding(check, "failed", str(error))
+    if violation is None:
+        what = f"{EXAMPLES} sequences of ACKs, losses, timeouts, marks and silence"
+        return Finding(check, "ok", what)
+    text = f"{program.file}: {violation['hook']} {violation['rule']}\n  {violation['example']}"
+    return Finding(check, "failed", text)
+
+
+def _whole_runs(reference: str) -> Iterator[Finding]:
+    from cwndlab.single_run import run_once  # noqa: PLC0415  slow to load
+    from cwndlab.study import Study  # noqa: PLC0415  it knows this package
+
+    for name, settings in _RUNS.items():
+        check = f"transfers data: {name}"
+        try:
+            flows = run_once(Study(algorithm=reference, duration="10 s", **settings))["flows"]
+        except RunsFailedError as error:
+            yield Finding(check, "failed", str(error))
+            continue
+        row = flows.row(0, named=True)
+        found = f"{row['goodput_mbit_s']:.3g} Mbit/s, {row['timeouts']} timeouts"
+        state: State = "ok" if row["delivered_bytes"] > 0 else "failed"
+        yield Finding(check, state, found)
+
+
+def _kernel(path: Path) -> Finding:
+    """Whether it also compiles for the running kernel, as a BPF program."""
+    check = "compiles for the kernel (BPF)"
+    clang = shutil.which("clang")
+    if clang is None:
+        return Finding(check, "skipped", "there is no clang here")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [clang, *_BPF, f"-I{contract_folder() / 'include'}", "-c", str(path)]
+        try:
+            compiler.run(path, [*command, "-o", str(Path(folder) / "x.o")])
+        except BrokenAlgorithmError as error:
+            return Finding(check, "failed", str(error))
+    return Finding(check, "ok", "clang -target bpf")
+
+
+def _first_lines(messages: str, mark: str) -> str:
+    lines = [line.strip() for line in messages.splitlines() if mark in line]
+    more = len(lines) - _MOST_LINES
+    return "\n".join(lines[:_MOST_LINES] + ([f"... and {more} more"] if more > 0 else []))

@@ -1,0 +1,39 @@
+"""The beginning of an algorithm of one's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cwndlab.algorithms import built_in_names
+from cwndlab.errors import AlgorithmError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+_TEMPLATE = Path(__file__).parents[1] / "data" / "skeleton.c"
+
+
+def write_skeleton(name: str, folder: Path) -> Path:
+    """Write a file that compiles and explains itself; its path.
+
+    Raises:
+        AlgorithmError: the name does not do, or the file is there already.
+    """
+    if not _NAME.fullmatch(name):
+        msg = f'"{name}" is no name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first'
+        raise AlgorithmError(msg)
+    if name in built_in_names():
+        msg = f"{name} is built in; choose another name"
+        raise AlgorithmError(msg)
+    path = folder / f"{name}.c"
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    text = text.replace("skeleton", name).replace("SKELETON", name.upper())
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        msg = f"{path} is there already; it is not touched"
+        raise AlgorithmError(msg) from None
+    except OSError as error:
+        msg = f"{path}: {(error.strerror or str(error)).lower()}"
+        raise AlgorithmError(msg) from None
+    return path
