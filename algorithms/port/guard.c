@@ -15,7 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096 };
+/* Address space that nobody may touch, on both sides of a socket: room for any overrun. */
+enum { MOAT = 32 << 20, PAGE = 65536 };
 
 /* What a hook is called with, beside the socket. */
 struct arguments {
@@ -37,15 +38,16 @@ static u64 socket_bytes(void)
 	return &cc_guard_socket_bytes ? cc_guard_socket_bytes : sizeof(struct tcp_sock);
 }
 
-/* A page between two that nobody may touch; the copy lies at its end. */
+/* A page between two moats; the copy lies at its end. */
 static struct tcp_sock *arena(void)
 {
 	if (!arena_end) {
-		char *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *space = mmap(NULL, 2ul * MOAT + PAGE, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-		if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE))
-			host->fail("no memory for a socket", NULL, 0);
-		arena_end = pages + 2 * PAGE;
+		if (space == MAP_FAILED || mprotect(space + MOAT, PAGE, PROT_READ | PROT_WRITE))
+			host->fail("finds no memory for a socket", NULL, 0);
+		arena_end = space + MOAT + PAGE;
 	}
 	return (struct tcp_sock *)(void *)(arena_end - socket_bytes());
 }

@@ -122,7 +122,10 @@ def _print(study: Study, results: Results, output_format: str) -> None:
     )
     from cwndlab.verdict import judge  # noqa: PLC0415  slow to load
 
-    comparison = compare(results)[0]
+    comparisons = compare(results)
+    if not comparisons:
+        return  # every run failed, which is told next
+    comparison = comparisons[0]
     if output_format != "table":
         print_frame(table_frame(comparison_table(comparison)), output_format)
         return

@@ -71,10 +71,12 @@ def shared_object(program: Program) -> Path:
     """
     from cwndlab.usercode.program import cache_folder, write_whole  # noqa: PLC0415  knows this one
 
-    key = hashlib.sha256(f"{program.sha256} {_version()} {_OPTIMISED}".encode()).hexdigest()
+    # Of the same text elsewhere, an object would name the lines of a file elsewhere.
+    key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
     target = cache_folder() / "algorithms" / f"{key[:32]}.so"
     if target.exists():
         return target
+    optimised = (*_OPTIMISED, f"-fdebug-prefix-map={Path.cwd()}=.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         objects = []
@@ -82,7 +84,7 @@ def shared_object(program: Program) -> Path:
             source = folder / f"{n}.i"
             source.write_text(unit.text, encoding="utf-8")
             objects.append(str(folder / f"{n}.o"))
-            flags = (*unit.flags, *_OPTIMISED)
+            flags = (*unit.flags, *optimised)
             run(unit.file, [*compiler(), *flags, "-c", str(source), "-o", objects[-1]])
         whole = folder / "algorithm.so"
         link = ("-shared", "-Wl,-z,defs", *program.link_flags)
@@ -141,5 +143,6 @@ def _refusal(file: Path | str, messages: str) -> str:
     found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
     errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS
+    errors = [re.sub(r"^(?:\./)+", "", error) for error in errors]  # the linker's way to name it
     shown = errors[:_MOST_ERRORS] + ([f"... and {more} more"] if more > 0 else [])
     return "\n".join([f"{file} does not compile", *(f"  {line}" for line in shown)])

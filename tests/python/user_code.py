@@ -1,0 +1,305 @@
+"""Algorithms of users for the tests: a good one, and the ways to get one wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GOOD = """\
+/*
+ * mine: Reno, written anew.
+ *
+ * Papers: nobody's.
+ */
+#include "cc.h"
+
+#define MINE_PARAMETERS(P) \\
+	P(kept, "1/1024", 512, 1, 1023, "what a loss leaves")
+
+CC_PARAMETERS(mine, MINE_PARAMETERS);
+
+CC_PROG(void, mine_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	/* here */
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+CC_PROG(u32, mine_ssthresh, struct sock *sk)
+{
+	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	return max((u32)(cwnd * cc_params(sk)->kept >> 10), 2u);
+}
+
+CC_PROG(u32, mine_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(mine) = {
+	.cong_avoid	= CC_CB(mine_cong_avoid),
+	.ssthresh	= CC_CB(mine_ssthresh),
+	.undo_cwnd	= CC_CB(mine_undo_cwnd),
+	.name		= "mine",
+};
+
+CC_DESCRIBE(mine,
+	.summary = "Reno, written anew",
+	CC_HAS_PARAMETERS(mine)
+);
+"""
+HERE = GOOD.splitlines().index("\t/* here */") + 1
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An edit of the good file, and what users are told of it."""
+
+    name: str
+    old: str
+    new: str
+    told: str
+
+    @property
+    def source(self) -> str:
+        assert GOOD.count(self.old) == 1, self.old
+        return GOOD.replace(self.old, self.new)
+
+
+MARK = "\t/* here */"
+# What does not come so far that a hook is called.
+UNUSABLE = (
+    Mistake(
+        "syntax",
+        MARK,
+        "\tnothing_here++;",
+        f"syntax.c does not compile\n  syntax.c:{HERE}:9: error: 'nothing_here' undeclared",
+    ),
+    Mistake(
+        "include",
+        '#include "cc.h"',
+        '#include "cc.h"\n#include "absent.h"',
+        "include.c does not compile\n  include.c:7:10: fatal error: absent.h: No such file",
+    ),
+    Mistake(
+        "state",
+        MARK,
+        "\tstruct big { u32 a[27]; };\n\tCC_PRIV_CHECK(struct big);",
+        "state.c does not compile\n",
+    ),
+    Mistake(
+        "link",
+        MARK,
+        "\textern void nowhere(void);\n\tnowhere();",
+        f"link.c does not compile\n  link.c:{HERE + 1}: undefined reference to `nowhere'",
+    ),
+    Mistake(
+        "ssthresh",
+        "\t.ssthresh\t= CC_CB(mine_ssthresh),\n",
+        "",
+        "ssthresh.c: the hook ssthresh is missing; CC_OPS needs .ssthresh, .undo_cwnd and one of",
+    ),
+    Mistake(
+        "undo",
+        "\t.undo_cwnd\t= CC_CB(mine_undo_cwnd),\n",
+        "",
+        "undo.c: the hook undo_cwnd is missing",
+    ),
+    Mistake(
+        "growth",
+        "\t.cong_avoid\t= CC_CB(mine_cong_avoid),\n",
+        "",
+        "growth.c: the hook cong_avoid is missing",
+    ),
+    Mistake(
+        "blank",
+        '"mine",\n};',
+        '"mi ne",\n};',
+        'blank.c: CC_OPS names it "mi ne"; a name has 1 to 15 characters and no blank',
+    ),
+    Mistake(
+        "nothing",
+        GOOD[GOOD.index("CC_DESCRIBE") :],
+        "",
+        "nothing.c: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)",
+    ),
+)
+# What a hook breaks while a run is under way.
+BREAKING = (
+    Mistake(
+        "overrun",
+        MARK,
+        "\tstruct big { u32 a[27]; } *big = inet_csk_ca(sk);\n\tbig->a[26] = acked + 1;",
+        "overrun.c: cong_avoid wrote past the 104 bytes of its private state",
+    ),
+    Mistake(
+        "far",
+        MARK,
+        "\tstruct big { u32 a[9000]; } *big = inet_csk_ca(sk);\n\tbig->a[8999] = acked + 1;",
+        f"far.c:{HERE + 1}: cong_avoid touched memory that is not its own",
+    ),
+    Mistake(
+        "division",
+        MARK,
+        "\tu32 *counter = inet_csk_ca(sk);\n\ttcp_sk(sk)->snd_cwnd_cnt = ack / *counter;",
+        f"division.c:{HERE + 1}: cong_avoid divides by zero",
+    ),
+    Mistake(
+        "endless",
+        MARK,
+        "\tvolatile u32 i = 1;\n\twhile (i)\n\t\ti |= 2;",
+        "cong_avoid has not returned after a second of computing",
+    ),
+    Mistake(
+        "null",
+        MARK,
+        "\tu32 *volatile nothing = NULL;\n\t*nothing = acked;",
+        f"null.c:{HERE + 1}: cong_avoid touched memory that is not its own",
+    ),
+    Mistake(
+        "array",
+        MARK,
+        "\tstatic const u32 table[4] = { 1, 2, 3, 4 };\n"
+        "\ttcp_sk(sk)->snd_cwnd_cnt = table[acked + 4];",
+        f"array.c:{HERE + 1}: cong_avoid reads or writes outside an array",
+    ),
+    Mistake(
+        "clamp",
+        MARK,
+        "\ttcp_sk(sk)->snd_cwnd_clamp = 7;",
+        "clamp.c: cong_avoid wrote tcp_sock.snd_cwnd_clamp, which the kernel does not let",
+    ),
+    Mistake(
+        "zero",
+        MARK,
+        "\ttcp_sk(sk)->snd_cwnd = 0;\n\treturn;",
+        "zero.c: cong_avoid made the window 0 packets; a window is at least 1",
+    ),
+    Mistake(
+        "leaving",
+        '#include "cc.h"',
+        '#include "cc.h"\nvoid _exit(int status);\n'
+        "CC_INLINE void leave(void) { _exit(3); }\n#define tcp_reno_cong_avoid(a, b, c) leave()",
+        "leaving.c: its process ended with status 3",
+    ),
+)
+
+# A module as a kernel would have it, in two files: the second one needs what the first exports.
+COMPANION = """\
+#include <linux/module.h>
+#include <net/tcp.h>
+#include "tcp_halves.h"
+
+u32 tcp_half_of(u32 packets)
+{
+	return packets >> 1;
+}
+EXPORT_SYMBOL_GPL(tcp_half_of);
+
+static int __init halves_register(void)
+{
+	return tcp_register_congestion_control(NULL);
+}
+module_init(halves_register);
+"""
+COMPANION_HEADER = "u32 tcp_half_of(u32 packets);\n"
+MODULE = """\
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+#include "tcp_halves.h"
+
+static int kept __read_mostly = 512;
+static int kept_of_four __read_mostly;
+module_param(kept, int, 0644);
+MODULE_PARM_DESC(kept, "what a loss leaves, in 1/1024");
+
+struct mod { u32 calls; };
+
+static void mod_init(struct sock *sk)
+{
+	struct mod *ca = inet_csk_ca(sk);
+
+	ca->calls = 0;
+}
+
+static u32 mod_ssthresh(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	/* kept_of_four is what init made of the parameter */
+	return max((tcp_snd_cwnd(tp) * kept_of_four) >> 12, 2U);
+}
+
+static void mod_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tcp_half_of(2) != 1 || !tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+}
+
+static struct tcp_congestion_ops mod __read_mostly = {
+	.init		= mod_init,
+	.ssthresh	= mod_ssthresh,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.cong_avoid	= mod_cong_avoid,
+	.owner		= THIS_MODULE,
+	.name		= "mod",
+};
+
+static int __init mod_register(void)
+{
+	BUILD_BUG_ON(sizeof(struct mod) > ICSK_CA_PRIV_SIZE);
+	kept_of_four = 4 * kept;
+	return tcp_register_congestion_control(&mod);
+}
+
+static void __exit mod_unregister(void)
+{
+	tcp_unregister_congestion_control(&mod);
+}
+
+module_init(mod_register);
+module_exit(mod_unregister);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Reno as a module");
+"""
+# The same from Linux 6.10 on, where cong_control gets the ACK and its flags.
+NEWER_MODULE = """\
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static u32 newer_ssthresh(struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+static void newer_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	(void)flag;
+	if (ack != tcp_sk(sk)->snd_una)
+		tcp_snd_cwnd_set(tcp_sk(sk), 0);
+	else
+		tcp_snd_cwnd_set(tcp_sk(sk), 20 + rs->losses * 0);
+}
+
+static struct tcp_congestion_ops newer = {
+	.ssthresh	= newer_ssthresh,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.cong_control	= newer_main,
+	.name		= "newer",
+};
+
+static int __init newer_register(void)
+{
+	return tcp_register_congestion_control(&newer);
+}
+module_init(newer_register);
+"""
