@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ STANDARD_DURATION = "30 s"
 _NS_PER_S = 1e9
 _ENDINGS = (".svg", ".pdf", ".png")
 _SAMPLES_PER_RUN = 600
+_LINE_WIDTH = 64
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Page:
             "about": self.about,
             "parameters": parameter_rows(entry),
             "hooks": list(entry.hooks),
-            "phases": list(entry.phases[1:]),
+            "phases": list(self.phases),
             "source_sha256": entry.source_sha256,
             "window": {
                 "link": self.link,
@@ -83,6 +86,18 @@ class Page:
         margin = " " * (len(lines[-1]) - len(lines[-1].lstrip()))
         return [*lines, f"{margin}{shown}", f"{margin}{used}"]
 
+    @property
+    def heading(self) -> str:
+        """What the picture shows, and below it the link; no line is wider than the picture."""
+        what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
+        spread = re.sub(",(?! )", ", ", self.link)
+        return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The phases that the algorithm reports."""
+        return tuple(dict.fromkeys(self.algorithm.phases[1:]))
+
     def draw(self, out: Path) -> Path:
         """Write a picture of window and threshold; its path.
 
@@ -95,8 +110,7 @@ class Page:
         if out.suffix not in _ENDINGS:
             msg = f"{out}: a picture ends in {', '.join(_ENDINGS)}"
             raise AlgorithmError(msg)
-        heading = f"{self.algorithm.name} on {self.link}: window, and threshold (dashed)"
-        figure = window_figure(self.samples, events=self.events, heading=heading)
+        figure = window_figure(self.samples, events=self.events, heading=self.heading)
         (written,) = save_figure(figure, out.parent, out.stem, (out.suffix[1:],))
         return written
 

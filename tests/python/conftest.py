@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fake_core as stand_in
+import user_code
 from cwndlab import core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from types import ModuleType
 
 _CACHES = (core.module, core.algorithms, core.stacks, core._read_trace)  # noqa: SLF001  to be emptied
@@ -26,3 +28,15 @@ def fake_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield stand_in
     for cache in _CACHES:
         cache.cache_clear()
+
+
+@pytest.fixture
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave nothing in the user's cache of compiled algorithms, and find nothing there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    """Modules of our own in folders like a kernel's."""
+    return user_code.kernel_in(tmp_path)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GOOD = """\
 /*
@@ -303,3 +307,21 @@ static int __init newer_register(void)
 }
 module_init(newer_register);
 """
+
+
+def mine(folder: Path, source: str = GOOD, name: str = "mine.c") -> Path:
+    """Write an algorithm of a user; its path."""
+    path = folder / name
+    path.write_text(source)
+    return path
+
+
+def kernel_in(folder: Path) -> Path:
+    """Write what looks like a kernel, with modules of our own; the folder of its modules."""
+    ipv4 = folder / "kernel" / "net" / "ipv4"
+    ipv4.mkdir(parents=True)
+    (ipv4 / "tcp_halves.h").write_text(COMPANION_HEADER)
+    (ipv4 / "tcp_halves.c").write_text(COMPANION)
+    (ipv4 / "tcp_mod.c").write_text(MODULE)
+    (ipv4 / "tcp_newer.c").write_text(NEWER_MODULE)
+    return ipv4

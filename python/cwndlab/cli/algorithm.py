@@ -75,8 +75,8 @@ def algorithm_show(
     else:
         say("  it has no parameters", "")
     say(f"  hooks: {', '.join(entry.hooks)}")
-    if entry.phases:
-        say(f"  phases: {', '.join(entry.phases[1:])}")
+    if page.phases:
+        say(f"  phases: {', '.join(page.phases)}")
     say(f"  source: sha256 {entry.source_sha256}", "", f"  its window on {page.link}:", "")
     say(*(f"  {line}" for line in page.chart()))
     if out is not None:
