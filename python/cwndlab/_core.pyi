@@ -41,6 +41,7 @@ class Flows(TypedDict):
 
     flow: list[int]
     direction: list[str]
+    user: list[int]
     algorithm: list[str]
     stack: list[str]
     receiver_algorithm: list[str]

@@ -33,6 +33,7 @@ _TEXT = frozenset(
 _COUNTS = frozenset(
     {
         "flow",
+        "user",
         "delivered_bytes",
         "sent_pkts",
         "retransmitted_pkts",

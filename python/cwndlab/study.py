@@ -49,6 +49,7 @@ class Study:
         flows: int | Sequence[int] | None = None,
         flow: Sequence[Table] | None = None,
         direction: str | Sequence[str] | None = None,
+        user: int | str | Sequence[int | str] | None = None,
         stack: str | Sequence[str] | None = None,
         application: str | Table | Sequence[str | Table] | None = None,
         warm_up: str | None = None,
@@ -72,6 +73,7 @@ class Study:
             flows: how many flows alike there are.
             flow: tables of flows that differ.
             direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
+            user: of a shared medium, counted from 1; `each`: every flow has its own.
             stack: profile of every end that has none of its own.
             application: what sends: a kind, or a table with a `kind` and its keys.
             warm_up: what is left out of the statistics at the beginning of each flow.
@@ -95,6 +97,7 @@ class Study:
             "algorithm": algorithm,
             "stack": stack,
             "direction": direction,
+            "user": user,
             "application": application,
             "flows": flows,
             "flow": flow,

@@ -142,6 +142,7 @@ def _flows(scenario: dict[str, Any], draw: np.random.Generator) -> dict[str, Any
     return {
         "flow": [flow["id"] for flow in flows],
         "direction": [flow["direction"] for flow in flows],
+        "user": [flow["user"] for flow in flows],
         "algorithm": [flow["sender"]["algorithm"] for flow in flows],
         "stack": [flow["sender"]["stack"] for flow in flows],
         "receiver_algorithm": [flow["receiver"]["algorithm"] for flow in flows],

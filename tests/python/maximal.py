@@ -73,6 +73,7 @@ def maximal_scenario() -> si.Scenario:
         si.ScenarioFlow(
             id=n,
             direction="reverse" if n % 2 else "forward",
+            user=1 + n,
             start_ns=n,
             stop_ns=10 + n,
             application=application,

@@ -165,6 +165,21 @@ def test_directions_have_two_names() -> None:
     assert [flow.direction for flow in mixed.flows] == ["forward", "reverse"]
 
 
+def test_flows_name_their_users() -> None:
+    def users(**keys: Any) -> list[int]:  # noqa: ANN401  keys of a study
+        return [flow.user for flow in scenario(**keys).flows]
+
+    assert users(flows=3) == [1, 1, 1]
+    assert users(flows=3, user="each") == [1, 2, 3]
+    assert users(flow=[{"count": 2, "user": 4}, {"count": 2, "user": "each"}, {}]) == [
+        4,
+        4,
+        1,
+        2,
+        1,
+    ]
+
+
 def test_canonical_json_has_sorted_keys_and_no_nulls() -> None:
     text = scenario().to_json()
     assert "null" not in text

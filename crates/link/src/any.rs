@@ -1,11 +1,15 @@
 //! Any link, chosen by an enum, so that nothing is called through a pointer per packet.
 
+use core::ops::Range;
+
 use cwndlab_units::{Output, Time};
 
 use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
-use crate::{Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, Wire};
+use crate::{
+    Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig, Way, Wire,
+};
 
 /// Any of the links.
 #[expect(clippy::large_enum_variant, reason = "there are few links, and the wire is the fast case")]
@@ -47,6 +51,26 @@ impl<P: Packet> AnyLink<P> {
             stages => {
                 let wires = stages.iter().enumerate().map(wire).collect::<Result<_, _>>()?;
                 Ok(Self::Chain(Chain::new(wires)))
+            }
+        }
+    }
+}
+
+impl<P: Packet> AnyLink<P> {
+    /// Both ways of a path as one link: port 0 is the network's side, the others its users'.
+    ///
+    /// # Errors
+    /// As for [`AnyLink::one_way`].
+    pub fn shared(
+        config: &PathConfig,
+        traces: &Traces,
+        run_seed: u64,
+    ) -> Result<Self, ConfigError> {
+        match config {
+            PathConfig::Wire(wire) => {
+                let down = Self::one_way(&wire.forward, traces, run_seed, "forward")?;
+                let up = Self::one_way(&wire.reverse, traces, run_seed, "reverse")?;
+                Ok(Self::Duplex(Box::new(Duplex::new(down, up))))
             }
         }
     }
@@ -112,6 +136,14 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.stages(),
             Self::Chain(link) => link.stages(),
             Self::Duplex(link) => link.stages(),
+        }
+    }
+
+    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
+        match self {
+            Self::Wire(link) => link.stages_of(way, user),
+            Self::Chain(link) => link.stages_of(way, user),
+            Self::Duplex(link) => link.stages_of(way, user),
         }
     }
 

@@ -1,10 +1,13 @@
 //! Two one-way links as one with two ports.
 
+use core::ops::Range;
+
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet};
+use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet, Way};
 
-/// A link in each direction: port 0 is the network's side, port 1 the user's.
+/// A link in each direction: port 0 is the network's side, port 1 the user's, and all users' if
+/// there are several.
 ///
 /// The stages of the way down come first, then those of the way up.
 #[derive(Clone, Debug)]
@@ -58,6 +61,13 @@ impl<P: Packet> Link<P> for Duplex<P> {
 
     fn stages(&self) -> usize {
         self.down.stages() + self.up.stages()
+    }
+
+    fn stages_of(&self, way: Way, _user: u16) -> Range<usize> {
+        match way {
+            Way::Down => 0..self.down.stages(),
+            Way::Up => self.down.stages()..self.stages(),
+        }
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {

@@ -4,6 +4,8 @@
 //! logical time at which they leave, however late it is polled. It reads no clock and no file and
 //! knows nothing of TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
 //! [`Chain`] and [`Duplex`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
+//! A shared medium is one link too: port 0 is the network's side, the ports from 1 on are its users',
+//! and what enters at port 0 leaves at the port that [`Packet::user`] tells.
 //!
 //! One rule decides every tie: what a link serves at a time is served before what arrives then.
 
@@ -18,6 +20,7 @@ mod event;
 mod loss;
 mod outage;
 mod packet;
+mod path;
 mod probability;
 mod queue;
 mod rate;
@@ -37,11 +40,14 @@ pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
 pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use packet::{Admission, Packet};
+pub use path::{PathConfig, Way, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use trace::{
     OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
 };
 pub use wire::Wire;
+
+use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
@@ -64,6 +70,12 @@ pub trait Link<P: Packet> {
 
     /// How many stages with counters of their own the link has.
     fn stages(&self) -> usize;
+
+    /// The stages that what goes `way` for this user passes. Of a one-way link it is all of them.
+    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
+        let _ = (way, user);
+        0..self.stages()
+    }
 
     /// What stage number `stage` has counted until `now`, since the beginning or the last
     /// [`Link::begin_window`].

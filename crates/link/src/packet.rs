@@ -10,6 +10,11 @@ pub trait Packet {
     /// Which flow it belongs to.
     fn flow(&self) -> u32;
 
+    /// On a shared medium, the port of the user that it comes from or goes to.
+    fn user(&self) -> u16 {
+        1
+    }
+
     /// Its ECN field.
     fn ecn(&self) -> Ecn;
 

@@ -45,6 +45,7 @@ fn flows<'py>(py: Python<'py>, rows: &[FlowSummary]) -> PyResult<Bound<'py, PyDi
         [
             flow,
             direction,
+            user,
             algorithm,
             stack,
             receiver_algorithm,

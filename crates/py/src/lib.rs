@@ -98,8 +98,8 @@ fn parse_trace<'py>(py: Python<'py>, content: &[u8], name: &str) -> PyResult<Bou
 /// Reads the traces that a scenario names, each as the kind that its stage wants.
 fn read_traces(scenario: &Scenario, contents: &BTreeMap<String, Vec<u8>>) -> PyResult<Traces> {
     let mut traces = Traces::new();
-    for stage in scenario.path.forward.iter().chain(&scenario.path.reverse) {
-        let (name, parse): (_, fn(&[u8]) -> _) = match &stage.rate {
+    for rate in scenario.path.rates() {
+        let (name, parse): (_, fn(&[u8]) -> _) = match rate {
             RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
             RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
             _ => continue,

@@ -1,5 +1,7 @@
 //! The event loop: two directions of a path, and at their ends the flows.
 //!
+//! Where both directions share a medium, the two links below are one with several ports.
+//!
 //! ```text
 //!   application  ->  sender  --access-->  [ forward link ]  -->  receiver  ->  application
 //!                          <--access--    [ reverse link ]  <--
@@ -11,12 +13,11 @@
 //! packet is polled before time goes on. Nothing here allocates once the queues have found their
 //! size.
 
-use cwndlab_link::{AnyLink, Link};
+use cwndlab_link::Link;
 use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
-use crate::frame::Frame;
-use crate::path::{FORWARD, Path, REVERSE};
+use crate::path::{FORWARD, Links, Path, REVERSE};
 use crate::recorder::Recorder;
 use crate::wake::NEAR;
 
@@ -43,7 +44,7 @@ enum Component {
 
 impl Engine {
     pub(crate) fn new(
-        links: [AnyLink<Frame>; 2],
+        links: Links,
         flows: Vec<Flow>,
         recorder: Recorder,
         sample_interval: Option<Duration>,
@@ -113,9 +114,11 @@ impl Engine {
     fn poll_link(&mut self, link: usize, now: Time) {
         loop {
             let output = self.path.links[link].poll(now);
-            if let Output::Packet { packet: Frame(segment), .. } = &output {
+            if let Output::Packet { port, packet, .. } = &output {
+                let segment = &packet.segment;
+                let direction = Path::direction(link, *port);
                 let flow = &mut self.flows[segment.flow as usize];
-                flow.handle_segment(link, now, segment, &mut self.path, &mut self.recorder);
+                flow.handle_segment(direction, now, segment, &mut self.path, &mut self.recorder);
             } else if let (Output::Event { at, event }, Some(recording)) =
                 (&output, &mut self.recorder.on_demand)
             {
@@ -140,9 +143,9 @@ impl Engine {
     fn sample(&mut self, now: Time, component: usize) {
         let Some(interval) = self.sample_interval else { return };
         if let Some(recording) = &mut self.recorder.on_demand {
-            let queues = [FORWARD, REVERSE].map(|link| self.path.backlog(link, now));
             for flow in self.flows.iter_mut().filter(|flow| flow.is_alive(now)) {
-                recording.sample(now, interval, flow, queues[flow.data_link]);
+                let queue = self.path.backlog(flow.direction, flow.user, now);
+                recording.sample(now, interval, flow, queue);
             }
         }
         self.path.wakes.set(component, now + interval);

@@ -6,7 +6,7 @@ use cwndlab_tcp::{Endpoint, Polled, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::application::Application;
-use crate::path::{FORWARD, Path, REVERSE};
+use crate::path::{Entrance, FORWARD, Path, REVERSE};
 use crate::record::FlowRecord;
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowConfig};
@@ -21,8 +21,12 @@ pub(crate) struct Flow {
     pub(crate) receiver: Endpoint,
     application: Application,
     pub(crate) record: FlowRecord,
-    /// The link that carries the data.
-    pub(crate) data_link: usize,
+    /// The way of the data.
+    pub(crate) direction: usize,
+    /// The user's port on a shared medium.
+    pub(crate) user: u16,
+    data_entrance: Entrance,
+    ack_entrance: Entrance,
     pub(crate) start: Time,
     /// When the application stops, if before the end of the run.
     stop: Option<Time>,
@@ -80,10 +84,13 @@ impl Flow {
             receiver,
             application,
             record: FlowRecord::new(config.start + warm_up, stop.unwrap_or(end)),
-            data_link: match config.direction {
+            direction: match config.direction {
                 Direction::Forward => FORWARD,
                 Direction::Reverse => REVERSE,
             },
+            user: config.user.get(),
+            data_entrance: Entrance::default(),
+            ack_entrance: Entrance::default(),
             start: config.start,
             stop,
             completed: None,
@@ -99,6 +106,8 @@ impl Flow {
     /// Takes the flow's places among the components, and waits for its start.
     pub(crate) fn begin(&mut self, first_component: usize, path: &mut Path) {
         self.first_component = first_component;
+        self.data_entrance = path.entrance(self.direction, self.user);
+        self.ack_entrance = path.entrance(1 - self.direction, self.user);
         self.set_control(path);
     }
 
@@ -123,17 +132,17 @@ impl Flow {
         }
     }
 
-    /// A segment came out of a link.
+    /// A segment came to its end in one of the directions.
     #[inline(always)]
     pub(crate) fn handle_segment(
         &mut self,
-        link: usize,
+        direction: usize,
         now: Time,
         segment: &Segment,
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
-        if link == self.data_link {
+        if direction == self.direction {
             if segment.payload_bytes() > 0 {
                 let is_marked = segment.ecn == Ecn::Ce;
                 self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
@@ -224,7 +233,7 @@ impl Flow {
                     }
                     has_sent = true;
                     if self.access.delay == Duration::ZERO {
-                        path.send(self.data_link, now, segment);
+                        path.send(self.data_entrance, now, segment);
                     } else {
                         self.access.from_sender.push_back((now + self.access.delay, *segment));
                     }
@@ -239,7 +248,7 @@ impl Flow {
         path.wakes.set(self.component(Part::Sender), next);
         if has_sent {
             if self.access.delay == Duration::ZERO {
-                path.settle(self.data_link, now);
+                path.settle(self.data_entrance.link, now);
             } else {
                 self.set_access(path);
             }
@@ -249,18 +258,17 @@ impl Flow {
     /// Polls the receiver until it has nothing more at this time.
     #[inline(always)]
     fn poll_receiver(&mut self, now: Time, path: &mut Path) {
-        let link = 1 - self.data_link;
         let mut has_sent = false;
         let Polled { outputs, next } = self.receiver.poll(now);
         for output in outputs {
             if let TcpOutput::Segment(segment) = output {
-                path.send(link, now, segment);
+                path.send(self.ack_entrance, now, segment);
                 has_sent = true;
             }
         }
         path.wakes.set(self.component(Part::Receiver), next);
         if has_sent {
-            path.settle(link, now);
+            path.settle(self.ack_entrance.link, now);
         }
     }
 
@@ -285,10 +293,10 @@ impl Flow {
         }
         let record = &mut self.record;
         if record.offered_at_start.is_none() && record.window_start <= now {
-            record.offered_at_start = Some(path.offered(self.data_link, now));
+            record.offered_at_start = Some(path.offered(self.direction, self.user, now));
         }
         if record.offered_at_end.is_none() && record.window_end <= now {
-            record.offered_at_end = Some(path.offered(self.data_link, now));
+            record.offered_at_end = Some(path.offered(self.direction, self.user, now));
         }
         self.set_control(path);
         self.serve_sender(now, path, recorder);
@@ -319,8 +327,8 @@ impl Flow {
     /// What has crossed the access delay goes on.
     fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         while let Some(segment) = pop_due(&mut self.access.from_sender, now) {
-            path.send(self.data_link, now, &segment);
-            path.settle(self.data_link, now);
+            path.send(self.data_entrance, now, &segment);
+            path.settle(self.data_entrance.link, now);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
             self.give_to_sender(now, &segment, path, recorder);

@@ -23,8 +23,7 @@ pub use application::{ApplicationConfig, Distribution};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
 pub use run::{RunError, check, run};
 pub use scenario::{
-    Direction, EndConfig, FlowConfig, PathConfig, PathKind, RecordConfig, SCENARIO_VERSION,
-    Scenario, ScenarioError,
+    Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
 };
 
 /// Grows when the same scenario and seed may give another result than before, so that results in a

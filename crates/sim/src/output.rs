@@ -27,6 +27,8 @@ pub struct FlowSummary {
     pub flow: u32,
     /// `forward` or `reverse`: which way the data ran.
     pub direction: &'static str,
+    /// Which user of a shared medium it belongs to.
+    pub user: u16,
     /// The data sender's algorithm.
     pub algorithm: String,
     /// The data sender's stack profile.
@@ -104,7 +106,8 @@ pub struct FlowSummary {
 /// One stage's counts from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkSummary {
-    /// Direction and number, such as `forward.0`.
+    /// Direction and number, such as `forward.0`; on a shared medium behind the user,
+    /// `user1.forward.0`.
     pub link: String,
     /// Packets that came in.
     pub arrived_pkts: u64,

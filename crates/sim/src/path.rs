@@ -1,6 +1,8 @@
 //! The two directions between the ends, and the times at which anything is due.
 
-use cwndlab_link::{AnyLink, Backlog, Link};
+use core::ops::Range;
+
+use cwndlab_link::{AnyLink, Backlog, Link, Traces, Way};
 use cwndlab_tcp::Segment;
 use cwndlab_units::{Bytes, Time};
 
@@ -12,21 +14,70 @@ pub(crate) const FORWARD: usize = 0;
 /// The direction from the user to the network.
 pub(crate) const REVERSE: usize = 1;
 
-/// Both links and every component's wake time; the links are the components 0 and 1.
+/// What carries both directions: a link each, or one medium that they share.
+#[derive(Debug)]
+pub(crate) enum Links {
+    Separate(Box<[AnyLink<Frame>; 2]>),
+    #[cfg_attr(not(test), expect(dead_code, reason = "the first medium will make one"))]
+    Shared(Box<AnyLink<Frame>>),
+}
+
+/// The links and every component's wake time; the links are the components 0 and 1.
 #[derive(Debug)]
 pub(crate) struct Path {
+    /// Where both directions share a medium, it is the first, and nothing enters the second.
     pub(crate) links: [AnyLink<Frame>; 2],
+    pub(crate) is_shared: bool,
     pub(crate) wakes: WakeTree,
 }
 
+/// Where a flow's segments of one direction enter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entrance {
+    pub(crate) link: usize,
+    port: u16,
+    user: u16,
+}
+
 impl Path {
-    pub(crate) fn new(links: [AnyLink<Frame>; 2], components: usize) -> Self {
-        Self { links, wakes: WakeTree::new(components) }
+    pub(crate) fn new(links: Links, components: usize) -> Self {
+        let wakes = WakeTree::new(components);
+        match links {
+            Links::Separate(links) => Self { links: *links, is_shared: false, wakes },
+            Links::Shared(medium) => {
+                let unused = AnyLink::one_way(&[], &Traces::new(), 0, "unused");
+                let unused = unused.expect("a wire without stages needs nothing");
+                Self { links: [*medium, unused], is_shared: true, wakes }
+            }
+        }
+    }
+
+    /// Where what goes in `direction` for this user enters.
+    pub(crate) fn entrance(&self, direction: usize, user: u16) -> Entrance {
+        if !self.is_shared {
+            return Entrance { link: direction, port: 0, user };
+        }
+        Entrance { link: 0, port: if direction == FORWARD { 0 } else { user }, user }
+    }
+
+    /// In which direction something went that left `link` at `port`.
+    #[inline]
+    pub(crate) fn direction(link: usize, port: u16) -> usize {
+        if port == 0 { REVERSE } else { link }
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
-    pub(crate) fn send(&mut self, link: usize, now: Time, segment: &Segment) {
-        self.links[link].handle_packet(now, 0, Frame(*segment));
+    #[inline]
+    pub(crate) fn send(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
+        let Entrance { link, port, user } = entrance;
+        self.links[link].handle_packet(now, port, Frame { segment: *segment, user });
+    }
+
+    /// The link that carries a direction, and which of its stages what is this user's passes.
+    pub(crate) fn stages(&self, direction: usize, user: u16) -> (usize, Range<usize>) {
+        let way = if direction == FORWARD { Way::Down } else { Way::Up };
+        let link = if self.is_shared { 0 } else { direction };
+        (link, self.links[link].stages_of(way, user))
     }
 
     /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
@@ -38,17 +89,19 @@ impl Path {
         wake == now
     }
 
-    /// What each stage of a link could have carried so far.
-    pub(crate) fn offered(&mut self, link: usize, now: Time) -> Vec<Option<Bytes>> {
+    /// What each stage of a direction could have carried so far for this user.
+    pub(crate) fn offered(&mut self, direction: usize, user: u16, now: Time) -> Vec<Option<Bytes>> {
+        let (link, stages) = self.stages(direction, user);
         let link = &mut self.links[link];
-        (0..link.stages()).map(|stage| link.counters(stage, now).offered).collect()
+        stages.map(|stage| link.counters(stage, now).offered).collect()
     }
 
-    /// What waits in all queues of a link.
-    pub(crate) fn backlog(&mut self, link: usize, now: Time) -> Backlog {
+    /// What waits in all queues of a direction that hold what is this user's.
+    pub(crate) fn backlog(&mut self, direction: usize, user: u16, now: Time) -> Backlog {
+        let (link, stages) = self.stages(direction, user);
         let link = &mut self.links[link];
         let mut sum = Backlog::default();
-        for stage in 0..link.stages() {
+        for stage in stages {
             let backlog = link.backlog(stage, now);
             sum.packets += backlog.packets;
             sum.bytes += backlog.bytes;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithms, Congestion};
-use cwndlab_link::{AnyLink, StageConfig, Traces};
+use cwndlab_link::{AnyLink, ConfigError, PathConfig, Traces};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Profile};
 use cwndlab_units::{Duration, Stream, Time};
 use thiserror::Error;
@@ -12,9 +12,8 @@ use thiserror::Error;
 use crate::application::Application;
 use crate::engine::Engine;
 use crate::flow::Flow;
-use crate::frame::Frame;
 use crate::output::RunOutput;
-use crate::path::{FORWARD, REVERSE};
+use crate::path::Links;
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, Scenario, ScenarioError};
 use crate::summary;
@@ -43,12 +42,15 @@ pub fn run(
     algorithms: &Algorithms,
 ) -> Result<RunOutput, RunError> {
     scenario.check()?;
+    run_over(scenario, build_links(&scenario.path, scenario.seed, traces)?, algorithms)
+}
+
+fn run_over(
+    scenario: &Scenario,
+    links: Links,
+    algorithms: &Algorithms,
+) -> Result<RunOutput, RunError> {
     let end = Time::ZERO + scenario.duration;
-    let stages = [&scenario.path.forward[..], &scenario.path.reverse[..]];
-    let links = [
-        build_link("forward", stages[FORWARD], scenario.seed, traces)?,
-        build_link("reverse", stages[REVERSE], scenario.seed, traces)?,
-    ];
     let flows = build_flows(scenario, end, algorithms)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
@@ -58,10 +60,9 @@ pub fn run(
         .flows
         .iter()
         .zip(&engine.flows)
-        .map(|(config, flow)| summary::flow(config, flow, stages[flow.data_link]))
+        .map(|(config, flow)| summary::flow(config, flow, &scenario.path))
         .collect();
-    let mut links = summary::links("forward", &mut engine.path.links[FORWARD], end);
-    links.extend(summary::links("reverse", &mut engine.path.links[REVERSE], end));
+    let links = summary::links(&mut engine.path, scenario.path.users(), end);
     let mut output = RunOutput { flows, links, ..RunOutput::default() };
     if let Some(recording) = engine.recorder.on_demand {
         output.samples = recording.samples;
@@ -82,22 +83,28 @@ pub fn check(
     algorithms: &Algorithms,
 ) -> Result<(), RunError> {
     scenario.check()?;
-    build_link("forward", &scenario.path.forward, scenario.seed, traces)?;
-    build_link("reverse", &scenario.path.reverse, scenario.seed, traces)?;
+    build_links(&scenario.path, scenario.seed, traces)?;
     build_flows(scenario, Time::ZERO + scenario.duration, algorithms)?;
     Ok(())
 }
 
-fn build_link(
-    direction: &str,
-    stages: &[StageConfig],
-    seed: u64,
-    traces: &Traces,
-) -> Result<AnyLink<Frame>, ScenarioError> {
-    AnyLink::one_way(stages, traces, seed, direction).map_err(|error| {
-        let stage = error.place.rsplit_once('.').map_or("", |(_, stage)| stage);
-        ScenarioError::new(format!("path.{direction}[{stage}]"), error.problem.to_string())
-    })
+/// A wire's directions are links of their own, which is faster; every medium is one link.
+fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, ScenarioError> {
+    let one_way = |stages, name| AnyLink::one_way(stages, traces, seed, name);
+    let links = match path {
+        PathConfig::Wire(wire) => one_way(&wire.forward, "forward").and_then(|forward| {
+            Ok(Links::Separate(Box::new([forward, one_way(&wire.reverse, "reverse")?])))
+        }),
+    };
+    links.map_err(|error| ScenarioError::new(place(&error), error.problem.to_string()))
+}
+
+/// Where in the scenario a link's error is: `path.forward[0]` for stage `forward.0`.
+fn place(error: &ConfigError) -> String {
+    match error.place.rsplit_once('.') {
+        Some((name, stage)) => format!("path.{name}[{stage}]"),
+        None => format!("path.{}", error.place),
+    }
 }
 
 fn build_flows(
@@ -176,4 +183,47 @@ fn congestion(
     })?;
     Congestion::new(algorithm, &end.parameters)
         .map_err(|error| ScenarioError::new(format!("{path}.parameters"), error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flows of three users in both directions, over a chain with loss, ACKs against data.
+    const MIXED: &str = r#"{"version": 1, "seed": 7, "duration_ns": 8000000000,
+        "path": {"kind": "wire",
+            "forward": [
+                {"rate": {"kind": "fixed", "bits_per_sec": 10000000}, "delay_ns": 10000000,
+                 "queue": {"kind": "drop_tail", "packets": 30}},
+                {"delay_ns": 7000000, "loss": {"kind": "iid", "ppb": 2000000},
+                 "jitter": {"kind": "uniform", "max_ns": 3000000}}],
+            "reverse": [
+                {"rate": {"kind": "fixed", "bits_per_sec": 2000000}, "delay_ns": 9000000,
+                 "queue": {"kind": "drop_tail", "packets": 30}}]},
+        "flows": [
+            {"id": 0, "sender": END, "receiver": END},
+            {"id": 1, "user": 2, "direction": "reverse", "sender": END, "receiver": END},
+            {"id": 2, "user": 3, "start_ns": 1000000, "access_delay_ns": 5000000,
+             "sender": END, "receiver": END}],
+        "record": {"sample_interval_ns": 50000000, "events": true}}"#;
+
+    #[test]
+    fn a_shared_medium_of_two_wires_is_the_two_wires() {
+        let end = r#"{"stack": "linux-6.1", "algorithm": "cubic"}"#;
+        let scenario = Scenario::from_json(&MIXED.replace("END", end)).expect("a good scenario");
+        let (traces, algorithms) = (Traces::new(), Algorithms::default());
+        let medium = AnyLink::shared(&scenario.path, &traces, scenario.seed).expect("good links");
+        let shared =
+            run_over(&scenario, Links::Shared(Box::new(medium)), &algorithms).expect("it runs");
+        let separate = run(&scenario, &traces, &algorithms).expect("it runs");
+        assert_eq!(shared.flows, separate.flows);
+        let columns = |output: &RunOutput| {
+            let samples = output.samples.clone().expect("samples");
+            (samples.t_s, samples.cwnd_pkts, samples.inflight_pkts, samples.queue_bytes)
+        };
+        assert!(columns(&shared) == columns(&separate));
+        assert_eq!(shared.links, separate.links);
+        assert!(separate.flows.iter().all(|flow| flow.delivered_bytes > 200_000));
+        assert!(separate.flows.iter().any(|flow| flow.retransmitted_pkts > 0));
+    }
 }

@@ -4,9 +4,10 @@
 //! checked without the algorithms and traces is checked by [`Scenario::from_json`], and every error
 //! names the place in the JSON.
 
+use core::num::NonZeroU16;
 use std::collections::BTreeMap;
 
-use cwndlab_link::StageConfig;
+use cwndlab_link::PathConfig;
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -43,28 +44,6 @@ pub struct Scenario {
     pub jiffies_phase: Option<Duration>,
 }
 
-/// The network between senders and receivers.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PathConfig {
-    /// What kind of network it is.
-    pub kind: PathKind,
-    /// From the network to the user. No stage is a wire without any effect.
-    pub forward: Vec<StageConfig>,
-    /// From the user to the network.
-    #[serde(default)]
-    pub reverse: Vec<StageConfig>,
-}
-
-/// The kinds of networks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PathKind {
-    /// Two independent directions, each a chain of stages.
-    #[default]
-    Wire,
-}
-
 /// Which way a flow's data run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -95,6 +74,9 @@ pub struct FlowConfig {
     /// Which way its data run.
     #[serde(default)]
     pub direction: Direction,
+    /// Which user of a shared medium it belongs to, counted from 1.
+    #[serde(default = "first_user")]
+    pub user: NonZeroU16,
     /// When it connects.
     #[serde(rename = "start_ns", default)]
     pub start: Time,
@@ -213,6 +195,11 @@ impl Scenario {
                     format!("{} is taken by another flow", flow.id),
                 );
             }
+            if self.path.users().is_some_and(|users| flow.user.get() > users) {
+                let users = self.path.users().unwrap_or_default();
+                let message = format!("user {} of a medium with {users}", flow.user);
+                return fail(&format!("flows[{index}].user"), message);
+            }
             flow.check(&format!("flows[{index}]"), self.duration)?;
         }
         Ok(())
@@ -232,6 +219,10 @@ impl FlowConfig {
         }
         self.application.check(&format!("{path}.application"))
     }
+}
+
+fn first_user() -> NonZeroU16 {
+    NonZeroU16::MIN
 }
 
 const MAX_DURATION: Duration = Duration::from_secs(100 * 24 * 3600);

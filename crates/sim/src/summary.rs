@@ -1,18 +1,16 @@
 //! The totals of a run in the units of its results.
 
-use cwndlab_link::{AnyLink, Link, OpportunityTrace, RateConfig, StageConfig};
+use cwndlab_link::{Counters, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig};
 use cwndlab_units::{Duration, Time};
 
 use crate::flow::Flow;
-use crate::frame::Frame;
 use crate::output::{FlowSummary, LinkSummary};
+use crate::path::{FORWARD, Path, REVERSE};
 use crate::record::ratio;
 use crate::scenario::FlowConfig;
 
 /// One flow's result.
-///
-/// `stages` are those that its data crossed.
-pub(crate) fn flow(config: &FlowConfig, flow: &Flow, stages: &[StageConfig]) -> FlowSummary {
+pub(crate) fn flow(config: &FlowConfig, flow: &Flow, path: &PathConfig) -> FlowSummary {
     let record = &flow.record;
     let counters = flow.sender.counters();
     let window = record.window();
@@ -23,6 +21,7 @@ pub(crate) fn flow(config: &FlowConfig, flow: &Flow, stages: &[StageConfig]) -> 
     FlowSummary {
         flow: config.id,
         direction: config.direction.name(),
+        user: flow.user,
         algorithm: config.sender.algorithm.clone(),
         stack: config.sender.stack.clone(),
         receiver_algorithm: config.receiver.algorithm.clone(),
@@ -55,7 +54,7 @@ pub(crate) fn flow(config: &FlowConfig, flow: &Flow, stages: &[StageConfig]) -> 
         cwnd_mean_pkts: record.cwnd.mean_pkts(),
         cwnd_max_pkts: record.cwnd.max_pkts(),
         completion_ms: flow.completed.map(|at| (at - flow.start).as_millis_f64()),
-        utilisation_pct: utilisation_pct(flow, stages),
+        utilisation_pct: utilisation_pct(flow, path),
         busy_s: counters.busy.as_secs_f64(),
         rwnd_limited_s: counters.rwnd_limited.as_secs_f64(),
         sndbuf_limited_s: counters.sndbuf_limited.as_secs_f64(),
@@ -63,7 +62,7 @@ pub(crate) fn flow(config: &FlowConfig, flow: &Flow, stages: &[StageConfig]) -> 
 }
 
 /// The flow's share of what the slowest stage of its direction could have carried in its window.
-fn utilisation_pct(flow: &Flow, stages: &[StageConfig]) -> Option<f64> {
+fn utilisation_pct(flow: &Flow, path: &PathConfig) -> Option<f64> {
     let record = &flow.record;
     record.window()?;
     let starts = record.offered_at_start.as_ref()?;
@@ -71,10 +70,16 @@ fn utilisation_pct(flow: &Flow, stages: &[StageConfig]) -> Option<f64> {
     let (offered_bytes, stage) = starts
         .iter()
         .zip(ends)
-        .zip(stages)
-        .filter_map(|((start, end), stage)| Some((end.as_ref()?.0 - start.as_ref()?.0, stage)))
+        .enumerate()
+        .filter_map(|(n, (start, end))| Some((end.as_ref()?.0 - start.as_ref()?.0, n)))
         .min_by_key(|&(bytes, _)| bytes)?;
-    let framing_bytes = u64::from(framing_bytes(stage));
+    let framing_bytes = match path {
+        PathConfig::Wire(wire) => {
+            let stages = if flow.direction == FORWARD { &wire.forward } else { &wire.reverse };
+            stages.get(stage).map_or(0, framing_bytes)
+        }
+    };
+    let framing_bytes = u64::from(framing_bytes);
     let carried = record.window_arrived_bytes + framing_bytes * record.window_arrived_pkts;
     ratio(100.0 * carried as f64, offered_bytes)
 }
@@ -87,25 +92,34 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
     })
 }
 
-/// Every stage's counts.
-pub(crate) fn links(direction: &str, link: &mut AnyLink<Frame>, end: Time) -> Vec<LinkSummary> {
-    (0..link.stages())
-        .map(|stage| {
-            let counters = link.counters(stage, end);
-            LinkSummary {
-                link: format!("{direction}.{stage}"),
-                arrived_pkts: counters.arrived.packets,
-                delivered_pkts: counters.delivered.packets,
-                dropped_pkts: counters.dropped.packets,
-                marked_pkts: counters.marked.packets,
-                arrived_bytes: counters.arrived.bytes,
-                delivered_bytes: counters.delivered.bytes,
-                offered_bytes: counters.offered.map(|bytes| bytes.0),
-                queue_mean_pkts: counters.queue_mean_packets,
-                queue_max_pkts: counters.queue_max_packets,
-            }
-        })
-        .collect()
+/// The counts of every stage; `users` tells how many have a port of their own.
+pub(crate) fn links(path: &mut Path, users: Option<u16>, end: Time) -> Vec<LinkSummary> {
+    let mut summaries = Vec::new();
+    for user in 1..=users.unwrap_or(1) {
+        for (direction, name) in [(FORWARD, "forward"), (REVERSE, "reverse")] {
+            let name = users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
+            let (link, stages) = path.stages(direction, user);
+            summaries.extend(stages.enumerate().map(|(n, stage)| {
+                counts(format!("{name}.{n}"), path.links[link].counters(stage, end))
+            }));
+        }
+    }
+    summaries
+}
+
+fn counts(link: String, counters: Counters) -> LinkSummary {
+    LinkSummary {
+        link,
+        arrived_pkts: counters.arrived.packets,
+        delivered_pkts: counters.delivered.packets,
+        dropped_pkts: counters.dropped.packets,
+        marked_pkts: counters.marked.packets,
+        arrived_bytes: counters.arrived.bytes,
+        delivered_bytes: counters.delivered.bytes,
+        offered_bytes: counters.offered.map(|bytes| bytes.0),
+        queue_mean_pkts: counters.queue_mean_packets,
+        queue_max_pkts: counters.queue_max_packets,
+    }
 }
 
 fn mbit_s(bytes: u64, window: Duration) -> f64 {

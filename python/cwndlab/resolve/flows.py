@@ -43,8 +43,9 @@ def resolve_flows(
     jitter: list[int] = []
     for n, flow in enumerate(written):
         key: KeyPath = ("flow", n) if study.flow else ()
-        for _ in range(flow.count):
-            flows.append(_flow(ends, flow, len(flows), key))
+        user = flow.user or study.user
+        for nth in range(1, flow.count + 1):
+            flows.append(_flow(ends, flow, len(flows), nth if user == "each" else user, key))
             jitter.append(flow.start_jitter)
     return tuple(flows), tuple(jitter)
 
@@ -102,7 +103,7 @@ class _Ends:
         )
 
 
-def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, key: KeyPath) -> si.ScenarioFlow:
+def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -> si.ScenarioFlow:
     study = ends.study
     if flow.start + flow.start_jitter >= study.duration:
         raise FieldError((*key, "start"), "the flow starts after the end of the run")
@@ -114,6 +115,7 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, key: KeyPath) -> si.Scenar
     return si.ScenarioFlow(
         id=flow_id,
         direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
+        user=user,
         start_ns=flow.start,
         stop_ns=flow.stop,
         application=_application(flow.application or study.application)

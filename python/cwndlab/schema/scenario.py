@@ -263,6 +263,7 @@ class ScenarioFlow(Model):
 
     id: Annotated[int, Field(ge=0, le=2**32 - 1)]
     direction: WireDirection = "forward"
+    user: Annotated[int, Field(ge=1, le=2**16 - 1)] = 1
     start_ns: Count = 0
     stop_ns: Count | None = None
     application: Application = Bulk()

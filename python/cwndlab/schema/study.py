@@ -13,6 +13,7 @@ from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
 DEFAULT_STACK = "linux-6.1"
 Direction = Literal["forward", "reverse", "downlink", "uplink"]
 Whole = Annotated[int, Field(gt=0)]
+User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Bulk(Model):
@@ -80,6 +81,9 @@ class Flow(Model):
     receiver_algorithm: str | None = Field(default=None, description="the sender's, if absent")
     receiver_stack: str | None = Field(default=None, description="the sender's, if absent")
     direction: Direction | None = None
+    user: User | None = Field(
+        default=None, description='of a shared medium, from 1; "each": one after the other'
+    )
     application: Application | None = None
     bytes: SizeText | None = Field(default=None, description="short for a sized application")
     start: DurationText = 0
@@ -118,6 +122,9 @@ class StudyModel(Model):
     stack: str = Field(default=DEFAULT_STACK, description="of every flow that has none itself")
     direction: Direction = Field(
         default="forward", description="forward (downlink): data along [link]; reverse (uplink)"
+    )
+    user: User = Field(
+        default=1, description='of a shared medium, from 1; "each": every flow has its own'
     )
     application: Application = Bulk()
     flows: Annotated[int, Field(ge=1, le=10_000)] | None = Field(

@@ -1,0 +1,53 @@
+//! What lies between the ends, as the scenario's JSON says it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{RateConfig, StageConfig};
+
+/// The path between the network and its users.
+///
+/// A wire has two directions that know nothing of each other. Every other kind is a shared medium:
+/// one object with port 0 on the network's side and a port for each user.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PathConfig {
+    /// Two independent directions, which all users share.
+    Wire(WireConfig),
+}
+
+/// Two independent directions, each a chain of stages. No stage is a wire without any effect.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WireConfig {
+    /// From the network to the user.
+    pub forward: Vec<StageConfig>,
+    /// From the user to the network.
+    #[serde(default)]
+    pub reverse: Vec<StageConfig>,
+}
+
+impl PathConfig {
+    /// How many users the path has; nothing if it does not tell them apart.
+    pub fn users(&self) -> Option<u16> {
+        match self {
+            Self::Wire(_) => None,
+        }
+    }
+
+    /// The rates of the path's stages, some of which may name traces.
+    pub fn rates(&self) -> impl Iterator<Item = &RateConfig> {
+        let stages = match self {
+            Self::Wire(wire) => wire.forward.iter().chain(&wire.reverse),
+        };
+        stages.map(|stage| &stage.rate)
+    }
+}
+
+/// A direction through a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// From the network to a user.
+    Down,
+    /// From a user to the network.
+    Up,
+}
