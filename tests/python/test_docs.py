@@ -1,4 +1,4 @@
-"""The examples of README and docs/ are run: commands, studies and Python."""
+"""The examples of README and docs/ are run: commands, studies, Python and algorithms."""
 
 import re
 import shlex
@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCE_NAME = re.compile(r"/\*\n \* (\w+):")
 LINK = re.compile(r"\]\(([^)#]+)\)")
+
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def blocks(*languages: str) -> Iterator[object]:
@@ -26,11 +29,24 @@ def blocks(*languages: str) -> Iterator[object]:
                 yield pytest.param(match[2], id=f"{page.relative_to(ROOT)}:{line}")
 
 
+def algorithms() -> dict[str, str]:
+    """Every C file of the documentation, under the name that its comment begins with."""
+    found = {}
+    for page in PAGES:
+        for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+            name = SOURCE_NAME.match(text)
+            if language == "c" and name:
+                found[f"{name[1]}.c"] = text
+    return found
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder that looks like a clone to a reader of the documentation."""
+    """A folder that looks like a clone to a reader who wrote the algorithms that one reads of."""
     for name in ("studies", "algorithms", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
+    for name, text in algorithms().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
 
@@ -62,6 +78,11 @@ def test_studies_of_the_documentation_are_valid(text: str, clone: Path) -> None:
 @pytest.mark.parametrize("text", list(blocks("python")))
 def test_python_of_the_documentation_works(text: str, clone: Path) -> None:
     run(clone, sys.executable, "-c", f"import matplotlib; matplotlib.use('Agg')\n{text}")
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_algorithms_of_the_documentation_pass_their_check(name: str, clone: Path) -> None:
+    run(clone, cwndlab(), "algorithm", "check", f"./{name}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -65,6 +65,17 @@ def test_mistakes_fail_their_own_runs_only(tmp_path: Path) -> None:
         assert mistake.told in told[mistake.name], told[mistake.name]
 
 
+def test_the_documentation_quotes_what_one_is_told() -> None:
+    """Its table of mistakes is that of these tests."""
+    page = Path(__file__).parents[2] / "docs" / "own-algorithm.md"
+    table = page.read_text(encoding="utf-8").partition("| what one is told |")[2]
+    quoted = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", table, re.MULTILINE)
+    told = [mistake.told for mistake in (*user_code.UNUSABLE, *user_code.BREAKING)]
+    assert len(quoted) == 8
+    for message in quoted:
+        assert any(message in each for each in told), message
+
+
 def test_a_line_is_known_of_a_loop_without_end(tmp_path: Path) -> None:
     """As the user calls the file, though the same text was compiled elsewhere before."""
     endless = next(each for each in user_code.BREAKING if each.name == "endless")
