@@ -1,0 +1,45 @@
+//! Wall time as the time of a run.
+
+use cwndlab_units::Time;
+
+/// The monotonic clock, read as time since a run began.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin_nanos: u64,
+}
+
+impl Clock {
+    /// A run that begins now.
+    pub fn start() -> Self {
+        Self { origin_nanos: monotonic_nanos() }
+    }
+
+    /// The time since the run began.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time::from_nanos(monotonic_nanos() - self.origin_nanos)
+    }
+}
+
+#[inline]
+fn monotonic_nanos() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a timespec that the call may write to.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    assert_eq!(status, 0, "Linux has a monotonic clock");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_from_zero() {
+        let clock = Clock::start();
+        let first = clock.now();
+        assert!(first < Time::from_secs(1));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(clock.now() >= first + cwndlab_units::Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,271 @@
+//! The loop that gives a link its time.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cwndlab_link::{Link, LinkEvent};
+use cwndlab_units::{Duration, Output, Time};
+use serde::Serialize;
+
+use crate::lateness::Histogram;
+use crate::{Clock, Frame, Lateness, Priority, Tun, set_priority};
+
+/// From here on a run is no measurement of its link any more: 99 % of the frames have to leave
+/// within this time.
+const LATENESS_BOUND: Duration = Duration::from_millis(1);
+/// Frames that are read from one port before the link is polled again.
+const READ_BATCH: u32 = 64;
+/// How long a wait is at most, so that a stop is seen.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+
+/// What watches the frames of an emulated link.
+///
+/// It is called on the emulator's thread, between frames, and has to be as quick as the link.
+pub trait Tap<L> {
+    /// A frame came from the port's namespace: says to which flow it belongs.
+    fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
+
+    /// A frame left at `at` and was given to the port's namespace at `now`.
+    fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame);
+
+    /// Something happened at the link.
+    fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
+
+    /// When it wants to look at the link.
+    fn wake_time(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time has come that it asked for; all that left until `now` has been polled.
+    fn handle_wake(&mut self, _now: Time, _link: &mut L) {}
+}
+
+/// Tells an emulator to stop, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Not stopped yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has been stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How well the machine kept up with the link.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// How late frames left.
+    pub lateness: Lateness,
+    /// Frames that came.
+    pub arrived: u64,
+    /// Frames that a TUN dropped because its ring was full.
+    pub ring_drops: u64,
+    /// Frames that a namespace did not take.
+    pub refused: u64,
+    /// Packets that are no IPv4, which were not let in.
+    pub foreign: u64,
+    /// Whether the emulator ran before everything else.
+    pub is_realtime: bool,
+    /// Share of one processor that it took.
+    pub cpu_pct: f64,
+    /// Why this run is no measurement; nothing if it is one.
+    pub invalid: Option<String>,
+}
+
+/// A link between TUNs.
+#[derive(Debug)]
+pub struct Emulator<L, T> {
+    link: L,
+    tuns: Vec<Tun>,
+    tap: T,
+    late: Histogram,
+    arrived: u64,
+    refused: u64,
+    foreign: u64,
+}
+
+impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
+    /// A link whose port i is the TUN number i.
+    pub fn new(link: L, tuns: Vec<Tun>, tap: T) -> Self {
+        Self { link, tuns, tap, late: Histogram::new(), arrived: 0, refused: 0, foreign: 0 }
+    }
+
+    /// Runs on this thread, which it makes real-time, until `end` or a stop.
+    ///
+    /// # Errors
+    /// If the machine refuses to wait, or to tell of its rings.
+    pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
+        let is_realtime = set_priority(Priority::Emulator).is_ok();
+        let (began, cpu_before) = (clock.now(), cpu_time());
+        let mut waits: Vec<libc::pollfd> = self
+            .tuns
+            .iter()
+            .map(|tun| libc::pollfd { fd: tun.raw_descriptor(), events: libc::POLLIN, revents: 0 })
+            .collect();
+        loop {
+            let now = clock.now();
+            let next = self.give_out(now, clock);
+            if now >= end || stop.is_stopped() {
+                break;
+            }
+            wait(&mut waits, next.min(end).saturating_since(clock.now()))?;
+            for (port, waiting) in waits.iter().enumerate() {
+                if waiting.revents != 0 {
+                    self.take_in(port, clock);
+                }
+            }
+        }
+        let elapsed = clock.now().saturating_since(began);
+        let cpu = cpu_time().as_nanos() - cpu_before.as_nanos();
+        let ring_drops = self.tuns.iter().map(Tun::ring_drops).sum::<io::Result<u64>>()?;
+        let mut report = Report {
+            lateness: self.late.lateness(),
+            arrived: self.arrived,
+            ring_drops,
+            refused: self.refused,
+            foreign: self.foreign,
+            is_realtime,
+            cpu_pct: 100.0 * cpu as f64 / elapsed.as_nanos().max(1) as f64,
+            invalid: None,
+        };
+        report.invalid = report.reason_against();
+        Ok((report, self.tap))
+    }
+
+    /// Gives out what has left the link until `now`. Answers when there is more to do.
+    fn give_out(&mut self, now: Time, clock: Clock) -> Time {
+        loop {
+            // The tap sees the link as it is at its own time, not as it is when the loop is late.
+            let wake = self.tap.wake_time();
+            let until = now.min(wake);
+            match self.link.poll(until) {
+                Output::Packet { at, port, packet } => {
+                    let actual = clock.now();
+                    self.late.record(actual.saturating_since(at));
+                    if !self.tuns.get(usize::from(port)).is_some_and(|tun| tun.write(&packet)) {
+                        self.refused += 1;
+                    }
+                    self.tap.handle_departure(actual, at, port, &packet);
+                }
+                Output::Event { at, event } => self.tap.handle_event(at, &event),
+                _ if wake <= now => self.tap.handle_wake(wake, &mut self.link),
+                Output::Wait(next) => return next.min(wake),
+                Output::Idle => return wake,
+            }
+        }
+    }
+
+    /// Takes in what a namespace has sent.
+    fn take_in(&mut self, port: usize, clock: Clock) {
+        for _ in 0..READ_BATCH {
+            let Some(mut frame) = self.tuns[port].read() else { return };
+            let now = clock.now();
+            self.arrived += 1;
+            if !frame.is_ipv4() {
+                self.foreign += 1;
+                continue;
+            }
+            let port = port as u16;
+            self.tap.handle_arrival(now, port, &mut frame);
+            self.link.handle_packet(now, port, frame);
+        }
+    }
+}
+
+impl Report {
+    fn reason_against(&self) -> Option<String> {
+        let bound_us = LATENESS_BOUND.as_nanos() as f64 / 1e3;
+        if self.ring_drops > 0 {
+            Some(format!("{} packets were dropped before the link saw them", self.ring_drops))
+        } else if self.refused > 0 {
+            Some(format!("{} packets could not be delivered", self.refused))
+        } else if self.lateness.p99_us > bound_us {
+            Some(format!(
+                "1 % of the packets left more than {:.1} ms late (bound: {:.0} ms)",
+                self.lateness.p99_us / 1e3,
+                bound_us / 1e3
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+/// Waits for a frame, but no longer than `most`.
+fn wait(waits: &mut [libc::pollfd], most: Duration) -> io::Result<()> {
+    let nanos = most.min(LONGEST_WAIT).as_nanos();
+    let most = libc::timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
+    // SAFETY: the array is as long as is said, the time lives during the call, no signal mask.
+    let ready = unsafe {
+        libc::ppoll(
+            waits.as_mut_ptr(),
+            waits.len() as libc::nfds_t,
+            &raw const most,
+            std::ptr::null(),
+        )
+    };
+    if ready >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted {
+        waits.iter_mut().for_each(|waiting| waiting.revents = 0);
+        return Ok(());
+    }
+    Err(error)
+}
+
+/// What this thread has computed so far.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a timespec that the call may write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(p99_us: f64, ring_drops: u64, refused: u64) -> Report {
+        Report {
+            lateness: Lateness { p99_us, ..Lateness::default() },
+            arrived: 1_000,
+            ring_drops,
+            refused,
+            foreign: 0,
+            is_realtime: true,
+            cpu_pct: 5.0,
+            invalid: None,
+        }
+    }
+
+    #[test]
+    fn lateness_past_a_millisecond_and_any_lost_packet_make_a_run_invalid() {
+        assert_eq!(report(1_000.0, 0, 0).reason_against(), None);
+        let late = report(1_700.0, 0, 0).reason_against().expect("invalid");
+        assert!(late.contains("1.7 ms late (bound: 1 ms)"), "{late}");
+        assert!(report(10.0, 1, 0).reason_against().expect("invalid").contains("1 packets"));
+        assert!(report(10.0, 0, 3).reason_against().is_some());
+    }
+
+    #[test]
+    fn a_wait_ends_in_time_and_without_anything_to_wait_for() {
+        let clock = Clock::start();
+        wait(&mut [], Duration::from_millis(5)).expect("waited");
+        assert!(clock.now() >= Time::from_millis(5));
+        wait(&mut [], Duration::MAX).expect("waited");
+        assert!(clock.now() < Time::from_secs(2), "a stop would not be seen");
+    }
+}

@@ -1,0 +1,106 @@
+//! Network namespaces without names, which last as long as somebody holds them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::thread;
+
+/// A network namespace, held by an open file.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    file: Arc<File>,
+}
+
+impl Namespace {
+    /// A new one, whose only device is its loopback, which is up.
+    ///
+    /// # Errors
+    /// Without the right to make one (`CAP_SYS_ADMIN`).
+    pub fn new() -> io::Result<Self> {
+        // A thread of its own, because a thread that has left its namespace does not go back.
+        apart(|| {
+            // SAFETY: concerns this thread alone, which ends here.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            crate::tun::bring_up("lo")?;
+            Self::current()
+        })
+    }
+
+    /// The one of this thread.
+    ///
+    /// # Errors
+    /// If `/proc` is not there.
+    pub fn current() -> io::Result<Self> {
+        Ok(Self { file: Arc::new(File::open("/proc/thread-self/ns/net")?) })
+    }
+
+    /// Does `work` in this namespace, on a thread of its own.
+    ///
+    /// # Errors
+    /// Those of `work`, and if the namespace may not be entered.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        apart(|| {
+            self.enter()?;
+            work()
+        })
+    }
+
+    /// Moves this thread into the namespace.
+    ///
+    /// # Errors
+    /// Without the right to (`CAP_SYS_ADMIN`).
+    pub fn enter(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is open and of a network namespace.
+        match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| scope.spawn(work).join().expect("work does not panic"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privilege::skip_unprivileged;
+
+    fn devices() -> io::Result<String> {
+        std::fs::read_to_string("/proc/thread-self/net/dev")
+    }
+
+    #[test]
+    fn a_new_namespace_has_a_loopback_only_and_leaves_ours_alone() {
+        if skip_unprivileged() {
+            return;
+        }
+        let before = devices().expect("readable");
+        let namespace = Namespace::new().expect("a namespace");
+        let inside = namespace.run(devices).expect("readable");
+        assert_eq!(inside.lines().skip(2).count(), 1, "{inside}");
+        assert!(inside.contains("lo:"));
+        let names = |text: &str| {
+            text.lines().skip(2).map(|l| l.split(':').next().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&devices().expect("readable")), names(&before));
+    }
+
+    #[test]
+    fn loopback_works_inside() {
+        if skip_unprivileged() {
+            return;
+        }
+        let namespace = Namespace::new().expect("a namespace");
+        let bytes = namespace.run(|| {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+            socket.send_to(b"x", socket.local_addr()?)?;
+            socket.recv(&mut [0; 8])
+        });
+        assert_eq!(bytes.expect("sent and received"), 1);
+    }
+}

@@ -1,0 +1,205 @@
+//! The emulator with sockets of the kernel at both ends. Skipped, with the reason, where it lacks
+//! the right to make namespaces.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+
+use cwndlab_emu::{
+    Clock, Emulator, Frame, Namespace, Report, Stop, Tap, Tun, TunConfig, what_is_missing,
+};
+use cwndlab_link::{
+    AnyLink, Duplex, JitterConfig, Link, LinkEvent, LossConfig, QueueConfig, RateConfig,
+    StageConfig, Traces,
+};
+use cwndlab_units::{Bytes, Duration, Rate, Time};
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
+
+/// Counts what passes.
+#[derive(Default)]
+struct Counts {
+    arrived: [u64; 2],
+    departed: [u64; 2],
+    drops: u64,
+    looks: Vec<Time>,
+    next_look: u64,
+}
+
+impl<L> Tap<L> for Counts {
+    fn handle_arrival(&mut self, _now: Time, port: u16, frame: &mut Frame) {
+        frame.set_flow(7);
+        self.arrived[usize::from(port)] += 1;
+    }
+
+    fn handle_departure(&mut self, now: Time, at: Time, port: u16, _frame: &Frame) {
+        assert!(at <= now);
+        self.departed[usize::from(port)] += 1;
+    }
+
+    fn handle_event(&mut self, _at: Time, event: &LinkEvent) {
+        assert_eq!(event.kind.flow(), Some(7));
+        self.drops += 1;
+    }
+
+    fn wake_time(&self) -> Time {
+        Time::from_millis(10 * self.next_look)
+    }
+
+    fn handle_wake(&mut self, now: Time, _link: &mut L) {
+        self.looks.push(now);
+        self.next_look += 1;
+    }
+}
+
+struct Bed {
+    ends: [Namespace; 2],
+    stop: Stop,
+    emulator: thread::JoinHandle<io::Result<(Report, Counts)>>,
+}
+
+impl Bed {
+    /// None, with the reason printed, where there is no right to.
+    fn new(down: StageConfig, up: StageConfig) -> Option<Self> {
+        if let Some(reason) = what_is_missing() {
+            println!("skipped: {reason}");
+            return None;
+        }
+        let wire = |stage, name| AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("fine");
+        let ends = [(); 2].map(|()| Namespace::new().expect("a namespace"));
+        let tun = |(namespace, address)| {
+            let config = TunConfig {
+                name: "tun0".into(),
+                address,
+                prefix_bits: 24,
+                is_default_route: false,
+            };
+            Tun::new(namespace, &config).expect("a TUN")
+        };
+        let tuns = ends.iter().zip([SERVER, CLIENT]).map(tun).collect();
+        let stop = Stop::new();
+        let emulator = thread::spawn({
+            let stop = stop.clone();
+            move || {
+                let link = Duplex::new(wire(down, "down"), wire(up, "up"));
+                let link: AnyLink<Frame> = AnyLink::Duplex(Box::new(link));
+                Emulator::new(link, tuns, Counts::default()).run(Clock::start(), Time::NEVER, &stop)
+            }
+        });
+        Some(Self { ends, stop, emulator })
+    }
+
+    fn finish(self) -> (Report, Counts) {
+        self.stop.stop();
+        self.emulator.join().expect("no panic").expect("no error")
+    }
+}
+
+fn delayed(millis: u64) -> StageConfig {
+    StageConfig { delay: Duration::from_millis(millis), ..StageConfig::default() }
+}
+
+fn limited(mbit_s: u64, queue_packets: u32, millis: u64) -> StageConfig {
+    StageConfig {
+        rate: RateConfig::Fixed { rate: Rate::from_mbit_per_sec(mbit_s) },
+        queue: QueueConfig::DropTail { packets: Some(queue_packets), bytes: None },
+        ..delayed(millis)
+    }
+}
+
+#[test]
+fn a_round_trip_takes_both_delays() {
+    let Some(bed) = Bed::new(delayed(20), delayed(30)) else { return };
+    let server = bed.ends[0].run(|| UdpSocket::bind((SERVER, 9))).expect("bound");
+    let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
+    let clock = Clock::start();
+    let mut fastest = Duration::MAX;
+    for _ in 0..10 {
+        let began = clock.now();
+        client.send_to(b"ping", (SERVER, 9)).expect("sent");
+        let (_, from) = server.recv_from(&mut [0; 64]).expect("received");
+        server.send_to(b"pong", from).expect("sent");
+        client.recv(&mut [0; 64]).expect("received");
+        let took = clock.now().saturating_since(began);
+        assert!(took >= Duration::from_millis(50), "{took:?}: faster than the link");
+        fastest = fastest.min(took);
+    }
+    assert!(fastest < Duration::from_millis(55), "{fastest:?}: a busy machine, or a broken one");
+    let (report, counts) = bed.finish();
+    assert_eq!((counts.arrived, counts.departed), ([10, 10], [10, 10]));
+    assert_eq!((report.arrived, report.ring_drops, report.refused), (20, 0, 0));
+    assert_eq!(report.lateness.frames, 20);
+}
+
+#[test]
+fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
+    let queue_packets = 60;
+    let Some(bed) = Bed::new(limited(20, queue_packets, 10), delayed(10)) else { return };
+    let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
+    let sender = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("accepted");
+        // Ends when the receiver has gone.
+        while stream.write_all(&[0; 65_536]).is_ok() {}
+    });
+    let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
+    let (clock, mut bytes, mut buffer) = (Clock::start(), 0, vec![0; 65_536]);
+    let mut read_until = |end: Time| {
+        let before = bytes;
+        while clock.now() < end {
+            bytes += client.read(&mut buffer).expect("read");
+        }
+        bytes - before
+    };
+    read_until(Time::from_secs(1));
+    let began = clock.now();
+    let bytes = read_until(began + Duration::from_secs(3));
+    let goodput_bit_s = 8e9 * bytes as f64 / clock.now().saturating_since(began).as_nanos() as f64;
+    drop(client);
+    sender.join().expect("no panic");
+    let (report, counts) = bed.finish();
+    // 1448 bytes of payload in a packet of 1500.
+    let share = goodput_bit_s / (20e6 * 1448.0 / 1500.0);
+    assert!((0.9..1.03).contains(&share), "{share} of what the link can carry, {report:?}");
+    assert!(counts.drops > 0, "slow start fills a queue of {queue_packets}");
+    assert_eq!(report.ring_drops, 0);
+    // The tap saw the link at its own times, however late the loop was.
+    assert!(counts.looks.len() > 400);
+    assert!((0_u64..).zip(&counts.looks).all(|(n, &at)| at == Time::from_millis(10 * n)));
+}
+
+#[test]
+fn jitter_and_loss_work_in_real_time_too() {
+    let jitter = JitterConfig::Uniform { max: Duration::from_millis(5) };
+    let loss = LossConfig::Periodic { every: 10.try_into().expect("not 0") };
+    let down = StageConfig { jitter: Some(jitter), loss: Some(loss), ..delayed(1) };
+    let Some(bed) = Bed::new(down, delayed(1)) else { return };
+    let server = bed.ends[0].run(|| UdpSocket::bind((SERVER, 9))).expect("bound");
+    let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
+    for number in 0..100_u8 {
+        server.send_to(&[number], (CLIENT, 9)).expect("sent");
+    }
+    client.set_read_timeout(Some(std::time::Duration::from_millis(500))).expect("set");
+    let mut received = Vec::new();
+    let mut buffer = [0; 8];
+    while client.recv(&mut buffer).is_ok() {
+        received.push(buffer[0]);
+    }
+    assert_eq!(received.len(), 90);
+    assert!(received.is_sorted(), "jitter does not reorder: {received:?}");
+    assert_eq!(bed.finish().1.drops, 10);
+}
+
+#[test]
+fn a_queue_of_bytes_counts_frames_by_their_length() {
+    let queue = QueueConfig::DropTail { packets: None, bytes: Some(Bytes(3_000)) };
+    let stage = StageConfig { queue, ..limited(1, 1, 0) };
+    let mut link: AnyLink<Frame> =
+        AnyLink::one_way(&[stage], &Traces::new(), 1, "down").expect("fine");
+    for _ in 0..4 {
+        link.handle_packet(Time::ZERO, 0, Frame::new(&[0x45; 1_400]));
+    }
+    assert_eq!(link.counters(0, Time::from_millis(1)).dropped.packets, 2);
+}
