@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(20);
 ///
 /// It is called on the emulator's thread, between frames, and has to be as quick as the link.
 pub trait Tap<L> {
-    /// A frame came from the port's namespace: says to which flow it belongs.
+    /// A frame came from the port's namespace. It is to be assigned to its flow and user.
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
 
     /// A frame left at `at` and was given to the port's namespace at `now`.

@@ -25,6 +25,7 @@ pub struct Frame {
     /// Nothing only while it is dropped.
     buffer: Option<Box<Buffer>>,
     bytes: u16,
+    user: u16,
     flow: u32,
 }
 
@@ -34,7 +35,7 @@ impl Frame {
     pub(crate) fn read(read: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Self> {
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(|| Box::new([0; MTU_BYTES]));
         let bytes = read(&mut buffer[..]).map_or(0, |bytes| bytes.min(MTU_BYTES) as u16);
-        let frame = Self { buffer: Some(buffer), bytes, flow: 0 };
+        let frame = Self { buffer: Some(buffer), bytes, user: 1, flow: 0 };
         (bytes > 0).then_some(frame)
     }
 
@@ -62,9 +63,10 @@ impl Frame {
         content.len() >= 20 && content[0] >> 4 == 4
     }
 
-    /// Says which flow it belongs to.
-    pub fn set_flow(&mut self, flow: u32) {
+    /// Says to which flow it belongs, and on a shared medium to the user of which port.
+    pub fn assign(&mut self, flow: u32, user: u16) {
         self.flow = flow;
+        self.user = user;
     }
 }
 
@@ -75,6 +77,10 @@ impl Packet for Frame {
 
     fn flow(&self) -> u32 {
         self.flow
+    }
+
+    fn user(&self) -> u16 {
+        self.user
     }
 
     fn ecn(&self) -> Ecn {

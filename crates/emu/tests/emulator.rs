@@ -31,7 +31,7 @@ struct Counts {
 
 impl<L> Tap<L> for Counts {
     fn handle_arrival(&mut self, _now: Time, port: u16, frame: &mut Frame) {
-        frame.set_flow(7);
+        frame.assign(7, 1);
         self.arrived[usize::from(port)] += 1;
     }
 
