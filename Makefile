@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 STAMPS := $(VENV)/stamps
 PYTHON := $(VENV)/bin/python
-PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity tests/conformance)
+PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity tests/conformance tests/links)
 STUDY ?= studies/demo.toml
 ARGS ?=
 
@@ -32,7 +32,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
   \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
 
 .PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
-  bench-peers conformance fidelity images setup clean
+  bench-peers conformance fidelity validate-links images setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -77,6 +77,9 @@ bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is instal
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
 	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+validate-links: $(STAMPS)/packages ## links beside their targets; TRACES=FOLDER adds recorded traces
+	@$(PYTHON) tests/links/run.py $(if $(TRACES),--traces $(TRACES)) $(ARGS)
 
 conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux 6.1 beside ours
 	@$(PYTHON) tests/conformance/run.py $(ARGS)
