@@ -78,7 +78,10 @@ def describe_link(spec: str) -> list[str]:
         lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
     if preset and preset.sources:
         lines += ["", "  where the figures come from"]
-        lines += [f"    {key}: {source}" for key, source in preset.sources.items()]
+        lines += [
+            f"    {key}: {mark.kind.replace('_', ' ')}: {mark.text}"
+            for key, mark in preset.sources.items()
+        ]
     return lines
 
 

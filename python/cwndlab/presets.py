@@ -1,16 +1,16 @@
 """Links with names: preset files of the package, and TOML files of the user in the same form.
 
 A preset has a title, a `[link]`, perhaps a `[reverse_link]`, and under `[sources]` for each of its
-figures where it comes from: a source, `assumed`, or `calibrated_to` a named published figure.
+figures where it comes from: a `source`, `assumed`, or `calibrated_to` a named published figure.
 """
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
 from cwndlab.schema.link import Link
@@ -19,11 +19,43 @@ from cwndlab.schema.scenario import Model
 from cwndlab.toml_source import TomlSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from cwndlab.toml_source import KeyPath
 
 _FOLDER = Path(__file__).parent / "data" / "links"
+
+
+MarkKind = Literal["source", "assumed", "calibrated_to"]
+
+
+class Mark(Model):
+    """Where a figure comes from: one of three."""
+
+    source: str | None = Field(default=None, description="where it stands")
+    assumed: str | None = Field(default=None, description="why this and no other")
+    calibrated_to: str | None = Field(
+        default=None, description="the published figure it was fitted to"
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_three(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            msg = 'a figure has one of "source", "assumed" and "calibrated_to"'
+            raise ValueError(msg)
+        return self
+
+    @property
+    def kind(self) -> MarkKind:
+        """Which of the three."""
+        if self.source is not None:
+            return "source"
+        return "assumed" if self.assumed is not None else "calibrated_to"
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return str(getattr(self, self.kind))
 
 
 class Preset(Model):
@@ -33,7 +65,24 @@ class Preset(Model):
     description: str = ""
     link: Link
     reverse_link: Link | None = None
-    sources: dict[str, str] = Field(default={})
+    sources: dict[str, Mark] = Field(default={})
+
+    def figures(self) -> list[str]:
+        """The paths of all values that the preset sets, such as `link.stage.0.rate`."""
+        return [
+            path
+            for table in ("link", "reverse_link")
+            for path in _leaves(getattr(self, table), table)
+        ]
+
+    def mark_of(self, figure: str) -> Mark | None:
+        """Where a figure comes from: the mark of its path, of its table, of its key, or of all."""
+        parts = figure.split(".")
+        tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
+        for name in (*tables, parts[-1], "*"):
+            if name in self.sources:
+                return self.sources[name]
+        return None
 
 
 @functools.cache
@@ -77,6 +126,17 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         message = f"{link.preset} is a chain; its stages have the {min(wires)}"
         raise FieldError((*key, min(wires)), message)
     return merged, preset.reverse_link
+
+
+def _leaves(value: object, path: str) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        for name in sorted(value.model_fields_set - {"name", "kind"}):
+            yield from _leaves(getattr(value, name), f"{path}.{name}")
+    elif isinstance(value, tuple):
+        for n, item in enumerate(value):
+            yield from _leaves(item, f"{path}.{n}")
+    elif value is not None:
+        yield path
 
 
 def _read(path: Path) -> Preset:

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cwndlab.presets import presets
+from cwndlab.errors import LinkError
+from cwndlab.presets import load_preset, presets
 from cwndlab.schema import scenario as si
 from cwndlab.study import Study
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("fake_core")
 
@@ -100,6 +99,27 @@ def test_a_preset_is_changed_by_the_keys_beside_it() -> None:
     assert plain.path.reverse[0].rate == si.FixedRate(bits_per_sec=10_000_000)
     other = scenario(link="lossy", reverse_link="rate=1 Mbit/s")
     assert other.path.reverse[0].rate == si.FixedRate(bits_per_sec=1_000_000)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_figure_of_a_preset_has_its_source(name: str) -> None:
+    preset = load_preset(name, Path())
+    assert [figure for figure in preset.figures() if preset.mark_of(figure) is None] == []
+    used = {id(preset.mark_of(figure)) for figure in preset.figures()}
+    assert [key for key, mark in preset.sources.items() if id(mark) not in used] == []
+
+
+def test_a_mark_is_one_of_three_and_the_nearest_one_counts(tmp_path: Path) -> None:
+    head = 'title = "t"\n[[link.stage]]\nrate = "1 Mbit/s"\ndelay = "2 ms"\n[sources]\n'
+    file = tmp_path / "x.toml"
+    file.write_text(f'{head}"link.stage.0" = {{ source = "s" }}\nrate = {{ assumed = "a" }}\n')
+    preset = load_preset("x.toml", tmp_path)
+    assert preset.figures() == ["link.stage.0.delay", "link.stage.0.rate"]
+    marks = [preset.mark_of(figure) for figure in preset.figures()]
+    assert [(mark.kind, mark.text) for mark in marks if mark] == [("source", "s")] * 2
+    (tmp_path / "y.toml").write_text(f'{head}rate = {{ assumed = "a", source = "s" }}\n')
+    with pytest.raises(LinkError, match="has one of"):
+        load_preset("y.toml", tmp_path)
 
 
 @pytest.mark.parametrize("name", presets())
