@@ -44,6 +44,8 @@ pub struct Drops {
     pub aqm: u64,
     /// Longer than the link can send.
     pub too_long: u64,
+    /// Waited too long.
+    pub expired: u64,
 }
 
 impl Drops {
@@ -54,6 +56,7 @@ impl Drops {
             DropReason::Overflow => &mut self.overflow,
             DropReason::Aqm => &mut self.aqm,
             DropReason::TooLong => &mut self.too_long,
+            DropReason::Expired => &mut self.expired,
         } += 1;
     }
 }
@@ -68,6 +71,7 @@ impl Sub for Drops {
             overflow: self.overflow - earlier.overflow,
             aqm: self.aqm - earlier.aqm,
             too_long: self.too_long - earlier.too_long,
+            expired: self.expired - earlier.expired,
         }
     }
 }

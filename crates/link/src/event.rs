@@ -54,6 +54,7 @@ impl LinkEventKind {
                 DropReason::Overflow => "queue_overflow",
                 DropReason::Aqm => "aqm_drop",
                 DropReason::TooLong => "too_long",
+                DropReason::Expired => "expired",
             },
             Self::Marked { .. } => "ecn_mark",
             Self::OutageBegan(_) => "outage_began",
@@ -96,4 +97,6 @@ pub enum DropReason {
     Aqm,
     /// It is longer than the link can ever send: a token bucket's burst, an opportunity.
     TooLong,
+    /// It waited longer than the link keeps packets.
+    Expired,
 }

@@ -27,6 +27,7 @@ mod rate;
 mod ring;
 mod schedule;
 mod trace;
+mod wifi;
 mod wire;
 
 pub use any::AnyLink;
@@ -44,6 +45,11 @@ pub use path::{PathConfig, Way, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use trace::{
     OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
+};
+pub use wifi::{
+    AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
+    NodeConfig, RadioConfig, RateControlConfig, Standard, WifiChannel, WifiConfig, WifiError,
+    WifiStatistics,
 };
 pub use wire::Wire;
 

@@ -205,7 +205,7 @@ proptest! {
             prop_assert_eq!(counters.dropped.packets, drops(&outcome) as u64);
             let by_reason = counters.drops;
             let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm
-                + by_reason.too_long;
+                + by_reason.too_long + by_reason.expired;
             prop_assert_eq!(counters.dropped.packets, sum);
             let backlog = wire.backlog(0, *at);
             prop_assert!(backlog.packets as usize <= inside);

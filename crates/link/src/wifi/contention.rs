@@ -1,0 +1,213 @@
+//! How nodes share the channel: EDCA (802.11-2012 section 9.19) without a loop over slots.
+//!
+//! When the channel has fallen idle, a node waits SIFS and AIFSN slots, counts its backoff down by
+//! one each slot, and sends at zero. So when it sends is known as long as the channel stays idle,
+//! and when it does not, how many slots have been counted follows from the time.
+
+use cwndlab_units::{Duration, Stream, Time};
+
+use super::config::{AccessCategory, Standard};
+
+/// The parameters of an access category.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Category {
+    /// Slots between SIFS and the backoff.
+    aifsn: u64,
+    cw_min: u32,
+    cw_max: u32,
+    /// How long a node may send once it has won the channel; zero for one frame.
+    pub(crate) txop: Duration,
+}
+
+impl Category {
+    /// The default parameters (802.11-2012 table 8-105), with which DCF is AIFSN 2 and one frame.
+    pub(crate) fn new(access: AccessCategory, standard: Standard) -> Self {
+        // aCWmin of the physical layer (802.11-2012 tables 17-4 and 18-17).
+        let cw_min = if standard == Standard::B { 31 } else { 15 };
+        let cw_max = 1023;
+        let of = |aifsn, cw_min, cw_max, txop_us| Self {
+            aifsn,
+            cw_min,
+            cw_max,
+            txop: Duration::from_micros(txop_us),
+        };
+        match access {
+            AccessCategory::Background => of(7, cw_min, cw_max, 0),
+            AccessCategory::BestEffort => of(3, cw_min, cw_max, 0),
+            AccessCategory::Video => of(2, cw_min.div_ceil(2) - 1, cw_min, 3_008),
+            AccessCategory::Voice => of(2, cw_min.div_ceil(4) - 1, cw_min.div_ceil(2) - 1, 1_504),
+            AccessCategory::Legacy => of(2, cw_min, cw_max, 0),
+        }
+    }
+}
+
+/// One node's part in the contention.
+#[derive(Clone, Debug)]
+pub(crate) struct Contender {
+    pub(crate) category: Category,
+    /// Slots left to count, from the beginning of the present idle period.
+    backoff: u32,
+    cw: u32,
+    /// Attempts in a row without a response.
+    failures: u32,
+    /// Not before this time: when it first had something to send in this idle period.
+    ready: Time,
+    random: Stream,
+}
+
+impl Contender {
+    pub(crate) fn new(category: Category, random: Stream) -> Self {
+        Self { category, backoff: 0, cw: category.cw_min, failures: 0, ready: Time::ZERO, random }
+    }
+
+    /// When its slots begin to count if the channel is idle since `idle_since`.
+    fn counts_from(&self, idle_since: Time, timing: Timing) -> Time {
+        idle_since + timing.sifs + timing.slot * self.category.aifsn
+    }
+
+    /// When it sends unless another does before.
+    pub(crate) fn sends_at(&self, idle_since: Time, timing: Timing) -> Time {
+        let counted = timing.slot * u64::from(self.backoff);
+        (self.counts_from(idle_since, timing) + counted).max(self.ready)
+    }
+
+    /// It has something to send from `now` on, having had nothing. On a busy channel it must not
+    /// send with the others that waited for its end, so it draws a backoff unless one is left.
+    pub(crate) fn begin(&mut self, now: Time, is_busy: bool) {
+        self.ready = now;
+        if is_busy && self.backoff == 0 {
+            self.draw();
+        }
+    }
+
+    /// The channel was idle since `idle_since` and is no longer.
+    pub(crate) fn pause(&mut self, idle_since: Time, now: Time, timing: Timing) {
+        let from = self.counts_from(idle_since, timing);
+        let slots = now.saturating_since(from).as_nanos() / timing.slot.as_nanos();
+        self.backoff -= u64::from(self.backoff).min(slots) as u32;
+    }
+
+    /// What it sent was answered, or needs no answer.
+    pub(crate) fn succeed(&mut self) {
+        self.cw = self.category.cw_min;
+        self.failures = 0;
+        self.draw();
+    }
+
+    /// What it sent was not answered; after so many attempts it begins anew.
+    pub(crate) fn fail(&mut self, attempts: u32) {
+        self.failures += 1;
+        if self.failures >= attempts {
+            return self.succeed();
+        }
+        self.cw = (2 * self.cw + 1).min(self.category.cw_max);
+        self.draw();
+    }
+
+    fn draw(&mut self) {
+        self.backoff = self.random.below(u64::from(self.cw) + 1) as u32;
+    }
+}
+
+/// What all nodes count in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Timing {
+    pub(crate) slot: Duration,
+    pub(crate) sifs: Duration,
+}
+
+/// Until so much later a node does not know that another has begun to send (aCCATime, 802.11-2012
+/// table 18-17), so both collide.
+pub(crate) const DETECTION: Duration = Duration::from_micros(4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMING: Timing =
+        Timing { slot: Duration::from_micros(9), sifs: Duration::from_micros(16) };
+    /// SIFS and three slots: AIFS of best effort.
+    const AIFS_US: u64 = 43;
+
+    fn contender(access: AccessCategory) -> Contender {
+        let category = Category::new(access, Standard::N);
+        Contender::new(category, Stream::new(1, "contention"))
+    }
+
+    fn us(micros: u64) -> Time {
+        Time::from_micros(micros)
+    }
+
+    #[test]
+    fn windows_are_those_of_the_table() {
+        let windows = |access, standard| {
+            let category = Category::new(access, standard);
+            (category.aifsn, category.cw_min, category.cw_max, category.txop.as_micros())
+        };
+        assert_eq!(windows(AccessCategory::Background, Standard::N), (7, 15, 1023, 0));
+        assert_eq!(windows(AccessCategory::BestEffort, Standard::N), (3, 15, 1023, 0));
+        assert_eq!(windows(AccessCategory::Video, Standard::N), (2, 7, 15, 3008));
+        assert_eq!(windows(AccessCategory::Voice, Standard::N), (2, 3, 7, 1504));
+        assert_eq!(windows(AccessCategory::Legacy, Standard::B), (2, 31, 1023, 0));
+    }
+
+    #[test]
+    fn an_idle_channel_is_taken_at_once() {
+        let mut node = contender(AccessCategory::BestEffort);
+        node.begin(us(1000), false);
+        assert_eq!(node.sends_at(Time::ZERO, TIMING), us(1000));
+        // Not before AIFS is over.
+        node.begin(us(10), false);
+        assert_eq!(node.sends_at(Time::ZERO, TIMING), us(AIFS_US));
+    }
+
+    #[test]
+    fn a_busy_channel_costs_a_backoff() {
+        let slots = |cw: u64| {
+            let mut node = contender(AccessCategory::BestEffort);
+            (0..10_000)
+                .map(|_| {
+                    node.backoff = 0;
+                    node.begin(us(5), true);
+                    let wait = node.sends_at(Time::ZERO, TIMING) - us(AIFS_US);
+                    assert_eq!(wait.as_micros() % 9, 0);
+                    assert!(wait.as_micros() / 9 <= cw);
+                    wait.as_micros() / 9
+                })
+                .sum::<u64>()
+        };
+        // The mean of 0 to 15 is 7.5; five standard deviations of the sum are 2305.
+        assert!(slots(15).abs_diff(75_000) < 2_305);
+    }
+
+    #[test]
+    fn whole_slots_are_counted_while_the_channel_is_idle() {
+        let mut node = contender(AccessCategory::BestEffort);
+        node.backoff = 5;
+        // Before AIFS is over nothing is counted, and then a slot only at its end.
+        node.pause(us(0), us(AIFS_US + 8), TIMING);
+        assert_eq!(node.backoff, 5);
+        node.pause(us(100), us(100 + AIFS_US + 3 * 9 - 1), TIMING);
+        assert_eq!(node.backoff, 3);
+        assert_eq!(node.sends_at(us(500), TIMING), us(500 + AIFS_US + 27));
+        node.pause(us(500), us(5_000), TIMING);
+        assert_eq!(node.backoff, 0);
+    }
+
+    #[test]
+    fn the_window_doubles_with_each_failure_and_returns() {
+        let mut node = contender(AccessCategory::BestEffort);
+        let mut windows = vec![node.cw];
+        for _ in 0..10 {
+            node.fail(9);
+            windows.push(node.cw);
+        }
+        assert_eq!(windows, [15, 31, 63, 127, 255, 511, 1023, 1023, 1023, 15, 31]);
+        node.succeed();
+        assert_eq!(node.cw, 15);
+        let mut node = contender(AccessCategory::Voice);
+        node.fail(7);
+        node.fail(7);
+        assert_eq!(node.cw, 7);
+    }
+}

@@ -1,0 +1,323 @@
+//! What a Wi-Fi channel must always keep, whatever it is made of.
+
+use core::num::NonZeroU32;
+
+use cwndlab_link::{
+    AccessCategory, Admission, AggregationConfig, Band, BeaconConfig, InterferenceConfig,
+    InterferenceKind, Link, LinkEventKind, NodeConfig, Packet, Probability, RadioConfig,
+    RateControlConfig, Standard, WifiChannel, WifiConfig,
+};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+use proptest::prelude::*;
+
+/// A packet of one user, not `Copy`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Numbered {
+    number: Box<u32>,
+    user: u16,
+    bytes: u32,
+}
+
+impl Packet for Numbered {
+    fn wire_bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn flow(&self) -> u32 {
+        *self.number
+    }
+
+    fn user(&self) -> u16 {
+        self.user
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn mark_ce(&mut self) {}
+}
+
+/// Where and when a packet comes.
+#[derive(Clone, Debug)]
+struct Arrival {
+    at: Time,
+    port: u16,
+    packet: Numbered,
+}
+
+/// What came out: when, where, which packet; for a drop the lane instead of the port.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Seen {
+    Left(Time, u16, Numbered),
+    Dropped(Time, u16, u32),
+}
+
+fn standards() -> impl Strategy<Value = WifiConfig> {
+    let legacy = prop_oneof![Just(Standard::A), Just(Standard::B), Just(Standard::G)];
+    let aggregation = (1_u32..=64, 4096_u32..=65_535, 100_u64..=5_484).prop_map(
+        |(max_packets, max_bytes, max_time_us)| AggregationConfig {
+            max_packets,
+            max_bytes: Some(max_bytes),
+            max_time: Duration::from_micros(max_time_us),
+        },
+    );
+    let access = prop::option::of(prop_oneof![
+        Just(AccessCategory::Background),
+        Just(AccessCategory::Video),
+        Just(AccessCategory::Voice),
+    ]);
+    let high = (any::<bool>(), any::<bool>(), prop::option::of(aggregation), access, 1_usize..4);
+    prop_oneof![
+        1 => (legacy, 1_usize..4).prop_map(|(standard, stations)| {
+            WifiConfig::new(standard, stations)
+        }),
+        4 => high.prop_map(|(is_ac, is_short, aggregation, access, stations)| {
+            let standard = if is_ac { Standard::Ac } else { Standard::N };
+            let mut config = WifiConfig {
+                short_guard_interval: is_short,
+                band: (!is_ac && is_short).then_some(Band::Ghz2),
+                aggregation,
+                ..WifiConfig::new(standard, stations)
+            };
+            config.access_point.access = access;
+            config
+        }),
+    ]
+}
+
+fn configs() -> impl Strategy<Value = WifiConfig> {
+    let interference = (any::<bool>(), 100_u64..4_000, 0_u32..700_000_000).prop_map(
+        |(is_hidden, mean_us, share)| InterferenceConfig {
+            kind: if is_hidden { InterferenceKind::Hidden } else { InterferenceKind::Heard },
+            mean_burst: Duration::from_micros(mean_us),
+            share: Probability::from_ppb(share).expect("a probability"),
+        },
+    );
+    let radio = (prop::collection::vec(1_000_i64..60_000, 3), 10_000_i64..20_000);
+    let rates = prop_oneof![
+        Just(RateControlConfig::Ideal {}),
+        Just(RateControlConfig::Minstrel {}),
+        (0_u8..4).prop_map(|index| RateControlConfig::Fixed { index }),
+    ];
+    (
+        (standards(), prop::option::of(interference), prop::option::of(radio), rates),
+        (1_u32..9, any::<bool>(), prop::option::of(20_u64..200), prop::option::of(1_u64..80)),
+        (prop::option::of(0_u32..3000), 1_u32..200),
+    )
+        .prop_map(
+            |(
+                (config, interference, radio, rate_control),
+                (attempts, eifs, beacon_ms, queue_ms),
+                (rts_threshold_bytes, queue_packets),
+            )| {
+                let mut config = WifiConfig {
+                    interference,
+                    rate_control,
+                    attempts: NonZeroU32::new(attempts).expect("at least one"),
+                    eifs,
+                    rts_threshold_bytes,
+                    queue_packets,
+                    queue_time: queue_ms.map(Duration::from_millis),
+                    beacons: beacon_ms.map(|interval_ms| BeaconConfig {
+                        interval: Duration::from_millis(interval_ms),
+                        bytes: 200,
+                    }),
+                    ..config
+                };
+                if let Some((places, power_mdbm)) = radio
+                    && config.standard != Standard::B
+                {
+                    for (station, x_mm) in config.stations.iter_mut().zip(places) {
+                        *station = NodeConfig { x_mm, ..*station };
+                    }
+                    config.radio = Some(RadioConfig {
+                        power_mdbm,
+                        noise_figure_mdb: 7_000,
+                        path_loss_exponent_milli: 3_000,
+                    });
+                }
+                config
+            },
+        )
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(u64, u16, bool, u32)>> {
+    let gap_us = prop_oneof![4 => Just(0_u64), 3 => 0_u64..500, 1 => 0_u64..30_000];
+    let bytes = prop_oneof![2 => Just(1500_u32), 1 => Just(52_u32), 1 => 40_u32..1500];
+    prop::collection::vec((gap_us, 0_u16..3, any::<bool>(), bytes), 1..250)
+}
+
+/// Gives the arrivals to stations that there are.
+fn placed(config: &WifiConfig, arrivals: &[(u64, u16, bool, u32)]) -> Vec<Arrival> {
+    let mut now = Time::ZERO;
+    let arrival = |(number, &(gap_us, user, is_up, bytes)): (usize, &(u64, u16, bool, u32))| {
+        now += Duration::from_micros(gap_us);
+        let user = user % config.stations.len() as u16 + 1;
+        let packet = Numbered { number: Box::new(number as u32), user, bytes };
+        Arrival { at: now, port: if is_up { user } else { 0 }, packet }
+    };
+    arrivals.iter().enumerate().map(arrival).collect()
+}
+
+fn channel(config: &WifiConfig) -> WifiChannel<Numbered> {
+    WifiChannel::new(config, 42, "wifi").expect("valid settings")
+}
+
+fn drain(channel: &mut WifiChannel<Numbered>, now: Time, seen: &mut Vec<Seen>) {
+    loop {
+        let wake = channel.wake_time();
+        match channel.poll(now) {
+            Output::Packet { at, port, packet } => {
+                assert!(at <= now && wake <= now, "left at {at:?}, polled at {now:?}");
+                seen.push(Seen::Left(at, port, packet));
+            }
+            Output::Event { at, event } => {
+                assert!(at <= now, "happened at {at:?}, polled at {now:?}");
+                let LinkEventKind::Dropped { flow, .. } = event.kind else { panic!("{event:?}") };
+                seen.push(Seen::Dropped(at, event.stage, flow));
+            }
+            Output::Wait(time) => {
+                assert!(time > now, "waits for {time:?} at {now:?}");
+                return assert_eq!(time, channel.wake_time());
+            }
+            Output::Idle => return assert!(channel.wake_time().is_never()),
+        }
+    }
+}
+
+/// Polls at every time up to `end` at which the channel wants it.
+fn run_until(channel: &mut WifiChannel<Numbered>, end: Time, seen: &mut Vec<Seen>) {
+    while channel.wake_time() <= end {
+        let time = channel.wake_time();
+        drain(channel, time, seen);
+    }
+    drain(channel, end, seen);
+}
+
+fn run(channel: &mut WifiChannel<Numbered>, arrivals: &[Arrival], end: Time) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for arrival in arrivals {
+        run_until(channel, arrival.at, &mut seen);
+        channel.handle_packet(arrival.at, arrival.port, arrival.packet.clone());
+        drain(channel, arrival.at, &mut seen);
+    }
+    run_until(channel, end, &mut seen);
+    seen
+}
+
+fn left(seen: &[Seen]) -> impl Iterator<Item = (Time, u16, &Numbered)> {
+    seen.iter().filter_map(|seen| match seen {
+        Seen::Left(at, port, packet) => Some((*at, *port, packet)),
+        Seen::Dropped(..) => None,
+    })
+}
+
+/// Long enough for nearly everything to leave.
+const LONG: Time = Time::from_secs(40);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_packet_is_made_or_forgotten(config in configs(), arrivals in arrivals()) {
+        let arrivals = placed(&config, &arrivals);
+        let mut channel = channel(&config);
+        let (mut seen, mut refused) = (Vec::new(), 0);
+        for (index, arrival) in arrivals.iter().enumerate() {
+            run_until(&mut channel, arrival.at, &mut seen);
+            let admission =
+                channel.handle_packet(arrival.at, arrival.port, arrival.packet.clone());
+            refused += u64::from(admission == Admission::Dropped);
+            prop_assert_eq!(
+                index + 1,
+                seen.len() + usize::from(admission == Admission::Dropped)
+                    + channel.packets_inside()
+            );
+            drain(&mut channel, arrival.at, &mut seen);
+        }
+        run_until(&mut channel, LONG, &mut seen);
+        let mut sum = 0;
+        for stage in 0..channel.stages() {
+            let counters = channel.counters(stage, LONG);
+            let backlog = u64::from(channel.backlog(stage, LONG).packets);
+            prop_assert_eq!(
+                counters.arrived.packets,
+                counters.delivered.packets + counters.dropped.packets + backlog
+            );
+            let drops = counters.drops;
+            prop_assert_eq!(
+                counters.dropped.packets,
+                drops.loss + drops.overflow + drops.expired
+            );
+            sum += counters.arrived.packets;
+        }
+        prop_assert_eq!(sum, arrivals.len() as u64);
+        let overflows: u64 =
+            (0..channel.stages()).map(|stage| channel.counters(stage, LONG).drops.overflow).sum();
+        prop_assert_eq!(overflows, refused);
+        prop_assert_eq!(seen.len() + channel.packets_inside(), arrivals.len());
+        let mut numbers: Vec<u32> = left(&seen).map(|(_, _, packet)| *packet.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), left(&seen).count());
+    }
+
+    #[test]
+    fn each_way_keeps_its_order_and_leads_where_it_should(
+        config in configs(),
+        arrivals in arrivals(),
+    ) {
+        let arrivals = placed(&config, &arrivals);
+        let seen = run(&mut channel(&config), &arrivals, LONG);
+        prop_assert!(left(&seen).collect::<Vec<_>>().windows(2).all(|p| p[0].0 <= p[1].0));
+        let mut last = vec![None; 2 * config.stations.len() + 2];
+        for (at, port, packet) in left(&seen) {
+            let arrival = &arrivals[*packet.number as usize];
+            let is_up = arrival.port != 0;
+            prop_assert_eq!(port, if is_up { 0 } else { packet.user });
+            prop_assert!(at > arrival.at);
+            let last = &mut last[2 * usize::from(packet.user) + usize::from(is_up)];
+            prop_assert!(*last < Some(*packet.number));
+            *last = Some(*packet.number);
+        }
+    }
+
+    #[test]
+    fn late_polling_changes_no_time(
+        config in configs(),
+        arrivals in arrivals(),
+        polls in prop::collection::vec(0_u64..300_000, 0..40),
+    ) {
+        let arrivals = placed(&config, &arrivals);
+        let punctual = run(&mut channel(&config), &arrivals, LONG);
+        let mut polls: Vec<Time> = polls.into_iter().map(Time::from_micros).collect();
+        polls.sort_unstable();
+        let mut polls = polls.into_iter().peekable();
+        let mut channel = channel(&config);
+        let mut late = Vec::new();
+        for arrival in &arrivals {
+            while let Some(time) = polls.next_if(|&time| time < arrival.at) {
+                drain(&mut channel, time, &mut late);
+            }
+            channel.handle_packet(arrival.at, arrival.port, arrival.packet.clone());
+        }
+        drain(&mut channel, LONG, &mut late);
+        prop_assert_eq!(late, punctual);
+    }
+
+    #[test]
+    fn a_copy_goes_on_as_the_channel_does(
+        config in configs(),
+        arrivals in arrivals(),
+        part in 0.0_f64..1.0,
+    ) {
+        let arrivals = placed(&config, &arrivals);
+        let (before, after) = arrivals.split_at((arrivals.len() as f64 * part) as usize);
+        let mut channel = channel(&config);
+        let until = before.last().map_or(Time::ZERO, |arrival| arrival.at);
+        run(&mut channel, before, until);
+        let mut copy = channel.clone();
+        prop_assert_eq!(run(&mut channel, after, LONG), run(&mut copy, after, LONG));
+    }
+}
