@@ -76,7 +76,7 @@ impl RateControl {
                     radio::success(mode.bit_error_rate(snr), IDEAL_BYTES) > IDEAL_SUCCESS
                 };
                 let slowest = there_are().next().unwrap_or(0);
-                Ok(Self::Fixed(there_are().filter(is_good).last().unwrap_or(slowest)))
+                Ok(Self::Fixed(there_are().rfind(is_good).unwrap_or(slowest)))
             }
             RateControlConfig::Minstrel {} => {
                 let rate = |index| {

@@ -4,39 +4,13 @@ use core::num::NonZeroU32;
 
 use cwndlab_link::{
     AccessCategory, Admission, AggregationConfig, Band, BeaconConfig, InterferenceConfig,
-    InterferenceKind, Link, LinkEventKind, NodeConfig, Packet, Probability, RadioConfig,
-    RateControlConfig, Standard, WifiChannel, WifiConfig,
+    InterferenceKind, Link, LinkEventKind, NodeConfig, Probability, RadioConfig, RateControlConfig,
+    Standard, WifiChannel, WifiConfig,
 };
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_units::{Duration, Output, Time};
 use proptest::prelude::*;
 
-/// A packet of one user, not `Copy`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Numbered {
-    number: Box<u32>,
-    user: u16,
-    bytes: u32,
-}
-
-impl Packet for Numbered {
-    fn wire_bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    fn flow(&self) -> u32 {
-        *self.number
-    }
-
-    fn user(&self) -> u16 {
-        self.user
-    }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    fn mark_ce(&mut self) {}
-}
+use crate::Numbered;
 
 /// Where and when a packet comes.
 #[derive(Clone, Debug)]
@@ -154,7 +128,7 @@ fn placed(config: &WifiConfig, arrivals: &[(u64, u16, bool, u32)]) -> Vec<Arriva
     let arrival = |(number, &(gap_us, user, is_up, bytes)): (usize, &(u64, u16, bool, u32))| {
         now += Duration::from_micros(gap_us);
         let user = user % config.stations.len() as u16 + 1;
-        let packet = Numbered { number: Box::new(number as u32), user, bytes };
+        let packet = Numbered::new(number as u32, user, bytes);
         Arrival { at: now, port: if is_up { user } else { 0 }, packet }
     };
     arrivals.iter().enumerate().map(arrival).collect()

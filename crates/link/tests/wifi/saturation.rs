@@ -19,7 +19,7 @@ pub(crate) fn saturate(
 ) -> (f64, Vec<u64>) {
     let mut per_station = vec![0_u64; usize::from(stations)];
     for station in 1..=stations {
-        for _ in 0..100 {
+        for _ in 0..150 {
             channel.handle_packet(Time::ZERO, station, Frame::new(u32::from(station), ip_bytes));
         }
     }
@@ -33,7 +33,11 @@ pub(crate) fn saturate(
                 }
                 channel.handle_packet(now, station, packet);
             }
-            Output::Event { event, .. } => panic!("{event:?}"),
+            // What is lost for good makes room for another.
+            Output::Event { event, .. } => {
+                let station = event.kind.flow().expect("a packet was dropped");
+                channel.handle_packet(now, station as u16, Frame::new(station, ip_bytes));
+            }
             Output::Wait(time) => now = time,
             Output::Idle => panic!("a saturated channel is idle"),
         }
