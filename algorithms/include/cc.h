@@ -113,7 +113,7 @@ enum {
  *   CC_PORT_PARAMETERS(algorithm, LIST)	defines cc_params(sk)
  *   CC_PORT_HZ, CC_PORT_JIFFIES32(tp), CC_PORT_PRANDOM_U32(tp),
  *   CC_PORT_MIN_RTT_US(tp), CC_PORT_PHASE(tp, value)
- *   CC_PORT_SEND_ACK(sk, rcv_nxt), CC_PORT_ENTER_CWR(sk, ssthresh)
+ *   CC_PORT_SEND_ACK(sk, rcv_nxt), CC_PORT_ENTER_CWR(sk)
  */
 #ifdef __bpf__
 #include "../port/bpf.h"
@@ -347,6 +347,9 @@ struct cc_description {
 #include "cc_minmax.h"
 #include "cc_tcp.h"
 #include "cc_delay.h"
+#ifdef CC_RECORD
+#include "../port/record.h"
+#endif
 #endif
 
 #endif

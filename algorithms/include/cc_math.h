@@ -123,4 +123,14 @@ CC_INLINE u32 cc_sqrt64(u64 x)
 	return (u32)root;
 }
 
+/* SplitMix64 (Steele, Lea, Flood 2014): any 64-bit state is a good seed. */
+CC_INLINE u32 cc_splitmix_u32(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (u32)((z ^ (z >> 31)) >> 32);
+}
+
 #endif

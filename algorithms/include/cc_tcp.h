@@ -174,7 +174,13 @@ CC_INLINE void cc_send_ack(struct sock *sk, u32 rcv_nxt)
  */
 CC_INLINE bool cc_enter_cwr(struct sock *sk, u32 ssthresh)
 {
-	return CC_PORT_ENTER_CWR(sk, ssthresh);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (CC_PORT_ENTER_CWR(sk))
+		return true;
+	tp->snd_ssthresh = ssthresh;
+	tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp), ssthresh));
+	return false;
 }
 
 /* ---- standard window rules, RFC 5681 section 3.1 */

@@ -72,7 +72,7 @@ char _license[] CC_SECTION("license") = "Dual BSD/GPL";
 	{									\
 		_Pragma("clang diagnostic push")				\
 		_Pragma("clang diagnostic ignored \"-Wint-conversion\"")	\
-		return name##_body(CC_CONCAT(CC_ARGS_, CC_COUNT_ARGS(__VA_ARGS__))); \
+		CC_RUN(type, name, name##_body(CC_CONCAT(CC_ARGS_, CC_COUNT_ARGS(__VA_ARGS__)))) \
 		_Pragma("clang diagnostic pop")					\
 	}									\
 	CC_INLINE type name##_body(__VA_ARGS__)
@@ -87,11 +87,11 @@ extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 	CC_INLINE void name##_body(__VA_ARGS__);				\
 	CC_SECTION("struct_ops/" #name) void name(u64 *ctx)			\
 	{									\
-		if (LINUX_KERNEL_VERSION >= (6 << 16) + (10 << 8))		\
-			name##_body((void *)ctx[0], (u32)ctx[1], (int)ctx[2],	\
-				    (void *)ctx[3]);				\
-		else								\
-			name##_body((void *)ctx[0], 0, 0, (void *)ctx[1]);	\
+		if (LINUX_KERNEL_VERSION >= (6 << 16) + (10 << 8)) {		\
+			CC_RUN_CONG_CONTROL(name, (u32)ctx[1], (int)ctx[2], (void *)ctx[3]) \
+		} else {							\
+			CC_RUN_CONG_CONTROL(name, 0, 0, (void *)ctx[1])		\
+		}								\
 	}									\
 	CC_INLINE void name##_body(__VA_ARGS__)
 
@@ -130,16 +130,21 @@ static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) __attribute__((unus
 static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 
 #define CC_PORT_HZ			CONFIG_HZ
-#define CC_PORT_JIFFIES32(tp)		((void)(tp), (u32)bpf_jiffies64())
-#define CC_PORT_PRANDOM_U32(tp)		((void)(tp), bpf_get_prandom_u32())
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min.s[0].v)
 #define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(value))
 #define CC_PORT_SEND_ACK(sk, rcv_nxt)	((void)bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt))
-#define CC_PORT_ENTER_CWR(sk, ssthresh) ({					\
-	struct tcp_sock *cc_tp = tcp_sk(sk);					\
-	cc_tp->snd_ssthresh = (ssthresh);					\
-	cc_tp->snd_cwnd = min(cc_tp->snd_cwnd, cc_tp->snd_ssthresh);		\
-	false;									\
-})
+/* tcp_enter_cwr is none of the functions that a BPF program may call. */
+#define CC_PORT_ENTER_CWR(sk)		((void)(sk), false)
+
+/* What a program does with its call, the arguments unpacked. */
+#ifdef CC_RECORD
+#include "bpf_record.h"
+#else
+#define CC_PORT_JIFFIES32(tp)		((void)(tp), (u32)bpf_jiffies64())
+#define CC_PORT_PRANDOM_U32(tp)		((void)(tp), bpf_get_prandom_u32())
+#define CC_RUN(type, name, call)	return call;
+#define CC_RUN_CONG_CONTROL(name, ack, flag, rs)				\
+	name##_body((void *)ctx[0], ack, flag, rs);
+#endif
 
 #endif

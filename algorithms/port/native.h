@@ -49,11 +49,13 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is
 	}									\
 	struct algorithm##_parameters
 
+#ifndef CC_PORT_HZ			/* the recording kernel's, in a replay */
 #define CC_PORT_HZ			250u	/* Debian's, and the reference's */
+#endif
 #define CC_PORT_JIFFIES32(tp)		((tp)->cc_jiffies32)
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min_us)
 #define CC_PORT_PHASE(tp, value)	((void)((tp)->cc_phase = (u8)(value)))
-#define CC_PORT_PRANDOM_U32(tp)		cc_native_prandom_u32(&(tp)->cc_random)
+#define CC_PORT_PRANDOM_U32(tp)		cc_splitmix_u32(&(tp)->cc_random)
 
 /* cc_requests: the endpoint does these after the hook. */
 enum {
@@ -70,20 +72,10 @@ enum {
 	CC_PORT_REQUEST(cc_tp, cc_tp->ecn_flags & TCP_ECN_DEMAND_CWR ?	\
 			CC_REQUEST_ACK | CC_REQUEST_ACK_ECE : CC_REQUEST_ACK); \
 })
-#define CC_PORT_ENTER_CWR(sk, ssthresh) ({				\
-	(void)(ssthresh);						\
-	CC_PORT_REQUEST(tcp_sk(sk), CC_REQUEST_CWR);			\
-	true;								\
-})
-
-/* SplitMix64 (Steele, Lea, Flood 2014): any 64-bit state is a good seed. */
-CC_INLINE u32 cc_native_prandom_u32(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (u32)((z ^ (z >> 31)) >> 32);
-}
+#ifdef CC_REPLAY			/* as the kernel's port, whose calls are made again */
+#define CC_PORT_ENTER_CWR(sk)		((void)(sk), false)
+#else
+#define CC_PORT_ENTER_CWR(sk)		(CC_PORT_REQUEST(tcp_sk(sk), CC_REQUEST_CWR), true)
+#endif
 
 #endif

@@ -18,7 +18,7 @@ static u64 random_state = 1;
 
 static u32 random_u32(void)
 {
-	return cc_native_prandom_u32(&random_state);
+	return cc_splitmix_u32(&random_state);
 }
 
 /* Small, at an edge, or anything. */
