@@ -31,6 +31,9 @@ export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/dev/null \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' \) -not -path '*/tests/*')
 
+# Without libelf's headers there is no kernel backend, and all else as usual.
+CRATES = $(shell tools/setup crates)
+
 .PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
   bench-peers conformance fidelity validate-links images setup clean
 
@@ -44,7 +47,7 @@ demo: $(STAMPS)/core ## run a small real study and print the path of its report
 test: test-rust test-python ## run every test
 
 test-rust: $(STAMPS)/packages
-	@cargo test --workspace --quiet
+	@cargo test $(CRATES) --quiet
 
 test-python: $(STAMPS)/core
 	@$(PYTHON) -m pytest --quiet
@@ -53,13 +56,13 @@ check: lint docs test ## format, lints, documentation, types, then every test
 
 lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes nothing
 	@cargo fmt --all --check
-	@cargo clippy --workspace --all-targets --quiet -- -D warnings
+	@cargo clippy $(CRATES) --all-targets --quiet -- -D warnings
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary
 
 docs: $(STAMPS)/packages ## build the Rust documentation; a warning is an error
-	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(CRATES) --no-deps --document-private-items --quiet
 
 format: $(STAMPS)/packages ## format Rust and Python
 	@cargo fmt --all

@@ -65,6 +65,8 @@ enum {
 		__builtin_memset(cc_record, 0, sizeof(*cc_record));		\
 		__builtin_memcpy(cc_record->program, #name, sizeof(#name));	\
 		cc_record->random = cc_cpu->random;				\
+		cc_record->bytes = sizeof(*cc_record);				\
+		cc_record->hz = CC_PORT_HZ;					\
 		cc_record->jiffies32 = cc_cpu->jiffies32;			\
 		cc_record_socket(&cc_record->before, (void *)ctx[0]);		\
 	}

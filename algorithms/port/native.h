@@ -49,7 +49,10 @@ _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is
 	}									\
 	struct algorithm##_parameters
 
-#ifndef CC_PORT_HZ			/* the recording kernel's, in a replay */
+#ifdef CC_REPLAY
+extern u32 cc_replay_hz;		/* the recording kernel's */
+#define CC_PORT_HZ			cc_replay_hz
+#else
 #define CC_PORT_HZ			250u	/* Debian's, and the reference's */
 #endif
 #define CC_PORT_JIFFIES32(tp)		((tp)->cc_jiffies32)

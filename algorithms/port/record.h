@@ -60,7 +60,7 @@
 	FIELD(u8, sk_pacing_shift, CC_RECORDED_SOCK(sk_pacing_shift))		\
 	BIT(u8, icsk_ca_state, CC_RECORDED_ICSK(icsk_ca_state))			\
 	FIELD(u8, icsk_retransmits, CC_RECORDED_ICSK(icsk_retransmits))		\
-	FIELD(u8, icsk_ack_pending, CC_RECORDED_ICSK(icsk_ack.pending))		\
+	FIELD(u8, icsk_ack, CC_RECORDED_ICSK(icsk_ack.pending))			\
 	BIT(u8, saw_tstamp, rx_opt.saw_tstamp)					\
 	BIT(u8, is_cwnd_limited, is_cwnd_limited)				\
 	FIELD(u8, ecn_flags, ecn_flags)
@@ -104,9 +104,11 @@ struct cc_record {
 	/* of the program, which ends with the hook's: cubic_cong_avoid */
 	char program[CC_RECORD_NAME_BYTES];
 	u64 random;		/* state of the random numbers before */
+	u32 hz;
 	u32 jiffies32;
 	u32 result;		/* 0 if the hook has none */
-	u32 argument[2];	/* as in struct cc_call */
+	u32 argument[2];	/* as in struct cc_call of guard.h */
+	u32 bytes;		/* of this struct, as the recorder has it */
 	struct cc_recorded_ack_sample ack;
 	struct cc_recorded_rate_sample rate;
 	struct cc_recorded_socket before;

@@ -1,0 +1,153 @@
+//! What the kernel and libbpf say, as kinds of refusals.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::sync::Mutex;
+
+use libbpf_rs::{ErrorKind, PrintLevel, set_print};
+
+use crate::protocol::{Refusal, RefusalKind};
+
+/// Lines of the log that a refusal brings along.
+const LOG_LINES: usize = 30;
+
+/// What libbpf printed since the last [`start_listening`].
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// Keeps what libbpf prints from now on, the verifier's log with it.
+pub(crate) fn start_listening() {
+    SAID.lock().expect("no listener panics").clear();
+    set_print(Some((PrintLevel::Warn, |_, text| {
+        SAID.lock().expect("no listener panics").push_str(&text);
+    })));
+}
+
+impl Refusal {
+    /// A refusal of our own.
+    pub(crate) fn new(kind: RefusalKind, message: impl Display) -> Self {
+        Self { kind, message: message.to_string(), log: Vec::new() }
+    }
+
+    /// The object cannot be opened.
+    pub(crate) fn not_opened(error: &libbpf_rs::Error) -> Self {
+        Self {
+            kind: RefusalKind::Object,
+            message: format!("no BPF object of an algorithm: {}", chain(error)),
+            log: end_of_log(),
+        }
+    }
+
+    /// The kernel does not take the programs.
+    pub(crate) fn not_loaded(error: &libbpf_rs::Error) -> Self {
+        let said = SAID.lock().expect("no listener panics").clone();
+        let (kind, message) = why_not_loaded(&said, error.kind());
+        let message = message.map_or_else(
+            || format!("the kernel does not load it: {}", chain(error)),
+            ToOwned::to_owned,
+        );
+        Self { kind, message, log: end_of_log() }
+    }
+
+    /// The kernel does not register the table of hooks.
+    pub(crate) fn not_attached(error: &libbpf_rs::Error, name: &dyn Display) -> Self {
+        let (kind, message) = match error.kind() {
+            ErrorKind::AlreadyExists => (
+                RefusalKind::NameTaken,
+                format!("the kernel has an algorithm {name} already; unload it first"),
+            ),
+            ErrorKind::InvalidInput => (
+                RefusalKind::MissingHook,
+                "the kernel refuses the table of hooks; CC_OPS needs .ssthresh, .undo_cwnd and \
+                 one of .cong_avoid and .cong_control"
+                    .to_owned(),
+            ),
+            ErrorKind::PermissionDenied => (RefusalKind::Permission, NO_PERMISSION.to_owned()),
+            _ => (
+                RefusalKind::Kernel,
+                format!("the kernel does not register it: {} ({NEEDED_KERNEL})", chain(error)),
+            ),
+        };
+        Self { kind, message, log: end_of_log() }
+    }
+}
+
+const NO_PERMISSION: &str = "loading an algorithm into the kernel needs root";
+const NEEDED_KERNEL: &str =
+    "Linux 6.4 or later is needed, with BPF, its JIT and /sys/kernel/btf/vmlinux";
+
+fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static str>) {
+    let has = |text: &str| said.contains(text);
+    if has("must have a GPL compatible license") {
+        let message = "the kernel takes algorithms under a licence compatible with the GPL only";
+        (RefusalKind::Licence, Some(message))
+    } else if has("BPF program is too large") || has("program too large") {
+        let message = "too large: the verifier would have to follow more than a million \
+                       instructions; give loops constant bounds and their bodies no branches";
+        (RefusalKind::TooLarge, Some(message))
+    } else if has("beyond the member") {
+        let message = "too large: it writes past its 104 bytes of private state (icsk_ca_priv)";
+        (RefusalKind::TooLarge, Some(message))
+    } else if has("no write support to") {
+        let message = "it writes a field that an algorithm may not write, or beyond its 104 bytes \
+                       of private state";
+        (RefusalKind::Verifier, Some(message))
+    } else if has("BPF stack limit") || has("Combined stack size") {
+        (RefusalKind::TooLarge, Some("too large: its local variables exceed 512 bytes"))
+    } else if has("program isn't referenced anywhere") {
+        (RefusalKind::Object, Some("a function that CC_PROG defines is missing in CC_OPS"))
+    } else if has("BEGIN PROG LOAD LOG") {
+        (RefusalKind::Verifier, Some("the kernel's verifier refuses it"))
+    } else if kind == ErrorKind::PermissionDenied {
+        (RefusalKind::Permission, Some(NO_PERMISSION))
+    } else if has("vmlinux BTF") || has("kernel BTF") || has("is not found in kernel") {
+        (RefusalKind::Kernel, Some(NEEDED_KERNEL))
+    } else {
+        (RefusalKind::Kernel, None)
+    }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &libbpf_rs::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text += &format!(": {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+fn end_of_log() -> Vec<String> {
+    let said = SAID.lock().expect("no listener panics");
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|&line| line.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(said: &str) -> RefusalKind {
+        why_not_loaded(said, ErrorKind::InvalidInput).0
+    }
+
+    #[test]
+    fn what_the_verifier_says_becomes_a_kind() {
+        let log = "libbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n";
+        let licence = "struct ops programs must have a GPL compatible license";
+        assert_eq!(kind_of(&format!("{log}{licence}")), RefusalKind::Licence);
+        let large = "BPF program is too large. Processed 1000001 insn";
+        assert_eq!(kind_of(&format!("{log}{large}")), RefusalKind::TooLarge);
+        let state = "write access at off 1396 with size 8 beyond the member 103 of icsk_ca_priv";
+        assert_eq!(kind_of(&format!("{log}{state}")), RefusalKind::TooLarge);
+        assert_eq!(kind_of(&format!("{log}R1 !read_ok")), RefusalKind::Verifier);
+        assert_eq!(kind_of("something else"), RefusalKind::Kernel);
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_log_is_kept() {
+        start_listening();
+        SAID.lock().expect("a test").push_str(&"a line\n\n".repeat(100));
+        assert_eq!(end_of_log().len(), LOG_LINES);
+    }
+}

@@ -1,0 +1,114 @@
+//! What this machine can do, and compilers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+pub(crate) fn now() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "real packets take real time")]
+    Instant::now()
+}
+
+/// Why the kernel's tests cannot run here.
+pub(crate) fn obstacle() -> Option<String> {
+    // SAFETY: no arguments, no failure.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("not root".to_owned());
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Some("this kernel has no /sys/kernel/btf/vmlinux".to_owned());
+    }
+    ["clang", "ip"]
+        .into_iter()
+        .find(|program| Command::new(program).arg("-V").output().is_err())
+        .map(|program| format!("cannot run {program}"))
+}
+
+/// Returns from a test, the reason printed, if it cannot run here.
+macro_rules! skip_unless_possible {
+    () => {
+        if let Some(reason) = crate::machine::obstacle() {
+            println!("skipped: {reason}");
+            return;
+        }
+    };
+}
+pub(crate) use skip_unless_possible;
+
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms")
+}
+
+/// Name and file of each algorithm.
+pub(crate) fn sources() -> Vec<(String, PathBuf)> {
+    cwndlab_cc::Algorithm::all()
+        .map(|algorithm| (algorithm.name().to_owned(), folder().join(algorithm.source_file())))
+        .collect()
+}
+
+/// A path that no other test uses.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", next()))
+}
+
+/// A name that no other algorithm of this kernel has.
+pub(crate) fn unused_name() -> String {
+    format!("cl_{:08x}", (std::process::id() << 12) | (next() & 0xfff))
+}
+
+fn next() -> u32 {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    COUNT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Compiles for BPF.
+pub(crate) fn compile_object(source: &Path, more: &[&str]) -> PathBuf {
+    let object = scratch("object.o");
+    let flags = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-c"];
+    run_compiler("clang", &[&flags[..], more].concat(), &[source], &object);
+    object
+}
+
+/// Compiles the program that makes recorded calls again.
+pub(crate) fn compile_replay(source: &Path) -> PathBuf {
+    let program = scratch("replay");
+    let flags = ["-O2", "-std=gnu11", "-DCC_LOADED", "-DCC_REPLAY"];
+    run_compiler("cc", &flags, &[source, &folder().join("port/replay.c")], &program);
+    program
+}
+
+fn run_compiler(compiler: &str, flags: &[&str], files: &[&Path], out: &Path) {
+    let include = folder().join("include");
+    let done = Command::new(compiler)
+        .args(flags)
+        .arg("-I")
+        .arg(include)
+        .args(files)
+        .arg("-o")
+        .arg(out)
+        .output()
+        .unwrap_or_else(|error| panic!("run {compiler}: {error}"));
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{compiler} {}:\n{said}", files[0].display());
+}
+
+/// A copy of an algorithm's file with one text replaced, which it must have.
+pub(crate) fn changed(source: &Path, old: &str, new: &str) -> PathBuf {
+    let text = std::fs::read_to_string(source).expect("UTF-8");
+    assert!(text.contains(old), "{}: no \"{old}\"", source.display());
+    written(&text.replacen(old, new, 1))
+}
+
+/// A C file of this text.
+pub(crate) fn written(text: &str) -> PathBuf {
+    let path = scratch("algorithm.c");
+    std::fs::write(&path, text).expect("write a scratch file");
+    path
+}
+
+/// Whether a socket could ask the kernel for this algorithm.
+pub(crate) fn is_available(name: &str) -> bool {
+    let all = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    std::fs::read_to_string(all).expect("a list").split_whitespace().any(|one| one == name)
+}

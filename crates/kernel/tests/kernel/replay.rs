@@ -1,0 +1,104 @@
+//! The same file in two builds: what the kernel did at each call, the native build does too.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use cwndlab_kernel::protocol::Answer;
+use serde_json::{Value, json};
+
+use crate::helper::{Helper, load};
+use crate::machine::{
+    changed, compile_object, compile_replay, folder, now, scratch, skip_unless_possible, sources,
+    unused_name,
+};
+use crate::network::transfer;
+
+const LEAST_CALLS: u64 = 10_000;
+
+/// `sizeof(struct cc_record)` at most: what is written last may be a whole buffer later.
+const RECORD_BYTES: u64 = 1000;
+const BUFFER_BYTES: u64 = 1 << 16;
+
+/// Records a transfer of an algorithm; the file of its calls, and their number.
+fn record(source: &Path) -> (PathBuf, u64) {
+    let (mut helper, name, file) = (Helper::start(), unused_name(), scratch("calls"));
+    helper.do_this(&load(&compile_object(source, &["-DCC_RECORD"]), &name));
+    helper.do_this(&json!({"do": "record", "name": name, "file": file}));
+    let start = now();
+    transfer(&name, |_| {
+        let written = fs::metadata(&file).map_or(0, |about| about.len());
+        written > LEAST_CALLS * RECORD_BYTES + BUFFER_BYTES || start.elapsed().as_secs() > 60
+    });
+    let answer = helper.ask(&json!({"do": "stop_recording", "name": name}));
+    let Answer::Recorded { calls } = answer else { panic!("{answer:?}") };
+    (file, calls)
+}
+
+/// What the native build says to a recording: calls by program, mismatches, all lines.
+fn replay(source: &Path, calls: &Path) -> (BTreeMap<String, u64>, u64, String) {
+    let done = Command::new(compile_replay(source))
+        .stdin(File::open(calls).expect("a recording"))
+        .output()
+        .expect("run the replay");
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let (mut programs, mut mismatches) = (BTreeMap::new(), 0);
+    for line in said.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        if let Some(program) = line["program"].as_str() {
+            programs.insert(program.to_owned(), line["calls"].as_u64().expect("a count"));
+            mismatches += line["mismatches"].as_u64().expect("a count");
+        }
+    }
+    let complaint = String::from_utf8_lossy(&done.stderr);
+    let status = done.status.code().expect("an exit status");
+    assert_eq!(status, i32::from(mismatches > 0), "{complaint}");
+    (programs, mismatches, said)
+}
+
+#[test]
+fn every_call_of_the_kernel_is_that_of_the_native_build() {
+    skip_unless_possible!();
+    let waiting = Mutex::new(sources());
+    let take = || waiting.lock().expect("no panic holds it").pop();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((algorithm, source)) = take() {
+                    let (file, calls) = record(&source);
+                    let (programs, mismatches, said) = replay(&source, &file);
+                    fs::remove_file(&file).expect("our own file");
+                    println!("{algorithm}: {calls} calls, {mismatches} mismatches {programs:?}");
+                    assert!(calls >= LEAST_CALLS, "{algorithm}: {calls} calls");
+                    assert_eq!(programs.values().sum::<u64>(), calls, "{algorithm}");
+                    assert_eq!(mismatches, 0, "{algorithm}:\n{said}");
+                }
+            });
+        }
+    });
+}
+
+/// Of each, a constant that matters on a road like the tests'.
+const CHANGES: [(&str, &str, &str); 5] = [
+    ("bbr", "BBR_PACING_PERCENT	99u", "BBR_PACING_PERCENT	98u"),
+    ("cubic", "packets/s^3\", 41,", "packets/s^3\", 42,"),
+    ("illinois", "\"1/128 packet\", 1280, 1, 1280,", "\"1/128 packet\", 1279, 1, 1280,"),
+    ("vegas", "P(alpha, \"packets\", 2,", "P(alpha, \"packets\", 3,"),
+    ("westwood", "WESTWOOD_GAIN		8u", "WESTWOOD_GAIN		9u"),
+];
+
+#[test]
+fn one_other_constant_is_noticed() {
+    skip_unless_possible!();
+    for (algorithm, old, new) in CHANGES {
+        let source = folder().join(format!("{algorithm}.c"));
+        let (calls, _) = record(&source);
+        let (_, mismatches, said) = replay(&changed(&source, old, new), &calls);
+        println!("{algorithm} with {new}: {mismatches} mismatches");
+        assert!(mismatches > 0, "{algorithm}: {said}");
+        fs::remove_file(&calls).expect("our own file");
+    }
+}
