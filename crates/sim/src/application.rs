@@ -2,9 +2,9 @@
 //!
 //! An application acts on both ends of its flow: the *sender* of the data and their *receiver*. It
 //! acts when its end of the connection has been given a segment, and at the times it asked for.
-//! Both ends read whatever has arrived at once; data are counted, not carried.
+//! Both ends read whatever has arrived at once; data are counted, not carried. The connection is
+//! whatever does what a socket does: an endpoint of the simulator, a socket of the kernel.
 
-use cwndlab_tcp::Endpoint;
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
@@ -136,14 +136,29 @@ impl ApplicationConfig {
     }
 }
 
+/// One end of a connection, as an application sees it.
+pub trait Connection {
+    /// Hands over up to so many bytes. Answers how many were taken; none if there is no room.
+    fn write(&mut self, now: Time, bytes: u64) -> u64;
+
+    /// Takes everything that has arrived in order. Answers how many bytes.
+    fn read(&mut self, now: Time) -> u64;
+
+    /// Whether the peer has closed its side, and all that it sent has been read.
+    fn peer_has_finished(&self) -> bool;
+
+    /// Closes this side: nothing more is written.
+    fn close(&mut self, now: Time);
+}
+
 /// A running application.
 #[derive(Debug)]
-pub(crate) struct Application {
+pub struct Application {
     kind: Kind,
     /// When it next wants to act without input.
-    pub(crate) wake: Time,
+    wake: Time,
     /// Its transfer is complete: the receiver has read the last byte.
-    pub(crate) is_complete: bool,
+    is_complete: bool,
     /// It has closed the sender's side.
     has_closed: bool,
     /// It has closed the receiver's side.
@@ -206,7 +221,8 @@ struct WindowedFile {
 }
 
 impl Application {
-    pub(crate) fn new(config: &ApplicationConfig, stream: Stream) -> Self {
+    /// The application of a flow, with its own stream of randomness.
+    pub fn new(config: &ApplicationConfig, stream: Stream) -> Self {
         let kind = match *config {
             ApplicationConfig::Bulk {} => Kind::Bulk { block_left: BLOCK_BYTES },
             ApplicationConfig::Sized { bytes } => Kind::Sized { to_write: bytes, to_read: bytes },
@@ -252,13 +268,25 @@ impl Application {
         }
     }
 
+    /// When it next wants to act without input.
+    #[inline]
+    pub fn wake_time(&self) -> Time {
+        self.wake
+    }
+
+    /// Whether its transfer is complete: the receiver has read the last byte.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// Whether the receiver of the data opens the connection.
-    pub(crate) fn is_opened_by_receiver(&self) -> bool {
+    pub fn is_opened_by_receiver(&self) -> bool {
         matches!(self.kind, Kind::RequestResponse(_))
     }
 
     /// The sender's connection is established.
-    pub(crate) fn handle_sender_established(&mut self, now: Time) {
+    pub fn handle_sender_established(&mut self, now: Time) {
         match &mut self.kind {
             Kind::OnOff { on, distribution, stream, is_on, .. } => {
                 *is_on = true;
@@ -273,14 +301,14 @@ impl Application {
     }
 
     /// The receiver's connection is established.
-    pub(crate) fn handle_receiver_established(&mut self) {
+    pub fn handle_receiver_established(&mut self) {
         if let Kind::RequestResponse(exchange) = &mut self.kind {
             exchange.begin_request();
         }
     }
 
     /// The time that the application asked for has come.
-    pub(crate) fn handle_wake(&mut self, now: Time) {
+    pub fn handle_wake(&mut self, now: Time) {
         self.wake = Time::NEVER;
         match &mut self.kind {
             Kind::OnOff { on, off, distribution, stream, is_on, .. } => {
@@ -303,7 +331,7 @@ impl Application {
 
     /// Reads and writes at the sender of the data.
     #[inline]
-    pub(crate) fn act_at_sender(&mut self, now: Time, sender: &mut Endpoint) {
+    pub fn act_at_sender<C: Connection>(&mut self, now: Time, sender: &mut C) {
         if let Kind::Bulk { block_left } = &mut self.kind {
             if !self.has_closed {
                 write_blocks(now, sender, block_left);
@@ -313,8 +341,8 @@ impl Application {
         self.act_at_sender_slow(now, sender);
     }
 
-    fn act_at_sender_slow(&mut self, now: Time, sender: &mut Endpoint) {
-        let read = if sender.readable() > 0 { sender.read(now, u64::MAX) } else { 0 };
+    fn act_at_sender_slow<C: Connection>(&mut self, now: Time, sender: &mut C) {
+        let read = sender.read(now);
         let mut wants_close = false;
         match &mut self.kind {
             Kind::Bulk { .. } => {}
@@ -349,8 +377,8 @@ impl Application {
 
     /// Reads and writes at the receiver of the data. Answers how many bytes it read.
     #[inline(always)]
-    pub(crate) fn act_at_receiver(&mut self, now: Time, receiver: &mut Endpoint) -> u64 {
-        let read = receiver.read(now, u64::MAX);
+    pub fn act_at_receiver<C: Connection>(&mut self, now: Time, receiver: &mut C) -> u64 {
+        let read = receiver.read(now);
         if !matches!(self.kind, Kind::Bulk { .. }) {
             self.handle_read(now, read, receiver);
         }
@@ -363,7 +391,7 @@ impl Application {
     }
 
     /// The receiver has read some bytes of data, or none.
-    fn handle_read(&mut self, now: Time, read: u64, receiver: &mut Endpoint) {
+    fn handle_read<C: Connection>(&mut self, now: Time, read: u64, receiver: &mut C) {
         match &mut self.kind {
             Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } => {}
             Kind::Sized { to_read, .. } => {
@@ -391,7 +419,7 @@ impl Application {
     }
 
     /// Ends the application: nothing more is written, and the sender closes.
-    pub(crate) fn stop(&mut self, now: Time, sender: &mut Endpoint) {
+    pub fn stop<C: Connection>(&mut self, now: Time, sender: &mut C) {
         self.wake = Time::NEVER;
         match &mut self.kind {
             Kind::OnOff { is_on, .. } => *is_on = false,
@@ -445,7 +473,7 @@ impl RequestResponse {
 }
 
 impl WindowedFile {
-    fn write(&mut self, now: Time, sender: &mut Endpoint) {
+    fn write<C: Connection>(&mut self, now: Time, sender: &mut C) {
         loop {
             if self.block_to_write == 0 {
                 if self.credit == 0 || self.file_left == 0 {
@@ -489,9 +517,9 @@ impl WindowedFile {
 
 /// Writes whole blocks until the socket takes no more.
 #[inline]
-fn write_blocks(now: Time, endpoint: &mut Endpoint, block_left: &mut u64) {
-    while endpoint.send_space() > 0 {
-        let written = endpoint.write(now, *block_left);
+fn write_blocks<C: Connection>(now: Time, connection: &mut C, block_left: &mut u64) {
+    loop {
+        let written = connection.write(now, *block_left);
         if written == 0 {
             break;
         }
@@ -503,9 +531,9 @@ fn write_blocks(now: Time, endpoint: &mut Endpoint, block_left: &mut u64) {
 }
 
 /// Writes what the socket takes of a message.
-fn write_up_to(now: Time, endpoint: &mut Endpoint, to_write: &mut u64) {
-    while *to_write > 0 && endpoint.send_space() > 0 {
-        let written = endpoint.write(now, (*to_write).min(BLOCK_BYTES));
+fn write_up_to<C: Connection>(now: Time, connection: &mut C, to_write: &mut u64) {
+    while *to_write > 0 {
+        let written = connection.write(now, (*to_write).min(BLOCK_BYTES));
         if written == 0 {
             break;
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cwndlab_tcp::{Endpoint, Polled, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::application::Application;
+use crate::application::{Application, Connection};
 use crate::path::{Entrance, FORWARD, Path, REVERSE};
 use crate::record::FlowRecord;
 use crate::recorder::Recorder;
@@ -189,11 +189,11 @@ impl Flow {
             if read > 0 {
                 self.record.handle_read(now, read);
             }
-            if self.application.is_complete && self.completed.is_none() {
+            if self.application.is_complete() && self.completed.is_none() {
                 self.completed = Some(now);
                 self.record.window_end = self.record.window_end.min(now);
                 self.set_control(path);
-            } else if self.application.wake < self.control_wake {
+            } else if self.application.wake_time() < self.control_wake {
                 self.set_control(path);
             }
         }
@@ -209,7 +209,7 @@ impl Flow {
         }
         if self.is_sender_established {
             self.application.act_at_sender(now, &mut self.sender);
-            if self.application.wake < self.control_wake {
+            if self.application.wake_time() < self.control_wake {
                 self.set_control(path);
             }
         }
@@ -284,20 +284,15 @@ impl Flow {
                 self.sender.connect(now);
             }
         }
-        if self.application.wake <= now {
+        if self.application.wake_time() <= now {
             self.application.handle_wake(now);
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.stop = None;
             self.application.stop(now, &mut self.sender);
         }
-        let record = &mut self.record;
-        if record.offered_at_start.is_none() && record.window_start <= now {
-            record.offered_at_start = Some(path.offered(self.direction, self.user, now));
-        }
-        if record.offered_at_end.is_none() && record.window_end <= now {
-            record.offered_at_end = Some(path.offered(self.direction, self.user, now));
-        }
+        let (direction, user) = (self.direction, self.user);
+        self.record.handle_offered(now, || path.offered(direction, user, now));
         self.set_control(path);
         self.serve_sender(now, path, recorder);
         self.serve_receiver(now, path);
@@ -313,7 +308,7 @@ impl Flow {
         if !self.has_started {
             return self.start;
         }
-        let mut next = self.application.wake.min(self.stop.unwrap_or(Time::NEVER));
+        let mut next = self.application.wake_time().min(self.stop.unwrap_or(Time::NEVER));
         let record = &self.record;
         if record.offered_at_start.is_none() && record.window().is_some() {
             next = next.min(record.window_start);
@@ -352,6 +347,27 @@ impl Access {
         let head =
             |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
         head(&self.from_sender).min(head(&self.to_sender))
+    }
+}
+
+impl Connection for Endpoint {
+    #[inline]
+    fn write(&mut self, now: Time, bytes: u64) -> u64 {
+        if self.send_space() > 0 { Self::write(self, now, bytes) } else { 0 }
+    }
+
+    #[inline]
+    fn read(&mut self, now: Time) -> u64 {
+        if self.readable() > 0 { Self::read(self, now, u64::MAX) } else { 0 }
+    }
+
+    #[inline]
+    fn peer_has_finished(&self) -> bool {
+        Self::peer_has_finished(self)
+    }
+
+    fn close(&mut self, now: Time) {
+        Self::close(self, now);
     }
 }
 

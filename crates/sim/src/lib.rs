@@ -3,6 +3,10 @@
 //! [`Scenario`] says what happens, [`run()`] lets it happen, [`RunOutput`] is what was seen. Between
 //! them stands an event loop over two links and any number of flows, each with two full TCP
 //! endpoints and an application. Nothing here reads a clock or a file.
+//!
+//! What an application does, what is counted of a flow and how its result is made of that is here for
+//! the backends with real sockets too ([`Application`], [`FlowRecord`], [`flow_summary`]), so that a
+//! column means the same in all of them.
 
 mod application;
 mod engine;
@@ -19,12 +23,14 @@ mod scenario;
 mod summary;
 mod wake;
 
-pub use application::{ApplicationConfig, Distribution};
+pub use application::{Application, ApplicationConfig, Connection, Distribution};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
+pub use record::FlowRecord;
 pub use run::{RunError, check, run};
 pub use scenario::{
     Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
 };
+pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summary};
 
 /// Grows when the same scenario and seed may give another result than before, so that results in a
 /// store are not mistaken for each other.

@@ -3,6 +3,8 @@
 //! A value that is undefined (the RTT of a flow that never had a sample, the completion of a
 //! transfer without an end) is `None`, in the columns `NaN`; it is never 0.
 
+use serde::Serialize;
+
 /// Everything that a run answers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunOutput {
@@ -21,7 +23,7 @@ pub struct RunOutput {
 }
 
 /// One flow's result. The window of its means and rates is warm-up to end; counts are whole-life.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct FlowSummary {
     /// The flow's number.
     pub flow: u32,
@@ -78,13 +80,13 @@ pub struct FlowSummary {
     /// The longest.
     pub retransmission_burst_max_pkts: Option<u64>,
     /// Retransmission timeouts; a tail loss probe is none.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// Timeouts that turned out to be unnecessary.
-    pub spurious_timeouts: u64,
+    pub spurious_timeouts: Option<u64>,
     /// Fast recoveries entered.
-    pub recoveries: u64,
+    pub recoveries: Option<u64>,
     /// Tail loss probes sent.
-    pub tail_loss_probes: u64,
+    pub tail_loss_probes: Option<u64>,
     /// Segments with payload that arrived with a congestion mark.
     pub ecn_marked_pkts: u64,
     /// Mean of the congestion window, sampled every 10 ms in the window.
@@ -104,7 +106,7 @@ pub struct FlowSummary {
 }
 
 /// One stage's counts from the end of the warm-up to the end of the run.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct LinkSummary {
     /// Direction and number, such as `forward.0`; on a shared medium behind the user,
     /// `user1.forward.0`.
@@ -130,7 +132,7 @@ pub struct LinkSummary {
 }
 
 /// State of each flow at an interval.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Samples {
     /// The flow's number.
     pub flow: Vec<u32>,
@@ -163,7 +165,7 @@ pub struct Samples {
 }
 
 /// What happened to the senders and on the path.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Events {
     /// The flow's number; `None` for an event of the path that concerns every flow.
     pub flow: Vec<Option<u32>>,
@@ -176,7 +178,7 @@ pub struct Events {
 }
 
 /// The state in which each ACK found its sender.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Acks {
     /// The flow's number.
     pub flow: Vec<u32>,

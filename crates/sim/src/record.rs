@@ -4,9 +4,9 @@ use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::histogram::RttHistogram;
 
-/// Running totals of one flow.
+/// Running totals of one flow: what was seen of its packets, and what of its two ends.
 #[derive(Debug)]
-pub(crate) struct FlowRecord {
+pub struct FlowRecord {
     /// First moment of the window of means and rates, and its last.
     pub(crate) window_start: Time,
     pub(crate) window_end: Time,
@@ -61,7 +61,8 @@ pub(crate) struct Interval {
 }
 
 impl FlowRecord {
-    pub(crate) fn new(window_start: Time, window_end: Time) -> Self {
+    /// Nothing seen yet of a flow whose means and rates are of this window.
+    pub fn new(window_start: Time, window_end: Time) -> Self {
         Self {
             window_start,
             window_end,
@@ -92,19 +93,19 @@ impl FlowRecord {
 
     /// Whether a moment counts for means and rates: after the warm-up, up to the end.
     #[inline]
-    pub(crate) fn in_window(&self, now: Time) -> bool {
+    pub fn in_window(&self, now: Time) -> bool {
         self.window_start < now && now <= self.window_end
     }
 
     /// The window's length, if the flow outlived its warm-up.
-    pub(crate) fn window(&self) -> Option<Duration> {
+    pub fn window(&self) -> Option<Duration> {
         let window = self.window_end.saturating_since(self.window_start);
         (window > Duration::ZERO).then_some(window)
     }
 
     /// The sender sent a segment with payload.
     #[inline]
-    pub(crate) fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
+    pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
         self.sent_pkts += 1;
         self.sent_bytes += u64::from(payload_bytes);
         if self.in_window(now) {
@@ -125,7 +126,7 @@ impl FlowRecord {
 
     /// The sender was given a segment with this acknowledgement.
     #[inline]
-    pub(crate) fn handle_ack(&mut self, ack: u32) {
+    pub fn handle_ack(&mut self, ack: u32) {
         if self.acked_seq.is_some_and(|acked| !is_before(acked, ack)) {
             return;
         }
@@ -135,8 +136,48 @@ impl FlowRecord {
         }
     }
 
+    /// The flow ended before the run did.
+    pub fn end_window(&mut self, now: Time) {
+        self.window_end = self.window_end.min(now);
+    }
+
+    /// The window's last moment.
+    pub fn window_end(&self) -> Time {
+        self.window_end
+    }
+
+    /// Payload sent so far, and payload read.
+    pub fn sent_and_delivered_bytes(&self) -> [u64; 2] {
+        [self.sent_bytes, self.delivered_bytes]
+    }
+
+    /// What each stage in the data's direction could have carried until now. Counts when it is
+    /// first told after the window's begin and after its end.
+    pub fn handle_offered(&mut self, now: Time, mut offered: impl FnMut() -> Vec<Option<Bytes>>) {
+        if self.offered_at_start.is_none() && self.window_start <= now {
+            self.offered_at_start = Some(offered());
+        }
+        if self.offered_at_end.is_none() && self.window_end <= now {
+            self.offered_at_end = Some(offered());
+        }
+    }
+
+    /// One record of a flow whose packets (`self`) and whose ends were watched apart.
+    #[must_use]
+    pub fn joined_with(self, ends: Self) -> Self {
+        Self {
+            window_end: ends.window_end,
+            delivered_bytes: ends.delivered_bytes,
+            window_delivered_bytes: ends.window_delivered_bytes,
+            cwnd: ends.cwnd,
+            srtt_sum_us: ends.srtt_sum_us,
+            srtt_samples: ends.srtt_samples,
+            ..self
+        }
+    }
+
     /// The run has ended.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         if self.open_burst_pkts > 0 {
             self.close_burst();
         }
@@ -150,7 +191,7 @@ impl FlowRecord {
 
     /// An ACK gave an RTT sample.
     #[inline]
-    pub(crate) fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
+    pub fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
         if self.rtt_base_us.is_none_or(|base_us| rtt_us < base_us) {
             self.rtt_base_us = Some(rtt_us);
         }
@@ -163,7 +204,7 @@ impl FlowRecord {
 
     /// A segment with payload arrived at the receiver's interface.
     #[inline]
-    pub(crate) fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
+    pub fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
         self.marked_pkts += u64::from(is_marked);
         if self.in_window(now) {
             self.window_arrived_bytes += u64::from(wire_bytes);
@@ -173,7 +214,7 @@ impl FlowRecord {
 
     /// The receiver's application read data.
     #[inline]
-    pub(crate) fn handle_read(&mut self, now: Time, bytes: u64) {
+    pub fn handle_read(&mut self, now: Time, bytes: u64) {
         self.delivered_bytes += bytes;
         if self.in_window(now) {
             self.window_delivered_bytes += bytes;
@@ -181,7 +222,7 @@ impl FlowRecord {
     }
 
     /// One of the samples every 10 ms from which the means are taken.
-    pub(crate) fn handle_sample(&mut self, now: Time, cwnd_pkts: u32, srtt_us: u32) {
+    pub fn handle_sample(&mut self, now: Time, cwnd_pkts: u32, srtt_us: u32) {
         if now < self.window_start || self.window_end < now {
             return;
         }
@@ -267,5 +308,33 @@ mod tests {
         assert_eq!(record.srtt_mean_ms(), None);
         assert_eq!(record.cwnd.mean_pkts(), None);
         assert_eq!(record.cwnd.max_pkts(), None);
+    }
+
+    #[test]
+    fn packets_and_ends_that_were_watched_apart_are_one_record() {
+        let [mut packets, mut ends, mut whole] =
+            [(); 3].map(|()| FlowRecord::new(at(100), at(200)));
+        for record in [&mut packets, &mut whole] {
+            record.handle_sent(at(150), 0, 1_000);
+            record.handle_sent(at(150), 0, 1_000);
+            record.handle_arrived(at(160), 1_040, true);
+            record.handle_rtt(at(170), 20_000);
+        }
+        for record in [&mut ends, &mut whole] {
+            record.handle_read(at(160), 1_000);
+            record.handle_sample(at(170), 10, 20_000);
+            record.end_window(at(180));
+        }
+        assert_eq!(format!("{:?}", packets.joined_with(ends)), format!("{whole:?}"));
+    }
+
+    #[test]
+    fn what_was_offered_is_told_at_the_windows_begin_and_end() {
+        let mut record = FlowRecord::new(at(100), at(200));
+        for millis in [0, 99, 100, 150, 201, 300] {
+            record.handle_offered(at(millis), || vec![Some(Bytes(millis))]);
+        }
+        assert_eq!(record.offered_at_start, Some(vec![Some(Bytes(100))]));
+        assert_eq!(record.offered_at_end, Some(vec![Some(Bytes(201))]));
     }
 }

@@ -16,7 +16,7 @@ use crate::output::RunOutput;
 use crate::path::Links;
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, Scenario, ScenarioError};
-use crate::summary;
+use crate::summary::{self, FinishedFlow, flow_summary};
 
 /// Linux counts time in ticks of 4 ms (HZ = 250).
 const TICK_NANOS: u64 = 4_000_000;
@@ -60,7 +60,17 @@ fn run_over(
         .flows
         .iter()
         .zip(&engine.flows)
-        .map(|(config, flow)| summary::flow(config, flow, &scenario.path))
+        .map(|(config, flow)| {
+            let finished = FinishedFlow {
+                config,
+                stacks: [&config.sender.stack, &config.receiver.stack],
+                user: flow.user,
+                record: &flow.record,
+                counts: flow.sender.counters().into(),
+                completed: flow.completed,
+            };
+            flow_summary(&finished, &scenario.path)
+        })
         .collect();
     let links = summary::links(&mut engine.path, scenario.path.users(), end);
     let mut output = RunOutput { flows, links, ..RunOutput::default() };

@@ -3,16 +3,64 @@
 use cwndlab_link::{Counters, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig};
 use cwndlab_units::{Duration, Time};
 
-use crate::flow::Flow;
 use crate::output::{FlowSummary, LinkSummary};
 use crate::path::{FORWARD, Path, REVERSE};
-use crate::record::ratio;
-use crate::scenario::FlowConfig;
+use crate::record::{FlowRecord, ratio};
+use crate::scenario::{Direction, FlowConfig};
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishedFlow<'a> {
+    /// What it was asked to be.
+    pub config: &'a FlowConfig,
+    /// The stacks of its sender and its receiver, by name.
+    pub stacks: [&'a str; 2],
+    /// The user's port on a shared medium.
+    pub user: u16,
+    /// What was seen of it.
+    pub record: &'a FlowRecord,
+    /// What its sender counted.
+    pub counts: SenderCounts,
+    /// When the receiver had read the last byte.
+    pub completed: Option<Time>,
+}
+
+/// What a flow's sender counts itself. What it cannot tell is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderCounts {
+    /// Retransmission timeouts.
+    pub timeouts: Option<u64>,
+    /// Timeouts that were undone.
+    pub spurious_timeouts: Option<u64>,
+    /// Entries into fast recovery.
+    pub recoveries: Option<u64>,
+    /// Tail loss probes sent.
+    pub tail_loss_probes: Option<u64>,
+    /// Time with data in flight or waiting.
+    pub busy: Duration,
+    /// Of it, limited by the peer's window.
+    pub rwnd_limited: Duration,
+    /// Of it, limited by the send buffer.
+    pub sndbuf_limited: Duration,
+}
+
+impl From<cwndlab_tcp::Counters> for SenderCounts {
+    fn from(counters: cwndlab_tcp::Counters) -> Self {
+        Self {
+            timeouts: Some(counters.timeouts),
+            spurious_timeouts: Some(counters.spurious_timeouts),
+            recoveries: Some(counters.recoveries),
+            tail_loss_probes: Some(counters.tail_loss_probes),
+            busy: counters.busy,
+            rwnd_limited: counters.rwnd_limited,
+            sndbuf_limited: counters.sndbuf_limited,
+        }
+    }
+}
 
 /// One flow's result.
-pub(crate) fn flow(config: &FlowConfig, flow: &Flow, path: &PathConfig) -> FlowSummary {
-    let record = &flow.record;
-    let counters = flow.sender.counters();
+pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
+    let FinishedFlow { config, record, counts, .. } = *flow;
     let window = record.window();
     let ms = |us: f64| us / 1e3;
     let rtt_mean_us = record.rtt.mean_us();
@@ -23,11 +71,11 @@ pub(crate) fn flow(config: &FlowConfig, flow: &Flow, path: &PathConfig) -> FlowS
         direction: config.direction.name(),
         user: flow.user,
         algorithm: config.sender.algorithm.clone(),
-        stack: config.sender.stack.clone(),
+        stack: flow.stacks[0].to_owned(),
         receiver_algorithm: config.receiver.algorithm.clone(),
-        receiver_stack: config.receiver.stack.clone(),
+        receiver_stack: flow.stacks[1].to_owned(),
         application: config.application.name(),
-        start_s: flow.start.as_secs_f64(),
+        start_s: config.start.as_secs_f64(),
         end_s: record.window_end.as_secs_f64(),
         window_s: window.map(Duration::as_secs_f64),
         goodput_mbit_s: window.map(|window| mbit_s(record.window_delivered_bytes, window)),
@@ -46,24 +94,24 @@ pub(crate) fn flow(config: &FlowConfig, flow: &Flow, path: &PathConfig) -> FlowS
         retransmission_bursts: record.bursts,
         retransmission_burst_mean_pkts: ratio(record.retransmitted_pkts as f64, record.bursts),
         retransmission_burst_max_pkts: (record.bursts > 0).then_some(record.longest_burst_pkts),
-        timeouts: counters.timeouts,
-        spurious_timeouts: counters.spurious_timeouts,
-        recoveries: counters.recoveries,
-        tail_loss_probes: counters.tail_loss_probes,
+        timeouts: counts.timeouts,
+        spurious_timeouts: counts.spurious_timeouts,
+        recoveries: counts.recoveries,
+        tail_loss_probes: counts.tail_loss_probes,
         ecn_marked_pkts: record.marked_pkts,
         cwnd_mean_pkts: record.cwnd.mean_pkts(),
         cwnd_max_pkts: record.cwnd.max_pkts(),
-        completion_ms: flow.completed.map(|at| (at - flow.start).as_millis_f64()),
+        completion_ms: flow.completed.map(|at| (at - config.start).as_millis_f64()),
         utilisation_pct: utilisation_pct(flow, path),
-        busy_s: counters.busy.as_secs_f64(),
-        rwnd_limited_s: counters.rwnd_limited.as_secs_f64(),
-        sndbuf_limited_s: counters.sndbuf_limited.as_secs_f64(),
+        busy_s: counts.busy.as_secs_f64(),
+        rwnd_limited_s: counts.rwnd_limited.as_secs_f64(),
+        sndbuf_limited_s: counts.sndbuf_limited.as_secs_f64(),
     }
 }
 
 /// The flow's share of what the slowest stage of its direction could have carried in its window.
-fn utilisation_pct(flow: &Flow, path: &PathConfig) -> Option<f64> {
-    let record = &flow.record;
+fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
+    let record = flow.record;
     record.window()?;
     let starts = record.offered_at_start.as_ref()?;
     let ends = record.offered_at_end.as_ref()?;
@@ -75,7 +123,10 @@ fn utilisation_pct(flow: &Flow, path: &PathConfig) -> Option<f64> {
         .min_by_key(|&(bytes, _)| bytes)?;
     let framing_bytes = match path {
         PathConfig::Wire(wire) => {
-            let stages = if flow.direction == FORWARD { &wire.forward } else { &wire.reverse };
+            let stages = match flow.config.direction {
+                Direction::Forward => &wire.forward,
+                Direction::Reverse => &wire.reverse,
+            };
             stages.get(stage).map_or(0, framing_bytes)
         }
     };
@@ -100,14 +151,15 @@ pub(crate) fn links(path: &mut Path, users: Option<u16>, end: Time) -> Vec<LinkS
             let name = users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
             let (link, stages) = path.stages(direction, user);
             summaries.extend(stages.enumerate().map(|(n, stage)| {
-                counts(format!("{name}.{n}"), path.links[link].counters(stage, end))
+                link_summary(format!("{name}.{n}"), path.links[link].counters(stage, end))
             }));
         }
     }
     summaries
 }
 
-fn counts(link: String, counters: Counters) -> LinkSummary {
+/// One stage's result.
+pub fn link_summary(link: String, counters: Counters) -> LinkSummary {
     LinkSummary {
         link,
         arrived_pkts: counters.arrived.packets,

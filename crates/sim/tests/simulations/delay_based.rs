@@ -141,7 +141,7 @@ fn vegas_waits_for_fewer_timeouts_with_its_fine_timers() {
                 json["flows"][0][end]["stack"] = json!("textbook");
             }
             let output = run_json(&json, &Traces::default());
-            timeouts += output.flows[0].timeouts;
+            timeouts += output.flows[0].timeouts.expect("the simulator counts them");
             rate += goodput(&output, 0, 5.0) / 5.0;
         }
         (timeouts, rate)

@@ -170,7 +170,7 @@ fn cdg_and_nv_keep_the_queue_short_where_reno_fills_it() {
         let flow = &output.flows[0];
         let share = flow.goodput_mbit_s.expect("a window") / (20.0 * PAYLOAD_SHARE);
         assert!(share > 0.8, "{name} uses {share}");
-        assert_eq!(flow.timeouts, 0);
+        assert_eq!(flow.timeouts, Some(0));
         flow.queueing_delay_mean_ms.expect("samples")
     };
     let reno = queueing_ms("reno");
