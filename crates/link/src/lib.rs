@@ -10,7 +10,9 @@
 //! One rule decides every tie: what a link serves at a time is served before what arrives then.
 
 mod any;
+pub mod cellular;
 mod chain;
+pub mod channel;
 mod config;
 mod counters;
 mod delay;

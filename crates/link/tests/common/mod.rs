@@ -2,6 +2,8 @@
 
 #![expect(dead_code, reason = "each test program uses its own part")]
 
+pub(crate) mod cell;
+
 use cwndlab_link::{
     AnyLink, Link, LinkEvent, Packet, QueueConfig, RateConfig, RateTrace, StageConfig, Traces,
 };

@@ -1,0 +1,557 @@
+//! One direction of the radio: slot by slot, who is served with which block, and what becomes of it.
+//!
+//! Slots in which no user with a port has anything to do are skipped; the users in the background
+//! do not notice them.
+
+use cwndlab_units::Time;
+
+use super::access::Access;
+use super::bearer::{Bearer, Range};
+use super::config::{
+    BackgroundConfig, BlockErrors, CellConfig, Direction, DirectionConfig, SchedulerConfig,
+};
+use super::core::Core;
+use super::demand::Demand;
+use super::error::CellError;
+use super::harq::{Attempt, Harq};
+use super::outbox::Outbox;
+use super::plan::{Plan, Size};
+use super::scheduler::{Candidate, Scheduler};
+use crate::channel::{Adaptation, AdaptationConfig, Coding, Decibel, Draws, Sinr, ratio};
+use crate::packet::{Admission, Packet};
+
+/// One direction of the radio.
+#[derive(Clone, Debug)]
+pub(crate) struct Air<P> {
+    direction: Direction,
+    pub(crate) plan: Plan,
+    rules: Rules,
+    pub(crate) users: Vec<User<P>>,
+    background: Vec<Demand>,
+    scheduler: Scheduler,
+    pub(crate) outbox: Outbox<P>,
+    /// The next slot in which there is something to do; the largest number if there is nothing.
+    next: u64,
+    /// The first slot that has not been worked on.
+    fresh: u64,
+    /// When the next block that is lost is no longer waited for.
+    timer: Time,
+    /// What was sent, if somebody wants to know.
+    pub(crate) blocks: Option<Vec<BlockRecord>>,
+    candidates: Vec<Candidate>,
+    shares: Vec<(Candidate, u16)>,
+}
+
+/// How blocks fail.
+#[derive(Clone, Debug)]
+struct Rules {
+    errors: BlockErrors,
+    transmissions: u8,
+    /// Chance of one transmission's failure to be taken for a success, in parts of 2^64.
+    feedback_error: u64,
+}
+
+/// A user with a port, in this direction.
+#[derive(Clone, Debug)]
+pub(crate) struct User<P> {
+    pub(crate) bearer: Bearer<P>,
+    harq: Harq,
+    access: Option<Access>,
+    sinr: Sinr,
+    adaptation: Adaptation,
+    draws: Draws,
+    feedback: Draws,
+    /// Before this there is no service.
+    blocked_until: Time,
+    /// The first slot that may carry a block for it.
+    next_block: u64,
+    /// Since when it has sent without a pause.
+    busy_since: Time,
+}
+
+/// A transmission of a block.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BlockRecord {
+    /// When its slot began.
+    pub at: Time,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The user's port.
+    pub port: u16,
+    /// The scheme's index.
+    pub scheme: u8,
+    /// How many parts of the band it took.
+    pub units: u16,
+    /// The transport block's size.
+    pub bits: u32,
+    /// Bytes of packets and their overhead in it; 0 for padding.
+    pub payload_bytes: u32,
+    /// Which transmission of the block it was, from 1 on.
+    pub transmission: u8,
+    /// Whether it was decoded.
+    pub is_decoded: bool,
+    /// The ratio in its slot.
+    pub sinr: Decibel,
+}
+
+/// A pause after which HSUPA's grant begins small again.
+const RAMP_PAUSE: cwndlab_units::Duration = cwndlab_units::Duration::from_millis(200);
+
+impl<P: Packet> Air<P> {
+    pub(crate) fn new(
+        direction: Direction,
+        plan: Plan,
+        cell: &CellConfig,
+        core: Option<Core>,
+        run_seed: u64,
+        name: &str,
+    ) -> Result<Self, CellError> {
+        let (config, way) = match direction {
+            Direction::Downlink => (&cell.downlink, "down"),
+            Direction::Uplink => (&cell.uplink, "up"),
+        };
+        check(direction, config, &plan)?;
+        let adaptation = |sinr: Sinr, component: &str| {
+            let phase = match config.adaptation {
+                AdaptationConfig::Reports { period, .. } => {
+                    let part = Draws::new(run_seed, &format!("{component}.{way}.report")).unit(0);
+                    cwndlab_units::Duration::from_nanos((part * period.as_nanos() as f64) as u64)
+                }
+                AdaptationConfig::Fixed { .. } => cwndlab_units::Duration::ZERO,
+            };
+            Adaptation::new(&config.adaptation, &plan.coding, sinr, phase)
+        };
+        let mut users = Vec::new();
+        for (index, user) in cell.users.iter().enumerate() {
+            let component = format!("{name}.{}", index + 1);
+            let mean = match direction {
+                Direction::Downlink => user.downlink_mdb,
+                Direction::Uplink => user.uplink_mdb,
+            };
+            let fading = user.fading.as_ref();
+            let sinr = Sinr::new(mean, &user.drifts, fading, run_seed, &component, way);
+            let draws = |what| Draws::new(run_seed, &format!("{component}.{way}.{what}"));
+            let access = cell
+                .access
+                .as_ref()
+                .filter(|_| plan.has_grants())
+                .map(|access| Access::new(access, plan.interval, draws("request").unit(0)));
+            users.push(User {
+                bearer: Bearer::new(config, plan.processing, plan.packet_overhead),
+                harq: Harq::default(),
+                access,
+                adaptation: adaptation(sinr.clone(), &component),
+                sinr,
+                draws: draws("blocks"),
+                feedback: draws("feedback"),
+                blocked_until: Time::ZERO,
+                next_block: 0,
+                busy_since: Time::ZERO,
+            });
+        }
+        let mut background = Vec::new();
+        let groups = cell.background.iter().filter(|group| group.direction == direction);
+        for (group, config) in groups.enumerate() {
+            for number in 0..config.users {
+                let component = format!("{name}.background.{way}.{group}.{number}");
+                let make = |sinr| adaptation(sinr, &component);
+                background.push(Demand::new(config, make, number, run_seed, &component));
+            }
+        }
+        let participants = users.len() + background.len();
+        Ok(Self {
+            direction,
+            rules: Rules {
+                errors: config.block_errors.clone(),
+                transmissions: config.transmissions,
+                feedback_error: config.feedback_error.threshold(),
+            },
+            users,
+            background,
+            scheduler: Scheduler::new(config.scheduler, participants),
+            outbox: Outbox::new(core),
+            next: u64::MAX,
+            fresh: 0,
+            timer: Time::NEVER,
+            blocks: None,
+            candidates: Vec::new(),
+            shares: Vec::new(),
+            plan,
+        })
+    }
+
+    /// When there is something to do.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Time {
+        if self.next == u64::MAX { self.timer } else { self.plan.start(self.next).min(self.timer) }
+    }
+
+    /// Something for a user will be there at `at`, so that its slot must be worked on.
+    #[inline]
+    pub(crate) fn expect(&mut self, at: Time) {
+        let earliest = at + self.plan.processing;
+        // Dividing is dear, and mostly something is to be done sooner anyway.
+        if self.next == u64::MAX || self.plan.start(self.next) > earliest {
+            let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
+            self.next = self.next.min(slot);
+        }
+    }
+
+    /// When a packet that comes at `at` could begin to be sent in an empty cell.
+    pub(crate) fn first_chance(&self, at: Time) -> Time {
+        self.plan.start(self.plan.slot_from(at + self.plan.processing))
+    }
+
+    /// A packet for a user, or from one; if it is dropped, that is told at `told_at`.
+    pub(crate) fn handle_packet(
+        &mut self,
+        at: Time,
+        told_at: Time,
+        user: usize,
+        packet: P,
+    ) -> Admission {
+        let User { bearer, access, blocked_until, busy_since, .. } = &mut self.users[user];
+        if at.saturating_since(bearer.active_at) > RAMP_PAUSE {
+            *busy_since = at;
+        }
+        let admission = bearer.arrive(at, told_at, packet, &mut self.outbox);
+        if let Some(access) = access
+            && admission == Admission::Queued
+        {
+            access.ask(&self.plan, at.max(*blocked_until));
+        }
+        self.expect(at);
+        admission
+    }
+
+    /// Before `until` the user is not served.
+    pub(crate) fn block(&mut self, user: usize, until: Time) {
+        self.users[user].blocked_until = until;
+    }
+
+    /// The user leaves its cell.
+    pub(crate) fn handle_handover(
+        &mut self,
+        now: Time,
+        user: usize,
+        stage: u16,
+        is_lossless: bool,
+    ) {
+        self.outbox.set_user(user, stage);
+        let User { bearer, harq, access, .. } = &mut self.users[user];
+        bearer.handle_handover(now, is_lossless, &mut self.outbox);
+        harq.clear();
+        if let Some(access) = access {
+            access.clear();
+        }
+        self.plan_next();
+    }
+
+    /// Does what is due at [`Air::next_at`]. `stage` names a user's stage in events.
+    pub(crate) fn work(&mut self, stage: impl Fn(usize) -> u16) {
+        let slot_at = if self.next == u64::MAX { Time::NEVER } else { self.plan.start(self.next) };
+        if self.timer < slot_at {
+            self.run_timer(self.timer, stage);
+        } else {
+            self.run_slot(self.next, slot_at, stage);
+        }
+        self.plan_next();
+    }
+
+    fn run_timer(&mut self, now: Time, stage: impl Fn(usize) -> u16) {
+        for (index, user) in self.users.iter_mut().enumerate() {
+            if user.bearer.timer() <= now {
+                self.outbox.set_user(index, stage(index));
+                user.bearer.release(now, &mut self.outbox);
+            }
+        }
+    }
+
+    fn run_slot(&mut self, slot: u64, now: Time, stage: impl Fn(usize) -> u16) {
+        let class = self.plan.class(slot);
+        let mut left = self.plan.units;
+        self.candidates.clear();
+        self.fresh = slot + 1;
+        for index in 0..self.users.len() {
+            let user = &mut self.users[index];
+            if user.bearer.is_idle() && user.access.is_none() {
+                continue;
+            }
+            self.outbox.set_user(index, stage(index));
+            user.bearer.refresh(now, &mut self.outbox);
+            if user.blocked_until > now || user.next_block > slot {
+                continue;
+            }
+            if let Some(attempt) = user.harq.due(slot) {
+                let units = attempt.units;
+                let fits = attempt.class <= class && (units <= left || self.plan.is_dedicated);
+                if fits {
+                    let attempt = user.harq.pop().expect("it is due");
+                    if !self.plan.is_dedicated {
+                        left -= units;
+                    }
+                    self.scheduler.note(index, attempt.bits);
+                    self.send(slot, now, index, attempt);
+                }
+                continue;
+            }
+            if !user.harq.has_free(slot, self.plan.processes) {
+                continue;
+            }
+            let waiting = user.bearer.waiting(now);
+            let wanted = match &mut user.access {
+                Some(access) => {
+                    let wanted = access.wanted(slot, waiting);
+                    if wanted == 0 && waiting > 0 && user.harq.is_idle() {
+                        access.ask(&self.plan, now);
+                    }
+                    wanted
+                }
+                None => waiting,
+            };
+            if wanted == 0 {
+                continue;
+            }
+            let Some(scheme) = user.adaptation.scheme(&self.plan.coding, now) else { continue };
+            if self.plan.is_dedicated {
+                self.send_new(slot, now, index, scheme, class, 1);
+                continue;
+            }
+            let units = self.plan.units_for(class, scheme, wanted, self.plan.units);
+            let full_bits = self.plan.size(class, scheme, self.plan.units).bits;
+            self.candidates.push(Candidate { user: index, scheme, units, full_bits });
+        }
+        if !self.plan.is_dedicated {
+            self.share(slot, now, class, left, stage);
+        }
+    }
+
+    fn share(&mut self, slot: u64, now: Time, class: u8, left: u16, stage: impl Fn(usize) -> u16) {
+        let ports = self.users.len();
+        for (index, demand) in self.background.iter_mut().enumerate() {
+            if !demand.is_on(now) {
+                continue;
+            }
+            let Some(scheme) = demand.adaptation.scheme(&self.plan.coding, now) else { continue };
+            let units = self.plan.units;
+            let full_bits = self.plan.size(class, scheme, units).bits;
+            self.candidates.push(Candidate { user: ports + index, scheme, units, full_bits });
+        }
+        let mut shares = core::mem::take(&mut self.shares);
+        let least = self.plan.least_units;
+        self.scheduler.share(&mut self.candidates, left, least, |candidate, units| {
+            shares.push((*candidate, units));
+        });
+        for (candidate, units) in shares.drain(..) {
+            let bits = self.plan.size(class, candidate.scheme, units).bits;
+            self.scheduler.note(candidate.user, bits);
+            if candidate.user < ports {
+                self.outbox.set_user(candidate.user, stage(candidate.user));
+                self.send_new(slot, now, candidate.user, candidate.scheme, class, units);
+            }
+        }
+        self.shares = shares;
+        self.scheduler.end_slot(slot);
+    }
+
+    fn send_new(&mut self, slot: u64, now: Time, index: usize, scheme: u8, class: u8, units: u16) {
+        let size = self.plan.size(class, scheme, units);
+        let user = &mut self.users[index];
+        let room = user.room(&self.plan, now, size);
+        let range = user.bearer.take(now, room.into());
+        if let Some(access) = &mut user.access {
+            access.handle_grant(slot, room.into(), range.is_some());
+        }
+        user.next_block = slot + self.plan.spacing;
+        let Some(range) = range else {
+            self.handle_padding(slot, now, index, scheme, units, size.bits);
+            return;
+        };
+        let bits = size.bits;
+        let attempt =
+            Attempt { slot, range, class, scheme, units, bits, transmission: 1, energy: 0.0 };
+        self.send(slot, now, index, attempt);
+    }
+
+    /// A grant that was not needed: nothing is lost if it fails.
+    fn handle_padding(
+        &mut self,
+        slot: u64,
+        now: Time,
+        index: usize,
+        scheme: u8,
+        units: u16,
+        bits: u32,
+    ) {
+        if let Some(access) = &mut self.users[index].access {
+            access.handle_report(&self.plan, slot, 0);
+        }
+        let range = Range { start: 0, end: 0 };
+        let attempt =
+            Attempt { slot, range, class: 1, scheme, units, bits, transmission: 1, energy: 0.0 };
+        self.record(now, index, &attempt, true, 0.0);
+    }
+
+    /// Sends a block, decides whether it is decoded, and what follows from that.
+    fn send(&mut self, slot: u64, now: Time, index: usize, attempt: Attempt) {
+        let Attempt { range, scheme, bits, transmission, .. } = attempt;
+        let user = &mut self.users[index];
+        let needs_sinr = matches!(self.rules.errors, BlockErrors::Curves) || self.blocks.is_some();
+        let decibels = if needs_sinr { user.sinr.decibels_at(now) } else { 0.0 };
+        let energy = attempt.energy + ratio(decibels);
+        let is_decoded = match &self.rules.errors {
+            BlockErrors::Curves => {
+                let combined = self.plan.coding.combined(scheme, energy, transmission);
+                user.draws.unit(slot) >= self.plan.coding.error_rate(scheme, combined, bits)
+            }
+            BlockErrors::Given { ppb } => {
+                let rate = ppb[usize::from(transmission).min(ppb.len()) - 1];
+                user.draws.bits(slot) >= rate.threshold()
+            }
+        };
+        if transmission == 1 {
+            user.adaptation.learn(is_decoded);
+        }
+        let out_at = self.plan.decoded_at(slot);
+        let is_given_up = transmission >= self.rules.transmissions
+            || user.feedback.bits(slot) < self.rules.feedback_error;
+        if is_decoded {
+            user.bearer.handle_decoded(out_at, range, &mut self.outbox);
+        } else if is_given_up {
+            user.bearer.handle_failed(out_at, range, &mut self.outbox);
+        }
+        let again = self.plan.retransmission(slot);
+        if is_decoded || is_given_up {
+            if self.plan.processes < usize::MAX {
+                user.harq.set_busy(again);
+            }
+            if let Some(access) = &mut user.access {
+                let waiting = user.bearer.waiting(now);
+                access.handle_report(&self.plan, slot, waiting);
+            }
+        } else {
+            let attempt =
+                Attempt { slot: again, transmission: transmission + 1, energy, ..attempt };
+            user.harq.set_pending(attempt);
+        }
+        user.bearer.active_at = user.bearer.active_at.max(now);
+        self.record(now, index, &attempt, is_decoded, decibels);
+    }
+
+    fn record(&mut self, at: Time, index: usize, attempt: &Attempt, is_decoded: bool, sinr: f64) {
+        let Some(blocks) = &mut self.blocks else { return };
+        blocks.push(BlockRecord {
+            at,
+            direction: self.direction,
+            port: index as u16 + 1,
+            scheme: attempt.scheme,
+            units: attempt.units,
+            bits: attempt.bits,
+            payload_bytes: (attempt.range.end - attempt.range.start) as u32,
+            transmission: attempt.transmission,
+            is_decoded,
+            sinr: Decibel::from_milli((sinr * 1000.0) as i32),
+        });
+    }
+
+    /// Works out when there is something to do again.
+    pub(crate) fn plan_next(&mut self) {
+        let mut next = u64::MAX;
+        let mut timer = Time::NEVER;
+        for user in &self.users {
+            if user.bearer.is_idle() {
+                continue;
+            }
+            next = next.min(user.next_slot(&self.plan, self.fresh));
+            timer = timer.min(user.bearer.timer());
+        }
+        self.timer = timer;
+        self.next = if next == u64::MAX { next } else { self.plan.next_slot(next) };
+    }
+}
+
+impl<P: Packet> User<P> {
+    /// The first slot from `fresh` on in which it has something to do.
+    fn next_slot(&self, plan: &Plan, fresh: u64) -> u64 {
+        let waits_until = self.bearer.waits_until();
+        let mut next = if waits_until.is_never() {
+            u64::MAX
+        } else if waits_until <= plan.start(fresh) {
+            fresh
+        } else {
+            plan.slot_from(waits_until)
+        };
+        if next != u64::MAX {
+            next = next.max(self.next_block);
+            if let Some(access) = &self.access {
+                next = next.max(access.next_slot());
+            }
+        }
+        next = next.min(self.harq.next_slot());
+        if next != u64::MAX && self.blocked_until > plan.start(next.max(fresh)) {
+            return plan.slot_from(self.blocked_until);
+        }
+        next.max(fresh)
+    }
+
+    /// What a new block has room for: less than its size while HSUPA's grant grows.
+    fn room(&self, plan: &Plan, now: Time, size: Size) -> u32 {
+        let Some(ramp) = plan.ramp else { return size.payload_bytes };
+        let since = now.saturating_since(self.busy_since).as_nanos();
+        let length = ramp.length.as_nanos();
+        let grown = u64::from(size.payload_bytes) * since.min(length) / length;
+        let whole = grown as u32 / ramp.least_bytes * ramp.least_bytes;
+        whole.clamp(ramp.least_bytes, size.payload_bytes)
+    }
+}
+
+/// What must hold for a direction.
+fn check(direction: Direction, config: &DirectionConfig, plan: &Plan) -> Result<(), CellError> {
+    let highest = plan.coding.count() - 1;
+    match config.adaptation {
+        AdaptationConfig::Fixed { scheme } if scheme > highest => {
+            return Err(CellError::Scheme { direction, scheme, highest });
+        }
+        AdaptationConfig::Fixed { .. } => {}
+        AdaptationConfig::Reports { period, outer_loop, .. } => {
+            if period.as_nanos() == 0 {
+                return Err(CellError::ReportPeriod(direction));
+            }
+            if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
+                return Err(CellError::OuterLoopTarget(direction));
+            }
+        }
+    }
+    if config.transmissions == 0 {
+        return Err(CellError::NoTransmission(direction));
+    }
+    match &config.block_errors {
+        BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
+            return Err(CellError::NoCurves(direction));
+        }
+        BlockErrors::Given { ppb } if ppb.is_empty() => {
+            return Err(CellError::NoErrorRate(direction));
+        }
+        BlockErrors::Given { ppb } if ppb.last() == Some(&crate::Probability::ONE) => {
+            return Err(CellError::HopelessErrors(direction));
+        }
+        BlockErrors::Curves | BlockErrors::Given { .. } => {}
+    }
+    match config.scheduler {
+        SchedulerConfig::ProportionalFair { window } if window < 2 => {
+            Err(CellError::SchedulerWindow(direction))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What must hold for the users in the background.
+pub(crate) fn check_background(config: &BackgroundConfig) -> Result<(), CellError> {
+    if config.on.as_nanos() == 0 {
+        return Err(CellError::BackgroundOn);
+    }
+    if config.lowest_mdb > config.highest_mdb {
+        return Err(CellError::Bounds("background: lowest_mdb"));
+    }
+    Ok(())
+}

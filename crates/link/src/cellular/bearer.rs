@@ -1,0 +1,396 @@
+//! One user's data in one direction: the queue, the blocks under way, and their order.
+//!
+//! Packets are byte ranges of a stream. A block takes the next bytes of it. A packet is out when all
+//! of its bytes are decoded and, unless the mode is transparent, all earlier ones too.
+//!
+//! ```text
+//!   front                              unsent          ready           back
+//!     | sent, not all of it decoded      | may be sent   | too fresh     |
+//! ```
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Time};
+
+use super::config::{DirectionConfig, RlcConfig};
+use super::outbox::Outbox;
+use crate::counters::{Backlog, Drops, Tally};
+use crate::event::DropReason;
+use crate::packet::{Admission, Packet};
+use crate::queue::Limits;
+
+/// One user's data in one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Bearer<P> {
+    limits: Limits,
+    discard: Option<Duration>,
+    rlc: RlcConfig,
+    processing: Duration,
+    packet_overhead: u32,
+    line: VecDeque<Entry<P>>,
+    /// How many entries of the line have been sent to their end, and how many may be sent.
+    unsent: usize,
+    ready: usize,
+    /// Where in the stream they end.
+    sent: u64,
+    ready_end: u64,
+    end: u64,
+    /// Blocks whose packets are not out, in the order of the stream.
+    blocks: VecDeque<Block>,
+    /// What RLC sends again, and from when on.
+    again: VecDeque<(Time, Range)>,
+    backlog: Backlog,
+    pub(crate) counts: Counts,
+    /// When something came, was sent or came out last.
+    pub(crate) active_at: Time,
+}
+
+/// Bytes of the stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Entry<P> {
+    came: Time,
+    end: u64,
+    length: u32,
+    bytes: u32,
+    /// Bytes that are not decoded; counted in transparent mode only.
+    missing: u32,
+    is_damaged: bool,
+    /// Nothing if it is out before an earlier one.
+    packet: Option<P>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    range: Range,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Flying,
+    Decoded,
+    /// Not waited for from this time on.
+    Lost(Time),
+}
+
+/// What a bearer counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) arrived: Tally,
+    pub(crate) delivered: Tally,
+    pub(crate) dropped: Tally,
+    pub(crate) drops: Drops,
+    /// Packets in the queue times nanoseconds, until the last change.
+    pub(crate) queue_time: u64,
+    changed_at: Time,
+    pub(crate) queue_max: u32,
+}
+
+impl<P: Packet> Bearer<P> {
+    pub(crate) fn new(
+        config: &DirectionConfig,
+        processing: Duration,
+        packet_overhead: u32,
+    ) -> Self {
+        Self {
+            limits: Limits::new(config.queue_packets, config.queue_bytes),
+            discard: config.discard,
+            rlc: config.rlc,
+            processing,
+            packet_overhead,
+            line: VecDeque::new(),
+            unsent: 0,
+            ready: 0,
+            sent: 0,
+            ready_end: 0,
+            end: 0,
+            blocks: VecDeque::new(),
+            again: VecDeque::new(),
+            backlog: Backlog::default(),
+            counts: Counts::default(),
+            active_at: Time::ZERO,
+        }
+    }
+
+    /// Asks the queue for room; a refusal is told at `told_at`.
+    pub(crate) fn arrive(
+        &mut self,
+        at: Time,
+        told_at: Time,
+        packet: P,
+        out: &mut Outbox<P>,
+    ) -> Admission {
+        let bytes = packet.wire_bytes();
+        if !self.limits.have_room(self.backlog, bytes) {
+            self.drop_packet(told_at, &packet, DropReason::Overflow, out);
+            return Admission::Dropped;
+        }
+        let length = bytes + self.packet_overhead;
+        self.end += u64::from(length);
+        let (end, packet) = (self.end, Some(packet));
+        let missing = length;
+        self.line.push_back(Entry {
+            came: at,
+            end,
+            length,
+            bytes,
+            missing,
+            is_damaged: false,
+            packet,
+        });
+        self.count_queue(at);
+        self.backlog.add(bytes);
+        self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
+        self.active_at = at;
+        Admission::Queued
+    }
+
+    /// Counts a packet out that never comes to the queue, or not further.
+    pub(crate) fn drop_packet(
+        &mut self,
+        at: Time,
+        packet: &P,
+        reason: DropReason,
+        out: &mut Outbox<P>,
+    ) {
+        let bytes = packet.wire_bytes();
+        self.counts.dropped.add(bytes);
+        self.counts.drops.add(reason);
+        out.tell_drop(at, packet.flow(), bytes, reason);
+    }
+
+    /// Lets packets that have been processed be sent, and forgets those that waited too long.
+    pub(crate) fn refresh(&mut self, now: Time, out: &mut Outbox<P>) {
+        while let Some(entry) = self.line.get(self.ready) {
+            if entry.came + self.processing > now {
+                break;
+            }
+            self.ready_end = entry.end;
+            self.ready += 1;
+        }
+        let Some(discard) = self.discard else { return };
+        while self.unsent < self.ready {
+            let entry = &self.line[self.unsent];
+            let has_begun = self.sent + u64::from(entry.length) > entry.end;
+            if has_begun || entry.came + discard > now {
+                break;
+            }
+            let entry = self.line.remove(self.unsent).expect("the entry was just seen");
+            self.ready -= 1;
+            self.sent = entry.end;
+            self.leave_queue(now, entry.bytes);
+            let packet = entry.packet.expect("what was not sent is not out");
+            self.drop_packet(now, &packet, DropReason::Aqm, out);
+        }
+    }
+
+    /// Bytes that a block could carry now.
+    pub(crate) fn waiting(&self, now: Time) -> u64 {
+        let again: u64 = self
+            .again
+            .iter()
+            .take_while(|(from, _)| *from <= now)
+            .map(|(_, range)| range.end - range.start)
+            .sum();
+        again + (self.ready_end - self.sent)
+    }
+
+    /// When a block could carry something, if not now.
+    pub(crate) fn waits_until(&self) -> Time {
+        let again = self.again.front().map_or(Time::NEVER, |&(from, _)| from);
+        let fresh = if self.ready_end > self.sent {
+            Time::ZERO
+        } else {
+            let next = self.line.get(self.ready);
+            next.map_or(Time::NEVER, |entry| entry.came + self.processing)
+        };
+        again.min(fresh)
+    }
+
+    /// Whether there is nothing at all.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.line.is_empty() && self.blocks.is_empty()
+    }
+
+    /// Takes up to `room` bytes for a new block.
+    pub(crate) fn take(&mut self, now: Time, room: u64) -> Option<Range> {
+        if let Some(&(from, range)) = self.again.front()
+            && from <= now
+        {
+            self.again.pop_front();
+            if range.end - range.start > room {
+                let cut = range.start + room;
+                self.again.push_front((from, Range { start: cut, end: range.end }));
+                self.cut_block(range.start, cut);
+                return Some(Range { start: range.start, end: cut });
+            }
+            return Some(range);
+        }
+        let start = self.sent;
+        let end = self.ready_end.min(start + room);
+        if end == start {
+            return None;
+        }
+        self.sent = end;
+        while let Some(entry) = self.line.get(self.unsent) {
+            if entry.end > end {
+                break;
+            }
+            let bytes = entry.bytes;
+            self.unsent += 1;
+            self.leave_queue(now, bytes);
+        }
+        let range = Range { start, end };
+        self.blocks.push_back(Block { range, state: State::Flying });
+        Some(range)
+    }
+
+    fn cut_block(&mut self, start: u64, cut: u64) {
+        let index = self.index_of(start);
+        let end = self.blocks[index].range.end;
+        self.blocks[index].range.end = cut;
+        let rest = Block { range: Range { start: cut, end }, state: State::Flying };
+        self.blocks.insert(index + 1, rest);
+    }
+
+    fn index_of(&self, start: u64) -> usize {
+        self.blocks.partition_point(|block| block.range.start < start)
+    }
+
+    /// A block was decoded: gives out what is whole at `at`.
+    pub(crate) fn handle_decoded(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
+        let index = self.index_of(range.start);
+        self.blocks[index].state = State::Decoded;
+        if matches!(self.rlc, RlcConfig::Transparent {}) {
+            self.release_whole(at, range, out);
+        }
+        if index == 0 {
+            self.release(at, out);
+        }
+    }
+
+    /// HARQ gave a block up, and its receiver knows at `at`.
+    pub(crate) fn handle_failed(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
+        let index = self.index_of(range.start);
+        match self.rlc {
+            RlcConfig::Acknowledged { recovery } => self.again.push_back((at + recovery, range)),
+            RlcConfig::Unacknowledged { reordering } => {
+                self.blocks[index].state = State::Lost(at + reordering);
+            }
+            RlcConfig::Transparent {} => {
+                self.blocks[index].state = State::Lost(at);
+                self.release(at, out);
+            }
+        }
+    }
+
+    /// The cell was left: what is under way is sent again from `now` on, or lost.
+    pub(crate) fn handle_handover(&mut self, now: Time, is_lossless: bool, out: &mut Outbox<P>) {
+        self.again.clear();
+        for block in self.blocks.iter_mut().filter(|block| block.state == State::Flying) {
+            if is_lossless {
+                self.again.push_back((now, block.range));
+            } else {
+                block.state = State::Lost(now);
+            }
+        }
+        self.release(now, out);
+    }
+
+    /// When a block that is lost is no longer waited for.
+    pub(crate) fn timer(&self) -> Time {
+        match self.blocks.front() {
+            Some(Block { state: State::Lost(until), .. }) => *until,
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Gives out what is in order.
+    pub(crate) fn release(&mut self, at: Time, out: &mut Outbox<P>) {
+        while let Some(&Block { range, state }) = self.blocks.front() {
+            match state {
+                State::Decoded => {}
+                State::Lost(until) if until <= at => self.damage(range),
+                State::Flying | State::Lost(_) => break,
+            }
+            self.blocks.pop_front();
+            self.release_until(at, range.end, out);
+        }
+    }
+
+    fn damage(&mut self, range: Range) {
+        for entry in &mut self.line {
+            if entry.end - u64::from(entry.length) >= range.end {
+                break;
+            }
+            entry.is_damaged |= entry.end > range.start;
+        }
+    }
+
+    fn release_until(&mut self, at: Time, end: u64, out: &mut Outbox<P>) {
+        while self.line.front().is_some_and(|entry| entry.end <= end) {
+            let entry = self.line.pop_front().expect("the entry was just seen");
+            self.unsent -= 1;
+            self.ready -= 1;
+            match entry.packet {
+                Some(packet) if entry.is_damaged => {
+                    self.drop_packet(at, &packet, DropReason::Loss, out);
+                }
+                Some(packet) => out.push(at, packet),
+                None => {}
+            }
+        }
+        self.active_at = self.active_at.max(at);
+    }
+
+    /// Gives out the packets of a decoded block whose other bytes are decoded too.
+    fn release_whole(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
+        let first = self.line.partition_point(|entry| entry.end <= range.start);
+        for entry in self.line.range_mut(first..) {
+            let start = entry.end - u64::from(entry.length);
+            if start >= range.end {
+                break;
+            }
+            let common = entry.end.min(range.end) - start.max(range.start);
+            entry.missing -= common as u32;
+            if entry.missing == 0
+                && let Some(packet) = entry.packet.take()
+            {
+                out.push(at, packet);
+            }
+        }
+    }
+
+    fn leave_queue(&mut self, now: Time, bytes: u32) {
+        self.count_queue(now);
+        self.backlog.remove(bytes);
+    }
+
+    fn count_queue(&mut self, now: Time) {
+        let since = now.saturating_since(self.counts.changed_at).as_nanos();
+        self.counts.queue_time += u64::from(self.backlog.packets) * since;
+        self.counts.changed_at = now;
+    }
+
+    /// What it counted, as of `now`.
+    pub(crate) fn settled_counts(&mut self, now: Time) -> Counts {
+        self.count_queue(now);
+        self.counts
+    }
+
+    /// Begins the maximum anew.
+    pub(crate) fn forget_max(&mut self) {
+        self.counts.queue_max = self.backlog.packets;
+    }
+
+    /// What waits.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}

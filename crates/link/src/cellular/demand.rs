@@ -1,0 +1,65 @@
+//! Users in the background: demand without packets.
+
+use cwndlab_units::{Duration, Stream, Time};
+
+use super::config::BackgroundConfig;
+use crate::channel::{Adaptation, Sinr};
+
+/// One of them. Their blocks are always decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    pub(crate) adaptation: Adaptation,
+    on: Duration,
+    off: Duration,
+    random: Stream,
+    is_on: bool,
+    until: Time,
+}
+
+impl Demand {
+    pub(crate) fn new(
+        config: &BackgroundConfig,
+        make_adaptation: impl FnOnce(Sinr) -> Adaptation,
+        number: u16,
+        run_seed: u64,
+        component: &str,
+    ) -> Self {
+        let part =
+            if config.users > 1 { f64::from(number) / f64::from(config.users - 1) } else { 0.5 };
+        let (low, high) = (config.lowest_mdb, config.highest_mdb);
+        let span = f64::from((high - low).as_milli());
+        let mean = crate::channel::Decibel::from_milli(low.as_milli() + (part * span) as i32);
+        let sinr = Sinr::new(mean, &[], config.fading.as_ref(), run_seed, component, "background");
+        let mut random = Stream::new(run_seed, &format!("{component}.demand"));
+        // The state at the beginning is that of any other time.
+        let share = if config.off == Duration::ZERO {
+            1.0
+        } else {
+            config.on.as_secs_f64() / (config.on + config.off).as_secs_f64()
+        };
+        let is_on = random.unit() < share;
+        let adaptation = make_adaptation(sinr);
+        let (on, off) = (config.on, config.off);
+        let mut demand = Self { adaptation, on, off, random, is_on, until: Time::ZERO };
+        demand.until = demand.next_change(Time::ZERO);
+        demand
+    }
+
+    fn next_change(&mut self, from: Time) -> Time {
+        if self.off == Duration::ZERO {
+            return Time::NEVER;
+        }
+        let mean = if self.is_on { self.on } else { self.off };
+        let nanos = self.random.exponential(mean.as_nanos() as f64);
+        from + Duration::from_nanos(nanos as u64)
+    }
+
+    /// Whether it wants service at a time not before the last one asked for.
+    pub(crate) fn is_on(&mut self, at: Time) -> bool {
+        while self.until <= at {
+            self.is_on = !self.is_on;
+            self.until = self.next_change(self.until);
+        }
+        self.is_on
+    }
+}

@@ -1,0 +1,108 @@
+//! Why a configuration makes no cell.
+
+use cwndlab_units::Duration;
+use thiserror::Error;
+
+use super::config::Direction;
+
+/// What is wrong with a cell's settings.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum CellError {
+    /// No such bandwidth of LTE.
+    #[error("lte: {0} resource blocks: use 6, 15, 25, 50, 75 or 100")]
+    LteBandwidth(u16),
+    /// Too many layers, or none.
+    #[error("{0} layers: use from 1 to {1}")]
+    Layers(u8, u8),
+    /// No such category.
+    #[error("{technology}: no category {category}: use {known}")]
+    Category {
+        /// Of what.
+        technology: &'static str,
+        /// Which.
+        category: u8,
+        /// What there is.
+        known: &'static str,
+    },
+    /// No such bandwidth of NR.
+    #[error("nr: no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101")]
+    NrBandwidth {
+        /// Subcarrier spacing.
+        subcarrier_khz: u32,
+        /// Bandwidth.
+        bandwidth_mhz: u32,
+    },
+    /// A slot of more than 14 symbols.
+    #[error("nr: slot {slot} has {symbols} symbols: the most is 14")]
+    Symbols {
+        /// Its place in the pattern.
+        slot: usize,
+        /// Down and up together.
+        symbols: u32,
+    },
+    /// A pattern without one of the directions, or without slots.
+    #[error("nr: the pattern has no slot for the {0:?} in its first 1000 slots")]
+    EmptyPattern(Direction),
+    /// No such dedicated channel.
+    #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]
+    DedicatedRate(u32),
+    /// A scheme that the technology does not have.
+    #[error("{direction:?}: scheme {scheme}: the highest is {highest}")]
+    Scheme {
+        /// Where.
+        direction: Direction,
+        /// Which.
+        scheme: u8,
+        /// What there is.
+        highest: u8,
+    },
+    /// No time between two reports.
+    #[error("{0:?}: adaptation: period_ns must be more than 0")]
+    ReportPeriod(Direction),
+    /// An outer loop that cannot settle.
+    #[error("{0:?}: adaptation: target_ppb must be more than 0 and less than 1000000000")]
+    OuterLoopTarget(Direction),
+    /// A block that is never sent.
+    #[error("{0:?}: transmissions must be at least 1")]
+    NoTransmission(Direction),
+    /// No error rate given.
+    #[error("{0:?}: block_errors: give at least one probability")]
+    NoErrorRate(Direction),
+    /// Errors that no transmission mends.
+    #[error("{0:?}: block_errors: the last probability is 1, so that nothing would ever arrive")]
+    HopelessErrors(Direction),
+    /// Curves where there are none.
+    #[error("{0:?}: a dedicated channel or hsupa has no error curves: give probabilities")]
+    NoCurves(Direction),
+    /// An average over nothing.
+    #[error("{0:?}: scheduler: window must be at least 2 intervals")]
+    SchedulerWindow(Direction),
+    /// LTE and NR need access, the others have none.
+    #[error("lte and nr need `access`, umts has none")]
+    Access,
+    /// No opportunity for a request.
+    #[error("access: request_period_ns {0:?} is less than one interval of the uplink")]
+    RequestPeriod(Duration),
+    /// A first grant without room for anything.
+    #[error("access: first_grant_bytes {0}: use at least 16")]
+    FirstGrant(u32),
+    /// No users.
+    #[error("a cell needs from 1 to 1000 users with a port, not {0}")]
+    Users(usize),
+    /// Fading without branches.
+    #[error("fading: {0} branches: use from 1 to 16")]
+    Branches(u8),
+    /// A background user that never wants anything.
+    #[error("background: on_ns must be more than 0")]
+    BackgroundOn,
+    /// Bounds the wrong way round.
+    #[error("{0}: the least is more than the most")]
+    Bounds(&'static str),
+    /// A cycle of no length.
+    #[error("rrc: {0} must be more than 0")]
+    Cycle(&'static str),
+    /// Handovers without end.
+    #[error("handover: interval_ns must be more than interruption_ns")]
+    HandoverInterval,
+}

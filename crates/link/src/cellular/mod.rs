@@ -1,0 +1,402 @@
+//! A radio cell: UMTS with HSPA, LTE or 5G NR, both directions and all users in one link.
+//!
+//! ```text
+//!  port 0 -> core -> [queue of each user] -> scheduler -> block -> HARQ -> RLC, in order -> port 1..n
+//!  port 0 <- core <- RLC, in order <- HARQ <- block <- scheduler, grants <- [queue of each user] <-
+//! ```
+//!
+//! In every slot the scheduler gives users parts of the band; a part, the scheme that the reports
+//! call for, and the standard's tables make a transport block of so many bytes. Packets lie in
+//! blocks as bytes of a stream. A block fails by its channel, is sent again a round trip of HARQ
+//! later, and what comes after it waits for it. That is what a transport protocol notices: bursts
+//! of a slot's length, stalls of a round trip, a queue of one's own, and, on the way up, packets that
+//! leave together because a grant came.
+//!
+//! What is decided in a slot is decided at its beginning, including whether the block is decoded, as
+//! that follows from the seed and the slot. So a cell costs one step per slot in which a user has
+//! something to do, and nothing in others. Left out: control channels and their errors, random
+//! access, selectivity in frequency, power control, RLC's window and its limit of retransmissions.
+
+mod access;
+mod air;
+mod bearer;
+mod config;
+mod core;
+mod demand;
+mod error;
+mod harq;
+mod mobility;
+mod outbox;
+mod plan;
+mod scheduler;
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Output, Stream, Time};
+
+pub use air::BlockRecord;
+pub use config::{
+    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, Direction, DirectionConfig,
+    HandoverConfig, RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink,
+    UmtsUplink, UserConfig,
+};
+pub use error::CellError;
+
+use self::core::Core;
+use crate::counters::{Backlog, Counters};
+use crate::event::{DropReason, LinkEvent};
+use crate::packet::{Admission, Packet};
+use crate::{Link, Probability};
+use air::Air;
+use bearer::Counts;
+use mobility::Mobility;
+use plan::Plan;
+
+/// A radio cell: port 0 is the network's side, ports from 1 on are users.
+///
+/// Stage `2 (p - 1)` is the way down to port `p`, the next one the way up from it.
+#[derive(Clone, Debug)]
+pub struct Cell<P> {
+    wake: Time,
+    down: Air<P>,
+    up: Air<P>,
+    core: Core,
+    /// What is between the network and the cell: when it comes there, for which user.
+    coming: VecDeque<(Time, u16, P)>,
+    mobility: Vec<Mobility>,
+    /// Of all users, when the next handover begins.
+    handover_at: Time,
+    /// What is lost before the queue: the chance down and up, and of each user the draws.
+    losses: [Probability; 2],
+    loss_draws: Vec<[Stream; 2]>,
+    /// The user of each flow; flows that are not named are the first one's.
+    routes: Vec<u16>,
+    /// The counts of each stage when the window began, and when that was.
+    window: (Vec<Counts>, Time),
+}
+
+impl<P: Packet> Cell<P> {
+    /// The cell of a run with this seed; `name` names its streams.
+    ///
+    /// # Errors
+    /// If the settings contradict each other or the standards.
+    pub fn new(config: &CellConfig, run_seed: u64, name: &str) -> Result<Self, CellError> {
+        check(config)?;
+        let [down, up] = Plan::both(&config.radio)?;
+        if up.has_grants() != config.access.is_some() {
+            return Err(CellError::Access);
+        }
+        if let Some(access) = &config.access
+            && access.request_period < up.interval
+        {
+            return Err(CellError::RequestPeriod(access.request_period));
+        }
+        let user = |index: usize| format!("{name}.{}", index + 1);
+        let mobility: Vec<Mobility> = (0..config.users.len())
+            .map(|index| Mobility::new(config.rrc, config.handover, run_seed, &user(index)))
+            .collect();
+        let losses = |index: usize| {
+            ["down", "up"].map(|way| Stream::new(run_seed, &format!("{}.{way}.loss", user(index))))
+        };
+        let core_up = Core::new(&config.uplink, run_seed, &format!("{name}.up.core"));
+        let mut cell = Self {
+            wake: Time::NEVER,
+            down: Air::new(Direction::Downlink, down, config, None, run_seed, name)?,
+            up: Air::new(Direction::Uplink, up, config, Some(core_up), run_seed, name)?,
+            core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
+            coming: VecDeque::new(),
+            handover_at: Time::NEVER,
+            mobility,
+            losses: [config.downlink.residual_loss, config.uplink.residual_loss],
+            loss_draws: (0..config.users.len()).map(losses).collect(),
+            routes: Vec::new(),
+            window: (vec![Counts::default(); 2 * config.users.len()], Time::ZERO),
+        };
+        cell.find_handover();
+        Ok(cell)
+    }
+
+    /// Sends the packets of a flow that enter at port 0 to the user at `port`.
+    ///
+    /// # Panics
+    /// If there is no such user.
+    pub fn set_route(&mut self, flow: u32, port: u16) {
+        assert!(port >= 1 && usize::from(port) <= self.mobility.len(), "no user at port {port}");
+        let flow = flow as usize;
+        if self.routes.len() <= flow {
+            self.routes.resize(flow + 1, 0);
+        }
+        self.routes[flow] = port - 1;
+    }
+
+    /// Keeps a record of every block from now on.
+    pub fn record_blocks(&mut self) {
+        self.down.blocks = Some(Vec::new());
+        self.up.blocks = Some(Vec::new());
+    }
+
+    /// The blocks that were sent since the last call, those down before those up; none unless
+    /// [`Cell::record_blocks`] was called.
+    pub fn take_blocks(&mut self) -> Vec<BlockRecord> {
+        let mut blocks = Vec::new();
+        for air in [&mut self.down, &mut self.up] {
+            blocks.extend(air.blocks.iter_mut().flat_map(|blocks| blocks.drain(..)));
+        }
+        blocks
+    }
+
+    /// When the radio or a handover has something to do.
+    fn next_at(&self) -> Time {
+        self.down.next_at().min(self.up.next_at()).min(self.handover_at)
+    }
+
+    fn set_wake(&mut self) {
+        let out = self.down.outbox.packet_at().min(self.up.outbox.packet_at());
+        let news = self.down.outbox.news_at().min(self.up.outbox.news_at());
+        self.wake = out.min(news).min(self.work_at());
+    }
+
+    /// When [`Cell::work`] is due: a handover alone wakes nobody.
+    fn work_at(&self) -> Time {
+        let radio = self.down.next_at().min(self.up.next_at());
+        if radio.is_never() { radio } else { radio.min(self.handover_at) }
+    }
+
+    /// Does the next thing that is due.
+    fn work(&mut self) {
+        let (down, up) = (self.down.next_at(), self.up.next_at());
+        if self.handover_at <= down.min(up) {
+            self.begin_handover();
+        } else if down <= up {
+            self.admit_until(down);
+            // What came may have found its user asleep.
+            if self.down.next_at() <= down {
+                self.down.work(|user| 2 * user as u16);
+                self.expect_next();
+            }
+        } else {
+            self.up.work(|user| 2 * user as u16 + 1);
+        }
+    }
+
+    /// Does everything that is due until `now`.
+    fn work_until(&mut self, now: Time) {
+        while self.next_at() <= now {
+            self.work();
+        }
+    }
+
+    fn begin_handover(&mut self) {
+        let at = self.handover_at;
+        self.admit_until(at);
+        for index in 0..self.mobility.len() {
+            if self.mobility[index].handover_at <= at {
+                let is_lossless = self.mobility[index].begin_handover();
+                let until = self.mobility[index].blocked_until;
+                self.down.block(index, until);
+                self.up.block(index, until);
+                self.down.handle_handover(at, index, 2 * index as u16, is_lossless);
+                self.up.handle_handover(at, index, 2 * index as u16 + 1, is_lossless);
+            }
+        }
+        self.expect_next();
+        self.find_handover();
+    }
+
+    /// Sees to it that what is still in the core finds the radio at work.
+    fn expect_next(&mut self) {
+        if let Some(&(at, _, _)) = self.coming.front() {
+            self.down.expect(at);
+        }
+    }
+
+    fn find_handover(&mut self) {
+        let times = self.mobility.iter().map(|mobility| mobility.handover_at);
+        self.handover_at = times.min().unwrap_or(Time::NEVER);
+    }
+
+    /// Puts into the users' queues what has come through the core until `now`.
+    fn admit_until(&mut self, now: Time) {
+        while self.coming.front().is_some_and(|&(at, _, _)| at <= now) {
+            let (at, user, packet) = self.coming.pop_front().expect("it was just seen");
+            self.admit(at, usize::from(user), Direction::Downlink, packet);
+        }
+        self.expect_next();
+    }
+
+    fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
+        let active = self.down.users[user].bearer.active_at;
+        let active = active.max(self.up.users[user].bearer.active_at);
+        let before = self.mobility[user].blocked_until;
+        self.mobility[user].handle_packet(at, direction, active);
+        let until = self.mobility[user].blocked_until;
+        if until != before {
+            self.down.block(user, until);
+            self.up.block(user, until);
+            self.down.plan_next();
+            self.up.plan_next();
+            self.expect_next();
+        }
+        let way = direction as usize;
+        let stage = 2 * user as u16 + way as u16;
+        let air = if direction == Direction::Downlink { &mut self.down } else { &mut self.up };
+        air.outbox.set_user(user, stage);
+        // What comes from the core is looked at when the radio works, and told of then.
+        let told_at = if direction == Direction::Downlink { air.first_chance(at) } else { at };
+        let chance = self.losses[way];
+        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][way]) {
+            air.users[user].bearer.drop_packet(told_at, &packet, DropReason::Loss, &mut air.outbox);
+            return Admission::Dropped;
+        }
+        air.handle_packet(at, told_at, user, packet)
+    }
+
+    fn bearer_counts(&mut self, stage: usize, now: Time) -> Counts {
+        let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
+        air.users[stage / 2].bearer.settled_counts(now)
+    }
+}
+
+impl<P: Packet> Link<P> for Cell<P> {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        self.work_until(now);
+        let bytes = packet.wire_bytes();
+        let admission = if port == 0 {
+            let user = self.routes.get(packet.flow() as usize).copied().unwrap_or(0);
+            self.down.users[usize::from(user)].bearer.counts.arrived.add(bytes);
+            let at = self.core.leave(now);
+            self.coming.push_back((at, user, packet));
+            self.down.expect(at);
+            Admission::Queued
+        } else {
+            let user = usize::from(port) - 1;
+            self.up.users[user].bearer.counts.arrived.add(bytes);
+            self.admit_until(now);
+            self.admit(now, user, Direction::Uplink, packet)
+        };
+        self.set_wake();
+        admission
+    }
+
+    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+        loop {
+            let (down, up) = (self.down.outbox.packet_at(), self.up.outbox.packet_at());
+            let (down_news, up_news) = (self.down.outbox.news_at(), self.up.outbox.news_at());
+            let first = down.min(up);
+            let news = down_news.min(up_news);
+            let due = self.work_at();
+            if due <= now && due < first.min(news) {
+                self.work();
+                continue;
+            }
+            if news <= now && news <= first {
+                let outbox =
+                    if down_news <= up_news { &mut self.down.outbox } else { &mut self.up.outbox };
+                let (at, event) = outbox.pop_news().expect("there are news");
+                self.set_wake();
+                return Output::Event { at, event };
+            }
+            if first <= now {
+                let is_down = down <= up;
+                let air = if is_down { &mut self.down } else { &mut self.up };
+                let (at, user, packet) = air.outbox.pop_packet().expect("a packet is due");
+                let bearer = &mut air.users[usize::from(user)].bearer;
+                bearer.counts.delivered.add(packet.wire_bytes());
+                self.set_wake();
+                return Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet };
+            }
+            self.wake = first.min(news).min(due);
+            return if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) };
+        }
+    }
+
+    #[inline]
+    fn wake_time(&self) -> Time {
+        self.wake
+    }
+
+    fn stages(&self) -> usize {
+        2 * self.mobility.len()
+    }
+
+    fn counters(&mut self, stage: usize, now: Time) -> Counters {
+        self.work_until(now);
+        self.admit_until(now);
+        self.set_wake();
+        let counts = self.bearer_counts(stage, now);
+        let (before, since) = (self.window.0[stage], self.window.1);
+        let window = now.saturating_since(since);
+        let queue_time = counts.queue_time - before.queue_time;
+        let is_time = window > Duration::ZERO;
+        Counters {
+            window,
+            arrived: counts.arrived - before.arrived,
+            delivered: counts.delivered - before.delivered,
+            dropped: counts.dropped - before.dropped,
+            drops: counts.drops - before.drops,
+            marked: Default::default(),
+            offered: None,
+            queue_mean_packets: is_time.then(|| queue_time as f64 / window.as_nanos() as f64),
+            queue_max_packets: counts.queue_max,
+        }
+    }
+
+    fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
+        self.work_until(now);
+        self.admit_until(now);
+        self.set_wake();
+        let air = if stage % 2 == 0 { &self.down } else { &self.up };
+        air.users[stage / 2].bearer.backlog()
+    }
+
+    fn begin_window(&mut self, now: Time) {
+        self.work_until(now);
+        self.admit_until(now);
+        self.set_wake();
+        for stage in 0..self.stages() {
+            let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
+            air.users[stage / 2].bearer.forget_max();
+            self.window.0[stage] = self.bearer_counts(stage, now);
+        }
+        self.window.1 = now;
+    }
+}
+
+/// What must hold for a cell whatever the technology.
+fn check(config: &CellConfig) -> Result<(), CellError> {
+    if config.users.is_empty() || config.users.len() > 1000 {
+        return Err(CellError::Users(config.users.len()));
+    }
+    let fadings = config.users.iter().map(|user| user.fading);
+    let fadings = fadings.chain(config.background.iter().map(|group| group.fading));
+    for fading in fadings.flatten() {
+        if fading.branches == 0 || fading.branches > crate::channel::FadingConfig::MOST_BRANCHES {
+            return Err(CellError::Branches(fading.branches));
+        }
+    }
+    for group in &config.background {
+        air::check_background(group)?;
+    }
+    if let Some(rrc) = &config.rrc {
+        if rrc.promotion_least > rrc.promotion_most {
+            return Err(CellError::Bounds("rrc: promotion_least_ns"));
+        }
+        if rrc.paging_cycle == Duration::ZERO {
+            return Err(CellError::Cycle("paging_cycle_ns"));
+        }
+        if rrc.drx_after.is_some() && rrc.drx_cycle == Duration::ZERO {
+            return Err(CellError::Cycle("drx_cycle_ns"));
+        }
+    }
+    if let Some(access) = &config.access
+        && access.first_grant_bytes.is_some_and(|bytes| bytes < 16)
+    {
+        return Err(CellError::FirstGrant(access.first_grant_bytes.unwrap_or(0)));
+    }
+    if let Some(handover) = &config.handover
+        && handover.interval <= handover.interruption
+    {
+        return Err(CellError::HandoverInterval);
+    }
+    Ok(())
+}

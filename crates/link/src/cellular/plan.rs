@@ -1,0 +1,185 @@
+//! What one direction of a technology can do: when, how much at once, and how soon it answers.
+
+mod lte;
+mod nr;
+mod umts;
+
+use cwndlab_units::{Duration, Time};
+
+use super::config::{Direction, RadioConfig};
+use super::error::CellError;
+use crate::channel::Coding;
+
+/// One direction of a technology, without state.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Length of a slot: the time between two decisions of the scheduler.
+    pub(crate) interval: Duration,
+    /// By slot of the pattern: 0 for a slot of the other direction, else how good it is.
+    classes: Vec<u8>,
+    /// Parts in which the band is given away.
+    pub(crate) units: u16,
+    /// The fewest that one user is given, if there are so many.
+    pub(crate) least_units: u16,
+    /// Whether each user has all units for itself.
+    pub(crate) is_dedicated: bool,
+    /// Slots from one block for a user to the next.
+    pub(crate) spacing: u64,
+    /// From a packet's arrival until a block can carry it.
+    pub(crate) processing: Duration,
+    /// From the end of a block's slot until its packets are out.
+    pub(crate) decode: Duration,
+    /// HARQ processes of a user.
+    pub(crate) processes: usize,
+    /// By slot of the pattern: slots from a block to its retransmission.
+    retransmit: Vec<u32>,
+    /// By slot of the pattern: slots from what a user sends to the block that answers it; empty if
+    /// nobody needs leave.
+    respond: Vec<u32>,
+    pub(crate) coding: Coding,
+    /// By class less 1, scheme, and units less 1.
+    sizes: Vec<Size>,
+    /// What each packet costs besides its own bytes.
+    pub(crate) packet_overhead: u32,
+    /// How long a grant grows from one unit of payload to all, and that unit.
+    pub(crate) ramp: Option<Ramp>,
+}
+
+/// What a block has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Size {
+    /// The standard's transport block size.
+    pub(crate) bits: u32,
+    /// What is left for packets.
+    pub(crate) payload_bytes: u32,
+}
+
+/// HSUPA's grant after a pause.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ramp {
+    pub(crate) length: Duration,
+    pub(crate) least_bytes: u32,
+}
+
+impl Plan {
+    /// Both directions of a technology: down and up.
+    pub(crate) fn both(radio: &RadioConfig) -> Result<[Self; 2], CellError> {
+        match *radio {
+            RadioConfig::Umts { downlink, uplink } => {
+                Ok([umts::downlink(downlink)?, umts::uplink(uplink)?])
+            }
+            RadioConfig::Lte { resource_blocks, layers, category } => {
+                lte::both(resource_blocks, layers, category)
+            }
+            RadioConfig::Nr { .. } => nr::both(radio),
+        }
+    }
+
+    /// How good a slot is: 0 if it is not of this direction.
+    #[inline]
+    pub(crate) fn class(&self, slot: u64) -> u8 {
+        self.classes[self.place(slot)]
+    }
+
+    #[inline]
+    fn place(&self, slot: u64) -> usize {
+        if self.classes.len() == 1 { 0 } else { (slot % self.classes.len() as u64) as usize }
+    }
+
+    /// The first slot of this direction that is not before `slot`.
+    pub(crate) fn next_slot(&self, slot: u64) -> u64 {
+        let mut slot = slot;
+        while self.class(slot) == 0 {
+            slot += 1;
+        }
+        slot
+    }
+
+    /// The first slot of this direction that does not begin before `at`.
+    pub(crate) fn slot_from(&self, at: Time) -> u64 {
+        self.next_slot(at.as_nanos().div_ceil(self.interval.as_nanos()))
+    }
+
+    /// When a slot begins.
+    #[inline]
+    pub(crate) fn start(&self, slot: u64) -> Time {
+        Time::from_nanos(slot * self.interval.as_nanos())
+    }
+
+    /// When the packets of a block sent in `slot` are out.
+    #[inline]
+    pub(crate) fn decoded_at(&self, slot: u64) -> Time {
+        self.start(slot + 1) + self.decode
+    }
+
+    /// When a block sent in `slot` may be sent again.
+    #[inline]
+    pub(crate) fn retransmission(&self, slot: u64) -> u64 {
+        slot + u64::from(self.retransmit[self.place(slot)])
+    }
+
+    /// When what a user sends in `slot` is answered by a block that it may send.
+    #[inline]
+    pub(crate) fn response(&self, slot: u64) -> u64 {
+        slot + u64::from(self.respond[self.place(slot)])
+    }
+
+    /// Whether users need leave to send.
+    pub(crate) fn has_grants(&self) -> bool {
+        !self.respond.is_empty()
+    }
+
+    /// What a block has room for in a slot of a class.
+    #[inline]
+    pub(crate) fn size(&self, class: u8, scheme: u8, units: u16) -> Size {
+        let schemes = usize::from(self.coding.count());
+        let row = (usize::from(class) - 1) * schemes + usize::from(scheme);
+        self.sizes[row * usize::from(self.units) + usize::from(units) - 1]
+    }
+
+    /// The fewest units whose block has room for `bytes`, or `most`.
+    pub(crate) fn units_for(&self, class: u8, scheme: u8, bytes: u64, most: u16) -> u16 {
+        let fits = |units| u64::from(self.size(class, scheme, units).payload_bytes) >= bytes;
+        if most <= self.least_units || !fits(most - 1) {
+            return most;
+        }
+        let (mut few, mut enough) = (self.least_units - 1, most - 1);
+        while enough - few > 1 {
+            let middle = few + (enough - few) / 2;
+            if fits(middle) { enough = middle } else { few = middle }
+        }
+        enough
+    }
+}
+
+/// Fills the table of sizes in the order in which [`Plan::size`] reads it.
+fn sizes(classes: u8, schemes: u8, units: u16, size: impl Fn(u8, u8, u16) -> Size) -> Vec<Size> {
+    let mut sizes = Vec::new();
+    for class in 1..=classes {
+        for scheme in 0..schemes {
+            sizes.extend((1..=units).map(|units| size(class, scheme, units)));
+        }
+    }
+    sizes
+}
+
+/// Slots from each slot of the pattern through the answers of both sides: to the next slot of
+/// `answer` not before `after` slots later, and from there to the next of `own` not before `then`.
+///
+/// Nothing is asked of slots that are not of `own`.
+fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
+    let next = |classes: &[u8], from: u32| {
+        let is_right = |&slot: &u32| classes[slot as usize % classes.len()] > 0;
+        (from..).find(is_right).expect("the pattern has a slot for each direction")
+    };
+    (0..own.len() as u32).map(|slot| next(own, next(answer, slot + after) + then) - slot).collect()
+}
+
+/// The direction's slots, for errors.
+fn check_pattern(classes: &[u8], direction: Direction) -> Result<(), CellError> {
+    if classes.len() <= 1000 && classes.iter().any(|&class| class > 0) {
+        Ok(())
+    } else {
+        Err(CellError::EmptyPattern(direction))
+    }
+}

@@ -1,0 +1,151 @@
+//! 5G NR with one band for both directions, which take turns by slots and symbols.
+
+use cwndlab_units::Duration;
+
+use super::{Plan, Size, check_pattern, round_trips, sizes};
+use crate::cellular::config::{Direction, RadioConfig, SlotConfig};
+use crate::cellular::error::CellError;
+use crate::channel::Coding;
+use crate::channel::tables::nr;
+
+/// MAC subheader 3, RLC 3 (TS 38.321 section 6.1.2, TS 38.322 section 6.2.2 with 18-bit numbers).
+const BLOCK_OVERHEAD: u32 = 6;
+/// PDCP 3, and a MAC subheader of 3, as RLC does not join packets (TS 38.323 section 6.2.2).
+const PACKET_OVERHEAD: u32 = 6;
+
+/// 5G-LENA's delay between layers: 2 slots before a block is sent by the base station; a user's N2
+/// is less than one.
+const BASE_PROCESSING_SLOTS: u64 = 2;
+const USER_PROCESSING_SLOTS: u64 = 1;
+/// A user decodes in less than a slot (N1), the base station in two.
+const USER_DECODE_SLOTS: u64 = 1;
+const BASE_DECODE_SLOTS: u64 = 2;
+
+pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
+    let RadioConfig::Nr {
+        subcarrier_khz,
+        bandwidth_mhz,
+        ref pattern,
+        downlink_layers,
+        uplink_layers,
+        is_256qam,
+        overhead_elements,
+        base_slots,
+        acknowledge_slots,
+        grant_slots,
+    } = *radio
+    else {
+        unreachable!("only NR is planned here")
+    };
+    let resource_blocks = nr::resource_blocks(subcarrier_khz, bandwidth_mhz)
+        .ok_or(CellError::NrBandwidth { subcarrier_khz, bandwidth_mhz })?;
+    for (slot, symbols) in pattern.iter().enumerate() {
+        let symbols = u32::from(symbols.downlink_symbols) + u32::from(symbols.uplink_symbols);
+        if symbols > 14 {
+            return Err(CellError::Symbols { slot, symbols });
+        }
+    }
+    for layers in [downlink_layers, uplink_layers] {
+        // One codeword: TS 38.211 table 7.3.1.3-1.
+        if layers == 0 || layers > 4 {
+            return Err(CellError::Layers(layers, 4));
+        }
+    }
+    let down = Symbols::new(pattern, |slot| slot.downlink_symbols);
+    let up = Symbols::new(pattern, |slot| slot.uplink_symbols);
+    check_pattern(&down.classes, Direction::Downlink)?;
+    check_pattern(&up.classes, Direction::Uplink)?;
+
+    // TS 38.211 section 4.3.2: 1 ms over 2^mu.
+    let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
+    let band = Band { resource_blocks, is_256qam, overhead_elements };
+    let acknowledged = round_trips(&down.classes, &up.classes, acknowledge_slots, 1 + base_slots);
+    let granted = round_trips(&up.classes, &down.classes, 1 + base_slots, grant_slots);
+    let downlink = Plan {
+        interval,
+        processing: interval * BASE_PROCESSING_SLOTS,
+        decode: interval * USER_DECODE_SLOTS,
+        retransmit: acknowledged,
+        ..plan(&band, &down, downlink_layers)
+    };
+    let uplink = Plan {
+        interval,
+        processing: interval * USER_PROCESSING_SLOTS,
+        decode: interval * BASE_DECODE_SLOTS,
+        retransmit: granted.clone(),
+        respond: granted,
+        ..plan(&band, &up, uplink_layers)
+    };
+    Ok([downlink, uplink])
+}
+
+struct Band {
+    resource_blocks: u16,
+    is_256qam: bool,
+    overhead_elements: u16,
+}
+
+/// A direction's slots by their number of symbols.
+struct Symbols {
+    /// By slot: 0 for none, else the place of its number in `counts`, from 1 on.
+    classes: Vec<u8>,
+    /// The numbers there are, the smallest first.
+    counts: Vec<u8>,
+}
+
+impl Symbols {
+    fn new(pattern: &[SlotConfig], symbols: impl Fn(&SlotConfig) -> u8) -> Self {
+        let mut counts: Vec<u8> = pattern.iter().map(&symbols).filter(|&count| count > 0).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        let class = |slot| counts.partition_point(|&count| count < symbols(slot)) as u8 + 1;
+        let class_or_none = |slot| if symbols(slot) == 0 { 0 } else { class(slot) };
+        Self { classes: pattern.iter().map(class_or_none).collect(), counts }
+    }
+}
+
+fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
+    let coding = Coding::nr(band.is_256qam);
+    let table = if band.is_256qam { &nr::SCHEMES_256QAM[..] } else { &nr::SCHEMES_64QAM[..] };
+    let group = group_size(band.resource_blocks);
+    let units = band.resource_blocks.div_ceil(group);
+    let classes = symbols.counts.len() as u8;
+    let sizes = sizes(classes, coding.count(), units, |class, scheme, units| {
+        let resources = nr::Resources {
+            resource_blocks: (units * group).min(band.resource_blocks),
+            symbols: symbols.counts[usize::from(class) - 1],
+            overhead: band.overhead_elements,
+            layers,
+        };
+        let bits = nr::block_bits(&table[usize::from(scheme)], resources);
+        Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
+    });
+    Plan {
+        interval: Duration::ZERO,
+        classes: symbols.classes.clone(),
+        units,
+        least_units: 1,
+        is_dedicated: false,
+        spacing: 1,
+        processing: Duration::ZERO,
+        decode: Duration::ZERO,
+        // TS 38.331: nrofHARQ-ProcessesForPDSCH.
+        processes: 16,
+        retransmit: Vec::new(),
+        respond: Vec::new(),
+        coding,
+        sizes,
+        packet_overhead: PACKET_OVERHEAD,
+        ramp: None,
+    }
+}
+
+/// Resource blocks that are given away together: TS 38.214 table 5.1.2.2.1-1, configuration 1.
+const fn group_size(resource_blocks: u16) -> u16 {
+    match resource_blocks {
+        0..=36 => 2,
+        37..=72 => 4,
+        73..=144 => 8,
+        _ => 16,
+    }
+}

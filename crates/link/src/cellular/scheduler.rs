@@ -1,0 +1,229 @@
+//! Who is served in a slot, and with how many units of the band.
+//!
+//! The band is flat here, so that maximum C/I and proportional fair give the best user all it can
+//! use and only what it leaves to the next one.
+
+use super::config::SchedulerConfig;
+
+/// A user that wants service in a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Its place among all users, those in the background last.
+    pub(crate) user: usize,
+    pub(crate) scheme: u8,
+    /// The most units that it can use.
+    pub(crate) units: u16,
+    /// Bits of a block over the whole band.
+    pub(crate) full_bits: u32,
+}
+
+/// The scheduler of one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheduler {
+    policy: SchedulerConfig,
+    /// Bits a slot that each user had lately.
+    averages: Vec<f64>,
+    /// Bits that each user has had in this slot.
+    served: Vec<u32>,
+    /// Whose turn it is.
+    turn: usize,
+    /// The slot up to which the averages go.
+    slot: u64,
+}
+
+impl Scheduler {
+    pub(crate) fn new(policy: SchedulerConfig, users: usize) -> Self {
+        // ns-3 begins with an average of 1.
+        Self { policy, averages: vec![1.0; users], served: vec![0; users], turn: 0, slot: 0 }
+    }
+
+    /// Notes what a user was given.
+    pub(crate) fn note(&mut self, user: usize, bits: u32) {
+        if let SchedulerConfig::ProportionalFair { .. } = self.policy {
+            self.served[user] += bits;
+        }
+    }
+
+    /// Shares out `left` units, of which nobody gets fewer than `least`, by calling `serve` with a
+    /// candidate and its units. The candidates are in the order of their users.
+    pub(crate) fn share(
+        &mut self,
+        candidates: &mut Vec<Candidate>,
+        left: u16,
+        least: u16,
+        serve: impl FnMut(&Candidate, u16),
+    ) {
+        if candidates.is_empty() || left == 0 {
+            return;
+        }
+        match self.policy {
+            SchedulerConfig::RoundRobin => self.share_in_turn(candidates, left, least, serve),
+            SchedulerConfig::MaxCi | SchedulerConfig::ProportionalFair { .. } => {
+                self.share_by_metric(candidates, left, least, serve);
+            }
+        }
+    }
+
+    /// As ns-3: equal parts, at least `least` units; who comes too late is first in the next slot.
+    /// What one does not need is the next one's.
+    fn share_in_turn(
+        &mut self,
+        candidates: &[Candidate],
+        left: u16,
+        least: u16,
+        mut serve: impl FnMut(&Candidate, u16),
+    ) {
+        let mut left = left;
+        let part = (left / candidates.len() as u16).max(least);
+        let first = candidates.partition_point(|candidate| candidate.user < self.turn);
+        let mut spare = 0;
+        for index in 0..candidates.len() {
+            let candidate = &candidates[(first + index) % candidates.len()];
+            if left < least.min(candidate.units) || left == 0 {
+                break;
+            }
+            let part = (part + spare).min(left);
+            let units = candidate.units.min(part);
+            spare = part - units;
+            left -= units;
+            serve(candidate, units);
+            self.turn = candidate.user + 1;
+        }
+    }
+
+    fn share_by_metric(
+        &mut self,
+        candidates: &mut Vec<Candidate>,
+        left: u16,
+        least: u16,
+        mut serve: impl FnMut(&Candidate, u16),
+    ) {
+        let mut left = left;
+        while left > 0 && !candidates.is_empty() {
+            let mut best = 0;
+            let mut most = -1.0;
+            for (index, candidate) in candidates.iter().enumerate() {
+                let metric = self.metric(candidate);
+                // Who was served last has had its turn if there is nothing to choose.
+                let is_better = metric > most
+                    || (metric == most
+                        && candidates[best].user < self.turn
+                        && candidate.user >= self.turn);
+                if is_better {
+                    (best, most) = (index, metric);
+                }
+            }
+            let candidate = candidates.remove(best);
+            let units = candidate.units.min(left);
+            if units < least.min(candidate.units) {
+                continue;
+            }
+            left -= units;
+            serve(&candidate, units);
+            self.turn = candidate.user + 1;
+        }
+    }
+
+    fn metric(&self, candidate: &Candidate) -> f64 {
+        let rate = f64::from(candidate.full_bits);
+        match self.policy {
+            SchedulerConfig::ProportionalFair { .. } => rate / self.averages[candidate.user],
+            _ => rate,
+        }
+    }
+
+    /// Ends a slot: the averages go on by `T = (1 - 1/w) T + r/w`, and by nothing for the slots since
+    /// the last one in which the scheduler did not work.
+    pub(crate) fn end_slot(&mut self, slot: u64) {
+        if let SchedulerConfig::ProportionalFair { window } = self.policy {
+            let keep = 1.0 - 1.0 / f64::from(window);
+            let skipped = slot.saturating_sub(self.slot + 1);
+            let keep_all = if skipped == 0 {
+                keep
+            } else {
+                keep * libm::pow(keep, skipped.min(1 << 20) as f64)
+            };
+            for (average, served) in self.averages.iter_mut().zip(&mut self.served) {
+                // An average of nothing would make any rate infinitely good.
+                *average = (keep_all * *average + f64::from(*served) * (1.0 - keep)).max(1.0);
+                *served = 0;
+            }
+            self.slot = slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(user: usize, units: u16, full_bits: u32) -> Candidate {
+        Candidate { user, scheme: 0, units, full_bits }
+    }
+
+    /// Units that each user gets in a number of slots in which all want `units`.
+    fn serve(policy: SchedulerConfig, rates: &[u32], units: u16, slots: u64) -> Vec<u64> {
+        let mut scheduler = Scheduler::new(policy, rates.len());
+        let mut units_of = vec![0; rates.len()];
+        for slot in 1..=slots {
+            let mut candidates: Vec<Candidate> = rates
+                .iter()
+                .enumerate()
+                .map(|(user, &rate)| candidate(user, units, rate))
+                .collect();
+            let mut served = Vec::new();
+            scheduler.share(&mut candidates, 12, 1, |candidate, units| {
+                served.push((candidate.user, units));
+            });
+            for (user, units) in served {
+                units_of[user] += u64::from(units);
+                scheduler.note(user, rates[user] * u32::from(units) / 12);
+            }
+            scheduler.end_slot(slot);
+        }
+        units_of
+    }
+
+    #[test]
+    fn round_robin_gives_equal_parts_over_time() {
+        for users in [1, 2, 5, 9, 12, 15, 40] {
+            let units = serve(SchedulerConfig::RoundRobin, &vec![1000; users], 12, 1200);
+            let (least, most) = (units.iter().min(), units.iter().max());
+            let (least, most) = (least.expect("a user"), most.expect("a user"));
+            assert!(most - least <= 12, "{users} users: {units:?}");
+        }
+    }
+
+    #[test]
+    fn what_one_does_not_need_is_another_ones() {
+        let mut scheduler = Scheduler::new(SchedulerConfig::RoundRobin, 3);
+        let mut candidates =
+            vec![candidate(0, 1, 1000), candidate(1, 12, 1000), candidate(2, 12, 1000)];
+        let mut served = Vec::new();
+        scheduler.share(&mut candidates, 12, 1, |candidate, units| {
+            served.push((candidate.user, units));
+        });
+        assert_eq!(served, [(0, 1), (1, 7), (2, 4)]);
+    }
+
+    #[test]
+    fn maximum_ci_serves_the_best_alone() {
+        assert_eq!(serve(SchedulerConfig::MaxCi, &[900, 1000, 800], 12, 100), [0, 1200, 0]);
+        // What it leaves is for the second.
+        assert_eq!(serve(SchedulerConfig::MaxCi, &[900, 1000, 800], 8, 100), [400, 800, 0]);
+    }
+
+    #[test]
+    fn proportional_fair_shares_time_equally_on_steady_channels() {
+        // WIRELESS.md section 10.9: shares within 0.02.
+        for rates in [vec![1000, 1000], vec![1000, 4000], vec![500, 1000, 2000, 4000]] {
+            let policy = SchedulerConfig::ProportionalFair { window: 99 };
+            let units = serve(policy, &rates, 12, 10_000);
+            for units in units {
+                let share = units as f64 / 120_000.0;
+                let fair = 1.0 / rates.len() as f64;
+                assert!((share - fair).abs() < 0.02, "{rates:?}: {share}");
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Schemes in order of their efficiency: which one a report calls for, and how often it fails.
+
+use super::block_error::{Curve, hsdpa_error_rate, hsdpa_quality};
+use super::decibel::decibels;
+use super::tables::{lte, nr};
+
+/// The schemes of one direction.
+#[derive(Clone, Debug)]
+pub(crate) enum Coding {
+    /// Schemes with an error curve each.
+    Curves(Curves),
+    /// HSDPA: a scheme for each channel quality.
+    Hsdpa,
+    /// One scheme, whose errors are given.
+    Single,
+}
+
+/// Schemes with an error curve each.
+#[derive(Clone, Debug)]
+pub(crate) struct Curves {
+    schemes: Vec<CodedScheme>,
+    /// Decibels from which each channel quality index, counted from 1, is reported.
+    thresholds: Vec<f64>,
+    /// The longest code block.
+    most_bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CodedScheme {
+    curve: Curve,
+    /// What other redundancy in a retransmission gains over the same again.
+    combining_gain: f64,
+}
+
+impl Coding {
+    pub(crate) fn lte() -> Self {
+        let schemes = lte::SCHEMES.iter().map(|scheme| {
+            let code_rate = scheme.efficiency / f64::from(scheme.bits_per_symbol);
+            CodedScheme { curve: scheme.curve, combining_gain: combining_gain(code_rate) }
+        });
+        // TS 36.212 section 5.1.2.
+        Self::curves(schemes.collect(), &lte::SCHEME_OF_QUALITY, 6144)
+    }
+
+    pub(crate) fn nr(is_256qam: bool) -> Self {
+        let (table, quality) = if is_256qam {
+            (&nr::SCHEMES_256QAM[..], &nr::SCHEME_OF_QUALITY_256QAM)
+        } else {
+            (&nr::SCHEMES_64QAM[..], &nr::SCHEME_OF_QUALITY_64QAM)
+        };
+        let schemes = table.iter().map(|scheme| CodedScheme {
+            curve: scheme.curve,
+            combining_gain: combining_gain(scheme.code_rate()),
+        });
+        // TS 38.212 section 5.2.2, base graph 1.
+        Self::curves(schemes.collect(), quality, 8448)
+    }
+
+    fn curves(schemes: Vec<CodedScheme>, scheme_of_quality: &[u8], most_bits: u32) -> Self {
+        // TS 36.213 section 7.2.3: the highest index whose block is received with at most 0.1 errors.
+        let threshold = |&scheme: &u8| schemes[usize::from(scheme)].curve.tenth;
+        let thresholds = scheme_of_quality.iter().map(threshold).collect();
+        Self::Curves(Curves { schemes, thresholds, most_bits })
+    }
+
+    /// How many schemes there are.
+    pub(crate) fn count(&self) -> u8 {
+        match self {
+            Self::Curves(curves) => curves.schemes.len() as u8,
+            Self::Hsdpa => 30,
+            Self::Single => 1,
+        }
+    }
+
+    /// What is known of a ratio when it is reported: decibels in steps, or nothing out of range.
+    pub(crate) fn report(&self, decibels: f64) -> Option<f64> {
+        match self {
+            Self::Curves(curves) => {
+                let quality = curves.thresholds.partition_point(|&threshold| threshold <= decibels);
+                quality.checked_sub(1).map(|index| curves.thresholds[index])
+            }
+            Self::Hsdpa => {
+                let quality = libm::floor(hsdpa_quality(decibels)).min(30.0);
+                (quality >= 1.0).then_some(quality)
+            }
+            Self::Single => Some(0.0),
+        }
+    }
+
+    /// The best scheme for what was reported and a margin in decibels; the worst one at least.
+    pub(crate) fn scheme(&self, reported: f64, margin: f64) -> u8 {
+        match self {
+            Self::Curves(curves) => {
+                let decibels = reported + margin;
+                let fits = |scheme: &CodedScheme| scheme.curve.tenth <= decibels;
+                curves.schemes.partition_point(fits).saturating_sub(1) as u8
+            }
+            Self::Hsdpa => (libm::floor(reported + margin / 1.02).clamp(1.0, 30.0) as u8) - 1,
+            Self::Single => 0,
+        }
+    }
+
+    /// How often a block of a scheme fails at a ratio.
+    pub(crate) fn error_rate(&self, scheme: u8, decibels: f64, bits: u32) -> f64 {
+        match self {
+            Self::Curves(curves) => {
+                let curve = &curves.schemes[usize::from(scheme)].curve;
+                curve.error_rate(decibels, bits, curves.most_bits)
+            }
+            Self::Hsdpa => hsdpa_error_rate(decibels, scheme + 1),
+            Self::Single => 0.0,
+        }
+    }
+
+    /// The ratio, in decibels, of transmissions whose ratios add up to `sum`.
+    pub(crate) fn combined(&self, scheme: u8, sum: f64, transmissions: u8) -> f64 {
+        let gain = match self {
+            Self::Curves(curves) if transmissions > 1 => {
+                curves.schemes[usize::from(scheme)].combining_gain
+            }
+            _ => 0.0,
+        };
+        decibels(sum) + gain
+    }
+}
+
+/// Nothing below a code rate of 1/2 and 1 dB above 3/4, a straight line between: a short form of
+/// what incremental redundancy adds to energy (WIRELESS.md section 1.5).
+fn combining_gain(code_rate: f64) -> f64 {
+    ((code_rate - 0.5) * 4.0).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quality_thresholds_are_those_of_the_curves() {
+        let expected = [
+            -7.28, -5.88, -3.45, -1.49, 0.57, 3.35, 4.52, 6.40, 8.29, 10.20, 12.11, 14.04, 15.84,
+            17.69, 19.51,
+        ];
+        let Coding::Curves(curves) = Coding::lte() else { panic!("LTE has curves") };
+        assert_eq!(curves.thresholds, expected);
+        let coding = Coding::lte();
+        assert_eq!(coding.report(-7.3), None);
+        assert_eq!(coding.report(9.0), Some(8.29));
+        assert_eq!(coding.scheme(8.29, 0.0), 16);
+        assert_eq!(coding.scheme(8.29, 1.5), 17);
+        assert_eq!(coding.scheme(-7.28, -5.0), 0);
+    }
+
+    #[test]
+    fn a_reported_scheme_fails_at_most_one_time_in_ten() {
+        for coding in [Coding::lte(), Coding::nr(false), Coding::nr(true)] {
+            for tenths in -60..300 {
+                let decibels = f64::from(tenths) / 10.0;
+                let Some(reported) = coding.report(decibels) else { continue };
+                let scheme = coding.scheme(reported, 0.0);
+                let rate = coding.error_rate(scheme, decibels, 5000);
+                assert!(rate < 0.25, "{decibels} dB, scheme {scheme}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_transmission_hardly_fails_on_a_channel_that_stays() {
+        let coding = Coding::lte();
+        for scheme in 0..29 {
+            let Coding::Curves(curves) = &coding else { panic!("LTE has curves") };
+            let once = curves.schemes[usize::from(scheme)].curve.tenth;
+            let twice = coding.combined(scheme, 2.0 * super::super::decibel::ratio(once), 2);
+            assert!(twice >= once + 3.0);
+            assert!(coding.error_rate(scheme, twice, 6144) < 1e-3);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Fast fading: what scattered waves do to a moving receiver.
+//!
+//! A sum of waves that arrive evenly from all around (Clarke 1968), which has the spectrum of
+//! Jakes 1974 and the autocorrelation `J0(2 pi f_d t)`. It is a function of time, so that intervals
+//! without traffic cost nothing and the channel is the same whoever looks at it. Several branches
+//! of equal mean power stand for a wide band and more than one antenna, which both fade less. A
+//! steady wave beside the scattered ones makes it Rician. It is flat: all of the band fades alike.
+
+use cwndlab_units::{Stream, Time};
+use serde::{Deserialize, Serialize};
+
+use super::decibel::{Decibel, decibels, ratio};
+
+/// How a user's channel fades.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FadingConfig {
+    /// The largest Doppler shift, speed times frequency over the speed of light, in thousandths of
+    /// a hertz: 5800 for 3 km/h at 2.1 GHz.
+    pub doppler_mhz: u32,
+    /// Independent branches whose powers are averaged: receive antennas times the band's diversity.
+    pub branches: u8,
+    /// Power of the steady wave over that of the scattered ones; absent if there is none.
+    #[serde(default)]
+    pub rice_mdb: Option<Decibel>,
+}
+
+impl FadingConfig {
+    /// The largest number of branches.
+    pub const MOST_BRANCHES: u8 = 16;
+}
+
+/// Waves in one branch. The autocorrelation departs from `J0` by `J_WAVES`, which is below 0.05
+/// until a lag of twice the coherence time.
+const WAVES: usize = 12;
+
+/// A fading channel of mean power 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Fading {
+    branches: Vec<Branch>,
+    /// Amplitude of the steady wave.
+    steady: f64,
+    /// Power of the scattered waves of all branches, over the number of waves and branches.
+    scattered: f64,
+}
+
+#[derive(Clone, Debug)]
+struct Branch {
+    /// In parts of 2^64 of a turn.
+    phases: [i64; WAVES],
+    /// The same in a nanosecond.
+    shifts: [i64; WAVES],
+}
+
+impl Fading {
+    pub(crate) fn new(config: &FadingConfig, run_seed: u64, component: &str) -> Self {
+        let mut random = Stream::new(run_seed, component);
+        let doppler_hz = f64::from(config.doppler_mhz) / 1000.0;
+        let branches = (0..config.branches).map(|_| Branch::new(doppler_hz, &mut random)).collect();
+        let rice = config.rice_mdb.map_or(0.0, |rice| ratio(rice.as_f64()));
+        Self {
+            branches,
+            steady: libm::sqrt(rice / (rice + 1.0)),
+            scattered: libm::sqrt(1.0 / ((rice + 1.0) * WAVES as f64)),
+        }
+    }
+
+    /// Power at a time, in decibels over its mean.
+    pub(crate) fn decibels_at(&self, at: Time) -> f64 {
+        let sum: f64 = self.branches.iter().map(|branch| self.power(branch, at)).sum();
+        decibels(sum / self.branches.len() as f64)
+    }
+
+    fn power(&self, branch: &Branch, at: Time) -> f64 {
+        let (real, imaginary) = branch.amplitude(at);
+        let real = self.steady + self.scattered * real;
+        let imaginary = self.scattered * imaginary;
+        real * real + imaginary * imaginary
+    }
+}
+
+impl Branch {
+    fn new(doppler_hz: f64, random: &mut Stream) -> Self {
+        let first = random.unit();
+        let turns_per_nano = doppler_hz * 1e-9 * TURN;
+        Self {
+            phases: core::array::from_fn(|_| random.next_u64() as i64),
+            shifts: core::array::from_fn(|wave| {
+                let angle = core::f64::consts::TAU * (wave as f64 + first) / WAVES as f64;
+                (turns_per_nano * libm::cos(angle)) as i64
+            }),
+        }
+    }
+
+    fn amplitude(&self, at: Time) -> (f64, f64) {
+        let nanos = at.as_nanos() as i64;
+        let (mut real, mut imaginary) = (0.0, 0.0);
+        for (&phase, &shift) in self.phases.iter().zip(&self.shifts) {
+            let phase = phase.wrapping_add(shift.wrapping_mul(nanos));
+            real += sine(phase.wrapping_add(QUARTER_TURN));
+            imaginary += sine(phase);
+        }
+        (real, imaginary)
+    }
+}
+
+/// 2^64, a whole turn.
+const TURN: f64 = 18_446_744_073_709_551_616.0;
+const QUARTER_TURN: i64 = 1 << 62;
+
+/// Sine of a phase in parts of 2^64 of a turn: the Taylor polynomial up to the ninth power, within
+/// 4e-6, as a library's would cost as much as the rest of an interval.
+#[inline]
+fn sine(phase: i64) -> f64 {
+    // The second and third quarters are the first and fourth, mirrored.
+    let folded =
+        if phase.wrapping_add(QUARTER_TURN) < 0 { (i64::MIN).wrapping_sub(phase) } else { phase };
+    let x = folded as f64 * (core::f64::consts::TAU / TURN);
+    let s = x * x;
+    let series = 1.0 / 120.0 + s * (-1.0 / 5_040.0 + s * (1.0 / 362_880.0));
+    x * (1.0 + s * (-1.0 / 6.0 + s * series))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rayleigh(seed: u64, doppler_mhz: u32, branches: u8) -> Fading {
+        Fading::new(&FadingConfig { doppler_mhz, branches, rice_mdb: None }, seed, "fading")
+    }
+
+    /// Times in steps of `step_us`.
+    fn times(n: u64, step_us: u64) -> impl Iterator<Item = Time> {
+        (0..n).map(move |i| Time::from_micros(i * step_us))
+    }
+
+    #[test]
+    fn sine_is_that_of_the_library() {
+        for i in 0..1000_i64 {
+            let turns = (i as f64 + 0.37) / 1000.0 - 0.5;
+            let exact = libm::sin(core::f64::consts::TAU * turns);
+            let ours = sine((turns * TURN) as i64);
+            assert!((ours - exact).abs() < 4e-6, "{turns}: {ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn autocorrelation_is_that_of_clarke() {
+        // 10 Hz: coherence time 42 ms; within 0.05 up to there, as WIRELESS.md section 10.8 asks.
+        let n = 400_000;
+        let mut worst = 0.0_f64;
+        for lag in 0..42 {
+            let mut sum = 0.0;
+            for seed in 0..4 {
+                let branch = rayleigh(seed, 10_000, 1).branches.remove(0);
+                sum += times(n / 40, 20_000)
+                    .map(|at| {
+                        let (a, b) = branch.amplitude(at);
+                        let later = at + cwndlab_units::Duration::from_millis(lag);
+                        let (c, d) = branch.amplitude(later);
+                        (a * c + b * d) / WAVES as f64
+                    })
+                    .sum::<f64>()
+                    / (n / 40) as f64;
+            }
+            let exact = libm::j0(core::f64::consts::TAU * 0.01 * lag as f64);
+            worst = worst.max((sum / 4.0 - exact).abs());
+        }
+        assert!(worst < 0.05, "{worst}");
+    }
+
+    #[test]
+    fn power_has_mean_one_and_the_variance_of_its_branches() {
+        for (branches, variance) in [(1, 1.0), (2, 0.5), (4, 0.25)] {
+            let (mut sum, mut squares, mut n) = (0.0, 0.0, 0.0);
+            for seed in 0..40 {
+                let fading = rayleigh(seed, 50_000, branches);
+                for at in times(5_000, 7_001) {
+                    let power = ratio(fading.decibels_at(at));
+                    sum += power;
+                    squares += power * power;
+                    n += 1.0;
+                }
+            }
+            let mean = sum / n;
+            let ours = squares / n - mean * mean;
+            assert!((mean - 1.0).abs() < 0.03, "{branches} branches: mean {mean}");
+            // A finite number of waves fades a little less: 1 - 1/WAVES.
+            let expected = variance * (1.0 - 1.0 / WAVES as f64);
+            assert!((ours / expected - 1.0).abs() < 0.08, "{branches} branches: {ours}");
+        }
+    }
+
+    #[test]
+    fn levels_are_crossed_as_often_and_fades_last_as_long_as_rice_says() {
+        // S. O. Rice 1948: sqrt(2 pi) f_d rho e^(-rho^2) upward crossings a second, fades of
+        // (e^(rho^2) - 1) / (rho f_d sqrt(2 pi)).
+        let doppler_hz = 20.0;
+        for rho in [0.3_f64, 0.7, 1.0] {
+            let (mut crossings, mut below, seconds) = (0.0, 0.0, 20 * 20);
+            for seed in 0..20 {
+                let fading = rayleigh(100 + seed, 20_000, 1);
+                let mut was_below = false;
+                for at in times(20 * 2_000, 500) {
+                    let is_below = fading.decibels_at(at) < decibels(rho * rho);
+                    crossings += f64::from(u8::from(was_below && !is_below));
+                    below += f64::from(u8::from(is_below)) * 0.0005;
+                    was_below = is_below;
+                }
+            }
+            let root = libm::sqrt(core::f64::consts::TAU);
+            let rate = root * doppler_hz * rho * libm::exp(-rho * rho);
+            let fade = (libm::exp(rho * rho) - 1.0) / (rho * doppler_hz * root);
+            let ours = crossings / f64::from(seconds);
+            assert!((ours / rate - 1.0).abs() < 0.12, "rho {rho}: {ours} a second, {rate}");
+            let ours = below / crossings;
+            assert!((ours / fade - 1.0).abs() < 0.12, "rho {rho}: {ours} s, {fade} s");
+        }
+    }
+
+    #[test]
+    fn a_steady_wave_takes_the_fades_away() {
+        let strong = FadingConfig {
+            doppler_mhz: 10_000,
+            branches: 1,
+            rice_mdb: Some(Decibel::from_whole(15)),
+        };
+        let fading = Fading::new(&strong, 3, "fading");
+        let deepest = times(10_000, 1_000).map(|at| fading.decibels_at(at)).fold(0.0, f64::min);
+        assert!(deepest > -6.0, "{deepest}");
+        let deepest = times(10_000, 1_000)
+            .map(|at| rayleigh(3, 10_000, 1).decibels_at(at))
+            .fold(0.0, f64::min);
+        assert!(deepest < -15.0, "{deepest}");
+    }
+}

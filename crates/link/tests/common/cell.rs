@@ -1,0 +1,179 @@
+//! Cells for the tests, and what measures them.
+
+use cwndlab_link::cellular::{
+    AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, RadioConfig, RlcConfig,
+    SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
+};
+use cwndlab_link::channel::{AdaptationConfig, Decibel};
+use cwndlab_link::{Link, Probability};
+use cwndlab_units::{Bytes, Duration, Output, Time};
+
+use super::Frame;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) fn ppb(ppb: u32) -> Probability {
+    Probability::from_ppb(ppb).expect("a probability")
+}
+
+/// Blocks that never fail.
+pub(crate) fn no_errors() -> BlockErrors {
+    BlockErrors::Given { ppb: vec![Probability::ZERO] }
+}
+
+/// Fails of the first transmission and of all further ones, in percent.
+pub(crate) fn errors(first: u32, further: u32) -> BlockErrors {
+    BlockErrors::Given { ppb: vec![ppb(first * 10_000_000), ppb(further * 10_000_000)] }
+}
+
+/// A direction without core, with one scheme, whose blocks never fail.
+pub(crate) fn direction(scheme: u8) -> DirectionConfig {
+    DirectionConfig {
+        core_delay: Duration::ZERO,
+        core_jitter: Duration::ZERO,
+        core_frame: Duration::ZERO,
+        queue_packets: None,
+        queue_bytes: None,
+        discard: None,
+        residual_loss: Probability::ZERO,
+        rlc: RlcConfig::default(),
+        scheduler: SchedulerConfig::RoundRobin,
+        adaptation: AdaptationConfig::Fixed { scheme },
+        block_errors: no_errors(),
+        transmissions: 4,
+        feedback_error: Probability::ZERO,
+    }
+}
+
+pub(crate) fn user(decibels: i32) -> UserConfig {
+    UserConfig {
+        downlink_mdb: Decibel::from_whole(decibels),
+        uplink_mdb: Decibel::from_whole(decibels),
+        fading: None,
+        drifts: Vec::new(),
+    }
+}
+
+pub(crate) fn access(period_ms: u64) -> AccessConfig {
+    AccessConfig {
+        request_period: Duration::from_millis(period_ms),
+        first_grant_bytes: Some(100),
+        keep_alive: Duration::ZERO,
+    }
+}
+
+/// LTE with one scheme for all.
+pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig {
+    CellConfig {
+        radio: RadioConfig::Lte { resource_blocks, layers: 1, category: 4 },
+        downlink: direction(scheme),
+        uplink: direction(scheme),
+        access: Some(access(10)),
+        users: vec![user(20); users],
+        background: Vec::new(),
+        rrc: None,
+        handover: None,
+    }
+}
+
+/// Slots of 14 symbols: `d`ownlink, `u`plink, and `s`pecial ones with 10 down and 2 up.
+pub(crate) fn pattern(slots: &str) -> Vec<SlotConfig> {
+    let slot = |slot| match slot {
+        'D' => SlotConfig { downlink_symbols: 13, uplink_symbols: 0 },
+        'U' => SlotConfig { downlink_symbols: 0, uplink_symbols: 14 },
+        'A' => SlotConfig { downlink_symbols: 6, uplink_symbols: 0 },
+        _ => SlotConfig { downlink_symbols: 10, uplink_symbols: 0 },
+    };
+    slots.chars().map(slot).collect()
+}
+
+/// NR at 30 kHz, 50 MHz, one layer, 256QAM.
+pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
+    CellConfig {
+        radio: RadioConfig::Nr {
+            subcarrier_khz: 30,
+            bandwidth_mhz: 50,
+            pattern: pattern(slots),
+            downlink_layers: 1,
+            uplink_layers: 1,
+            is_256qam: true,
+            overhead_elements: 24,
+            base_slots: 4,
+            acknowledge_slots: 2,
+            grant_slots: 2,
+        },
+        access: Some(access(request_ms)),
+        ..lte(50, 1, scheme)
+    }
+}
+
+/// HSDPA of a category with R99 at 384 kbit/s up.
+pub(crate) fn hsdpa(category: u8, users: usize, scheme: u8) -> CellConfig {
+    CellConfig {
+        radio: RadioConfig::Umts {
+            downlink: UmtsDownlink::Hsdpa { category },
+            uplink: UmtsUplink::Dedicated { kbit_s: 384 },
+        },
+        downlink: direction(scheme),
+        uplink: direction(0),
+        access: None,
+        ..lte(50, users, 0)
+    }
+}
+
+pub(crate) fn cell(config: &CellConfig, seed: u64) -> Cell<Frame> {
+    let mut cell = Cell::new(config, seed, "cell").expect("valid settings");
+    // Flows are numbered by frames here: frame n belongs to user n modulo the users.
+    for flow in 0..100_000_u32 {
+        if config.users.len() == 1 {
+            break;
+        }
+        cell.set_route(flow, (flow as usize % config.users.len()) as u16 + 1);
+    }
+    cell
+}
+
+/// Keeps every user's queue full in one direction for a time; bytes a second that each user gets,
+/// as transport blocks and as packets.
+pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Vec<[f64; 2]> {
+    let mut config = config.clone();
+    let side = if is_uplink { &mut config.uplink } else { &mut config.downlink };
+    side.queue_bytes = Some(Bytes(40_000));
+    let mut cell = cell(&config, 7);
+    cell.record_blocks();
+    let users = config.users.len();
+    let mut sums = vec![[0.0; 2]; users];
+    let end = Time::ZERO + SECOND * seconds;
+    let begin = Time::ZERO + SECOND;
+    let mut now = Time::ZERO;
+    while now < end {
+        for user in 0..users {
+            let stage = 2 * user + usize::from(is_uplink);
+            let port = if is_uplink { user as u16 + 1 } else { 0 };
+            let waiting = cell.backlog(stage, now).bytes;
+            let inside = cell.counters(stage, now);
+            let under_way = inside.arrived.bytes - inside.delivered.bytes - inside.dropped.bytes;
+            let room = 30_000_u64.saturating_sub(waiting).min(60_000_u64.saturating_sub(under_way));
+            for _ in 0..room / 1500 {
+                cell.handle_packet(now, port, Frame::new(user as u32, 1500));
+            }
+        }
+        now += Duration::from_millis(1);
+        loop {
+            match cell.poll(now) {
+                Output::Packet { at, packet, .. } if at >= begin => {
+                    sums[*packet.number as usize][1] += f64::from(packet.bytes);
+                }
+                Output::Packet { .. } | Output::Event { .. } => {}
+                Output::Wait(_) | Output::Idle => break,
+            }
+        }
+        for block in cell.take_blocks() {
+            if block.at >= begin && block.is_decoded {
+                sums[usize::from(block.port) - 1][0] += f64::from(block.bits) / 8.0;
+            }
+        }
+    }
+    let window = (end - begin).as_secs_f64();
+    sums.into_iter().map(|pair| pair.map(|sum| sum / window)).collect()
+}
