@@ -104,7 +104,9 @@ mod tests {
         assert_eq!(peak_bits(50, 2, 4), [73_392, 36_696]);
         assert_eq!(peak_bits(50, 1, 4), [36_696, 36_696]);
         assert_eq!(peak_bits(25, 1, 3), [18_336, 18_336]);
-        assert_eq!(peak_bits(100, 1, 1), [10_296, 5_160]);
+        // No column of the table meets both limits of category 1 at one bandwidth.
+        assert_eq!(peak_bits(100, 1, 1), [10_296, 4_584]);
+        assert_eq!(peak_bits(50, 1, 1), [9_912, 5_160]);
     }
 
     #[test]
