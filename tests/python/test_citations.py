@@ -40,6 +40,7 @@ KNOWN_RFCS = {
     5166: "metrics for congestion control",
     5681: "TCP congestion control",
     5682: "F-RTO",
+    5827: "early retransmit",
     5961: "blind attacks inside the window",
     6056: "port randomisation",
     6298: "RTO",

@@ -79,11 +79,28 @@ impl Engine {
     fn wake(&mut self, component: usize, now: Time) {
         match self.components[component - NEAR] {
             Component::Flow(index, part) => {
+                if part == Part::Control {
+                    self.recall(index);
+                }
                 let flow = &mut self.flows[index];
                 flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
             }
             Component::MeanSampler => self.sample_means(now, component),
             Component::Sampler => self.sample(now, component),
+        }
+    }
+
+    /// A flow that is about to start begins with the slow start threshold of the last connection
+    /// between the same hosts that has ended, where the stack caches it.
+    fn recall(&mut self, index: usize) {
+        if self.flows[index].has_started() {
+            return;
+        }
+        let hosts = self.flows[index].hosts();
+        let ended = self.flows.iter().filter(|flow| flow.hosts() == hosts && flow.has_ended());
+        let last = ended.max_by_key(|flow| (flow.start, flow.id));
+        if let Some(pkts) = last.and_then(|flow| flow.sender.ssthresh_to_remember()) {
+            self.flows[index].sender.remember_ssthresh(pkts);
         }
     }
 

@@ -111,6 +111,20 @@ impl Flow {
         self.set_control(path);
     }
 
+    pub(crate) fn has_started(&self) -> bool {
+        self.has_started
+    }
+
+    /// Which host sends to which: the way of the data and the user.
+    pub(crate) fn hosts(&self) -> (usize, u16) {
+        (self.direction, self.user)
+    }
+
+    /// Whether the connection is closed.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_started && self.sender.is_closed()
+    }
+
     /// Whether the flow has begun and not ended yet.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
         self.has_started && now <= self.record.window_end

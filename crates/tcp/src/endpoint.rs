@@ -142,6 +142,23 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.connect(now));
     }
 
+    /// Hands over what [`Endpoint::ssthresh_to_remember`] of the last connection to the same host
+    /// said, before this one opens. Stacks that do not cache thresholds ignore it.
+    pub fn remember_ssthresh(&mut self, pkts: u32) {
+        if let Stack::Linux(endpoint) = &mut self.stack {
+            endpoint.remember_ssthresh(pkts);
+        }
+    }
+
+    /// The slow start threshold in packets that the next connection to the same host begins with, if
+    /// this stack caches it and knows one.
+    pub fn ssthresh_to_remember(&self) -> Option<u32> {
+        match &self.stack {
+            Stack::Linux(endpoint) => endpoint.ssthresh_to_remember(),
+            Stack::Classic(_) => None,
+        }
+    }
+
     /// Waits for the peer to open the connection.
     pub fn listen(&mut self) {
         each!(mut self, endpoint => endpoint.listen());

@@ -9,12 +9,17 @@ use crate::linux::LinuxSettings;
 
 /// The profiles that come with the crate: name and TOML text.
 const FILES: &[(&str, &str)] = &[
+    ("linux-6.18", include_str!("../profiles/linux-6.18.toml")),
     ("linux-6.1", include_str!("../profiles/linux-6.1.toml")),
+    ("linux-5.10", include_str!("../profiles/linux-5.10.toml")),
+    ("linux-3.5", include_str!("../profiles/linux-3.5.toml")),
+    ("linux-2.6.24", include_str!("../profiles/linux-2.6.24.toml")),
+    ("windows-7", include_str!("../profiles/windows-7.toml")),
+    ("ns-3", include_str!("../profiles/ns-3.toml")),
     ("ns-2-packet", include_str!("../profiles/ns-2-packet.toml")),
     ("ns-2-full", include_str!("../profiles/ns-2-full.toml")),
     ("ns-2-linux", include_str!("../profiles/ns-2-linux.toml")),
     ("textbook", include_str!("../profiles/textbook.toml")),
-    ("ns-2-linux", include_str!("../profiles/ns-2-linux.toml")),
 ];
 
 /// How a stack behaves.

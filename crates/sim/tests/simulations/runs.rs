@@ -292,3 +292,24 @@ fn errors_name_the_place() {
         assert!(error.to_string().starts_with(place), "{error}");
     }
 }
+
+#[test]
+fn a_threshold_is_remembered_from_one_connection_to_the_next_where_the_stack_caches_it() {
+    let first_threshold = |is_cached: bool| {
+        let setup = Setup {
+            application: json!({"kind": "sized", "bytes": 1_000_000}),
+            starts_ns: vec![0, 4_000_000_000],
+            stack_overrides: json!({"cached_ssthresh": is_cached}),
+            record: json!({"sample_interval_ns": 10_000_000}),
+            ..Setup::new(vec![algorithm("reno"), algorithm("reno")])
+        };
+        let output = setup.run();
+        assert!(output.flows[0].completion_ms.is_some_and(|ms| ms < 4_000.0));
+        let samples = output.samples.expect("samples");
+        let of_second = samples.flow.iter().zip(&samples.t_s).zip(&samples.ssthresh_pkts);
+        let mut of_second = of_second.filter(|((flow, t_s), _)| **flow == 1 && **t_s > 4.05);
+        *of_second.next().expect("the second flow has samples").1
+    };
+    assert!(first_threshold(false).is_nan(), "a first threshold is infinite");
+    assert!(first_threshold(true) >= 2.0);
+}

@@ -211,8 +211,14 @@ proptest! {
         bytes in 1_u64..300_000,
         is_textbook: bool,
     ) {
-        let recoveries =
-            [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Fack];
+        let recoveries = [
+            Recovery::Tahoe,
+            Recovery::Reno,
+            Recovery::NewReno,
+            Recovery::Sack,
+            Recovery::Prr,
+            Recovery::Fack,
+        ];
         let base = if is_textbook { textbook() } else { ns_2_packet() };
         let settings =
             ClassicSettings { recovery: recoveries[kind], window_limit_pkts: 60, ..base };

@@ -101,6 +101,7 @@ pub(crate) struct Sender {
     /// Packets that FACK's recovery lets be in flight, and whether this ACK takes one away.
     allowance: u32,
     takes_one: bool,
+    prr: PrrState,
     is_first_partial_ack: bool,
     scoreboard: Scoreboard,
     estimator: RtoEstimator,
@@ -110,6 +111,14 @@ pub(crate) struct Sender {
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
     pub(crate) counters: SenderCounters,
+}
+
+/// Packets in flight when recovery began, and since then: delivered, and sent.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct PrrState {
+    pub(crate) flight: u32,
+    pub(crate) delivered: u32,
+    pub(crate) out: u32,
 }
 
 /// What the sender counted.
@@ -169,6 +178,7 @@ impl Sender {
             pipe: 0,
             allowance: 0,
             takes_one: false,
+            prr: PrrState::default(),
             is_first_partial_ack: false,
             scoreboard: Scoreboard::default(),
             timer: Time::NEVER,
@@ -238,6 +248,11 @@ impl Sender {
             return;
         }
         self.set_clock(now);
+        let has_echo = self.settings.rtt_sampling == RttSampling::EveryAck
+            && self.settings.handshake == Handshake::ThreeWay;
+        if let (true, Some((_, sent))) = (has_echo, self.timed) {
+            self.take_echo(now, Some(sent));
+        }
         self.take_timing(now, 0);
         if self.settings.handshake_opens_window {
             self.grow();
@@ -305,7 +320,7 @@ impl Sender {
     pub(crate) fn in_flight(&self) -> u32 {
         match (self.recovery, self.phase) {
             (Recovery::Sack, Phase::Recovery) => self.pipe.max(0).try_into().unwrap_or(u32::MAX),
-            (Recovery::Fack, _) => self.packets(
+            (Recovery::Fack, _) | (Recovery::Prr, Phase::Recovery) => self.packets(
                 self.nxt
                     - self.una
                     - self.scoreboard.sacked_bytes()
@@ -326,6 +341,7 @@ impl Sender {
         self.set_clock(now);
         let window_moved =
             std::mem::replace(&mut self.peer_window, ack.window_bytes) != ack.window_bytes;
+        let known = self.una + self.scoreboard.sacked_bytes();
         let news = self.take_blocks(ack.blocks);
         if self.settings.rtt_sampling == RttSampling::EveryAck {
             self.take_echo(now, ack.echo);
@@ -335,12 +351,17 @@ impl Sender {
         } else if self.max > self.una && ack.is_bare && (!window_moved || news) {
             self.handle_duplicate(now, news);
         }
+        if self.recovery == Recovery::Prr && self.phase == Phase::Recovery {
+            let delivered = (self.una + self.scoreboard.sacked_bytes()).saturating_sub(known);
+            self.reduce_proportionally(self.packets(delivered));
+        }
         self.publish();
     }
 
     /// Takes SACK blocks, unless the whole flight is being sent again anyway.
     fn take_blocks(&mut self, blocks: &[(u64, u64)]) -> bool {
-        let has_scoreboard = matches!(self.recovery, Recovery::Sack | Recovery::Fack);
+        let has_scoreboard =
+            matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack);
         if !has_scoreboard || self.phase == Phase::Loss {
             return false;
         }
@@ -515,6 +536,7 @@ impl Sender {
     fn has_room_in_recovery(&self) -> bool {
         match self.recovery {
             Recovery::Sack => self.pipe < i64::from(self.sk.snd_cwnd),
+            Recovery::Prr => self.in_flight() < self.sk.snd_cwnd,
             Recovery::Fack => self.in_flight() < self.allowance,
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => false,
         }
@@ -531,7 +553,9 @@ impl Sender {
             // SACKed packets make room, beyond the limit too, which bounds the window only.
             (Recovery::Fack, Phase::Recovery) => self.has_room_in_recovery(),
             (Recovery::Fack, _) => self.in_flight() + u32::from(self.opening) < self.sk.snd_cwnd,
-            (Recovery::Sack, Phase::Recovery) => within_limit && self.has_room_in_recovery(),
+            (Recovery::Sack | Recovery::Prr, Phase::Recovery) => {
+                within_limit && self.has_room_in_recovery()
+            }
             _ => within_limit && flight <= self.sk.snd_cwnd + self.limited_transmit(),
         }
     }
@@ -556,6 +580,7 @@ impl Sender {
             self.sk.lsndtime = self.sk.cc_jiffies32;
         }
         self.max = self.max.max(end);
+        self.prr.out += u32::from(self.phase == Phase::Recovery);
         if let Some(timer) = &mut self.fine_timer {
             timer.note_sent(now, end);
         }

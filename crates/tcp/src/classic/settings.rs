@@ -15,6 +15,8 @@ pub enum Recovery {
     NewReno,
     /// As many packets in the pipe as the window has, holes first (Fall and Floyd, 1996, section 3).
     Sack,
+    /// The same losses; each ACK says how many packets may go (RFC 6937).
+    Prr,
     /// Losses are what lies more than three packets below the highest SACK, and every second ACK
     /// takes one packet out of flight (Mathis and Mahdavi, 1996; TCP-Linux of ns-2).
     Fack,

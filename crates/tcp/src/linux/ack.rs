@@ -269,8 +269,9 @@ impl LinuxEndpoint {
         let now = self.sk.tcp_mstamp;
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (None, None, None);
         if let Some(first) = first_ackt.filter(|_| flags & flag::RETRANS_DATA_ACKED == 0) {
-            seq_rtt = Some((now - first) as u32);
-            ca_rtt = Some((now - last_ackt) as u32);
+            // A segment that left ahead of its pacing is stamped with the time it was due.
+            seq_rtt = Some(now.saturating_sub(first) as u32);
+            ca_rtt = Some(now.saturating_sub(last_ackt) as u32);
             let advance = self.sk.snd_una.wrapping_sub(prior_una);
             if acked == 1
                 && prior_sacked == 0
@@ -282,8 +283,8 @@ impl LinuxEndpoint {
             }
         }
         if let Some(first) = state.first_sackt {
-            sack_rtt = Some((now - first) as u32);
-            ca_rtt = Some((now - state.last_sackt) as u32);
+            sack_rtt = Some(now.saturating_sub(first) as u32);
+            ca_rtt = Some(now.saturating_sub(state.last_sackt) as u32);
         }
         let has_rtt = self.update_rtt(flags, seq_rtt, sack_rtt, ca_rtt, state);
         if flags & flag::ACKED != 0 {
@@ -363,6 +364,8 @@ impl LinuxEndpoint {
             self.rtt_min.take(self.sk.cc_jiffies32, value);
             self.sk.rtt_min_us = self.rtt_min.value();
         }
+        let tick_us = self.settings.rtt_tick_us.max(1);
+        let rtt_us = (rtt_us / tick_us).max(1) * tick_us;
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
         self.rtt.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
         let max_us = u64::from(self.settings.rto_max_ms) * 1_000;

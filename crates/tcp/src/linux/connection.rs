@@ -326,6 +326,9 @@ impl LinuxEndpoint {
         if self.settings.pacing {
             self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
         }
+        if let Some(ssthresh) = self.remembered_ssthresh {
+            self.sk.snd_ssthresh = ssthresh;
+        }
         self.congestion.init(&mut self.sk);
         let mss = self.sk.advmss;
         self.receiver.established(mss, self.settings.initial_cwnd_pkts, self.sk.tcp_mstamp);

@@ -17,6 +17,7 @@ mod ack;
 mod clock;
 mod connection;
 mod incoming;
+mod older;
 mod output;
 #[cfg(test)]
 mod properties;
@@ -32,7 +33,7 @@ mod send_buffer;
 mod settings;
 mod timer;
 
-pub use settings::{EcnMode, LinuxSettings};
+pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
 use cwndlab_units::{Duration, Rate, Time};
@@ -138,6 +139,8 @@ pub(crate) struct LinuxEndpoint {
     is_corked: bool,
     pacing_timer: Time,
 
+    /// Slow start threshold of the last connection to the same host.
+    remembered_ssthresh: Option<u32>,
     settings: LinuxSettings,
     out: Outbox,
     counters: Counters,
@@ -233,6 +236,7 @@ impl LinuxEndpoint {
             compressed_ack_timer: Time::NEVER,
             is_corked: false,
             pacing_timer: Time::NEVER,
+            remembered_ssthresh: None,
             settings,
             out: Outbox::default(),
             counters: Counters::default(),

@@ -2,7 +2,7 @@
 
 use super::LinuxEndpoint;
 use super::rate::sent_after;
-use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, TxSegment};
 use super::timer::Pending;
 use crate::info::CaState;
 use crate::seq::before;
@@ -101,6 +101,12 @@ impl LinuxEndpoint {
         due as i64 - self.sk.tcp_mstamp.saturating_sub(sent) as i64
     }
 
+    /// Whether something that was sent after this segment was delivered.
+    #[inline]
+    pub(super) fn was_delivered_after(&self, segment: &TxSegment) -> bool {
+        sent_after(self.rack.mstamp, segment.tx_mstamp, self.rack.end_seq, segment.end_seq)
+    }
+
     /// Marks what is lost (RFC 8985 section 6.2 step 5). Returns how long to wait for the rest.
     pub(crate) fn rack_detect_loss(&mut self) -> Option<u64> {
         let reo_wnd_us = self.rack_reo_wnd_us();
@@ -113,7 +119,7 @@ impl LinuxEndpoint {
                 continue;
             }
             let sent = segment.tx_mstamp;
-            if !sent_after(self.rack.mstamp, sent, self.rack.end_seq, segment.end_seq) {
+            if !self.was_delivered_after(segment) {
                 break;
             }
             let remaining = self.rack_remaining_us(sent, reo_wnd_us);

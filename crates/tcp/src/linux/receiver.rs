@@ -35,6 +35,9 @@ pub(crate) struct Receiver {
     rcv_ssthresh: u32,
     /// The largest window, not more than an empty buffer holds.
     window_clamp: u32,
+    /// `tcp_adv_win_scale`.
+    window_scale: u32,
+    initial_window_pkts: u32,
     rcvbuf_bytes: u32,
     rcvbuf_max_bytes: u32,
     advmss: u32,
@@ -98,7 +101,9 @@ impl Receiver {
             is_window_old: true,
             rcv_wscale: 0,
             rcv_ssthresh: 0,
-            window_clamp: Self::window_from(settings.receive_buffer_bytes),
+            window_clamp: 0,
+            window_scale: settings.receive_window_scale.clamp(1, 31),
+            initial_window_pkts: settings.initial_receive_window_pkts,
             rcvbuf_bytes: settings.receive_buffer_bytes,
             rcvbuf_max_bytes: settings.receive_buffer_max_bytes,
             advmss,
@@ -110,29 +115,31 @@ impl Receiver {
             ack: AckEngine { rcv_mss: 536.min(advmss), timer: Time::NEVER, ..AckEngine::default() },
         };
         // `tcp_select_initial_window`: the scale that the largest buffer needs.
+        receiver.window_clamp = receiver.full_space();
         let largest = receiver.rcvbuf_max_bytes.max(receiver.full_space());
         receiver.rcv_wscale = largest.max(1).ilog2().saturating_sub(15).min(14) as u8;
         receiver
     }
 
-    /// `tcp_win_from_space` with `tcp_adv_win_scale` 1: half of the buffer is overhead.
-    fn window_from(space: u32) -> u32 {
-        space - (space >> 1)
+    /// `tcp_win_from_space`: a part of the buffer is overhead.
+    fn window_from(&self, space: u32) -> u32 {
+        space - (space >> self.window_scale)
     }
 
     fn full_space(&self) -> u32 {
-        Self::window_from(self.rcvbuf_bytes)
+        self.window_from(self.rcvbuf_bytes)
     }
 
     pub(crate) fn free_space(&self) -> u32 {
         let used = self.queue.memory_bytes + self.out_of_order.memory_bytes;
-        Self::window_from(self.rcvbuf_bytes.saturating_sub(used))
+        self.window_from(self.rcvbuf_bytes.saturating_sub(used))
     }
 
     /// The window that a SYN carries, whole segments of `mss`, and the state after it.
     pub(crate) fn begin(&mut self, rcv_nxt: u32, mss: u32) -> u16 {
         let space = self.full_space();
         let whole = if space > mss { space / mss * mss } else { space };
+        let whole = whole.min(self.initial_window_pkts.saturating_mul(mss));
         self.rcv_wnd = whole.min(u32::from(u16::MAX));
         self.rcv_wup = rcv_nxt;
         self.rcv_ssthresh = self.rcv_wnd;
@@ -358,14 +365,14 @@ impl Receiver {
                 window * u64::from(copied - self.space_bytes) / u64::from(self.space_bytes.max(1));
             window += grow << 1;
             let mut memory = self.advmss + 320 + 576;
-            while Self::window_from(memory) < self.advmss {
+            while self.window_from(memory) < self.advmss {
                 memory += 128;
             }
             let wanted = window / u64::from(self.advmss) * u64::from(memory);
             let buffer = wanted.min(u64::from(self.rcvbuf_max_bytes)) as u32;
             if buffer > self.rcvbuf_bytes {
                 self.rcvbuf_bytes = buffer;
-                self.window_clamp = Self::window_from(buffer);
+                self.window_clamp = self.window_from(buffer);
             }
             self.space_bytes = copied;
         }

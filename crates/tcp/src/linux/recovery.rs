@@ -6,7 +6,8 @@ use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 use super::ack::{Rexmit, flag};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED};
-use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
+use super::timer::Pending;
+use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
 use crate::seq::{after, before};
 
@@ -92,8 +93,8 @@ impl LinuxEndpoint {
             CaState::Loss => {
                 self.process_loss(*flags, duplicates, rexmit);
                 self.identify_loss(flags);
-                let is_open = self.ca_state() == CaState::Open as u8;
-                if !(is_open || *flags & flag::LOST_RETRANS != 0) {
+                let is_over = self.ca_state() != CaState::Loss as u8;
+                if !(is_over || *flags & flag::LOST_RETRANS != 0) {
                     return;
                 }
                 if !self.consider_recovery(is_advanced, duplicates, is_ece, flags) {
@@ -131,6 +132,9 @@ impl LinuxEndpoint {
         }
         self.identify_loss(flags);
         if !self.is_time_to_recover() {
+            if self.is_early_retransmit_due() {
+                self.schedule_early_retransmit(flags);
+            }
             self.try_to_open(*flags);
             return false;
         }
@@ -151,7 +155,7 @@ impl LinuxEndpoint {
         }
         *flags &= !flag::SET_XMIT_TIMER;
         let half_rtt_us = u64::from(self.sk.srtt_us >> 4).max(10_000);
-        self.reset_timer(super::timer::Pending::Retransmit, self.clock.jiffies_of_us(half_rtt_us));
+        self.reset_timer(Pending::Retransmit, self.clock.jiffies_of_us(half_rtt_us));
         true
     }
 
@@ -169,11 +173,23 @@ impl LinuxEndpoint {
             if prior_retrans > self.sk.retrans_out {
                 *flags |= flag::LOST_RETRANS;
             }
+        } else if self.is_fack() && self.sk.retrans_out > 0 {
+            self.mark_lost_retransmissions();
         }
     }
 
     fn is_time_to_recover(&self) -> bool {
-        self.sk.lost_out > 0 || (!self.is_rack() && self.sk.sacked_out >= self.sk.reordering)
+        if self.sk.lost_out > 0 {
+            return true;
+        }
+        if self.is_rack() {
+            return false;
+        }
+        if self.is_fack() {
+            self.forward_most() > self.sk.reordering
+        } else {
+            self.sk.sacked_out >= self.sk.reordering
+        }
     }
 
     // Duplicate ACKs without SACK (RFC 6582).
@@ -228,7 +244,11 @@ impl LinuxEndpoint {
     }
 
     /// Without RACK: the first hole is lost, and all of more than `reordering` sacked below.
-    fn mark_head_lost(&mut self, at_least: u32) {
+    pub(super) fn mark_head_lost(&mut self, at_least: u32) {
+        if self.is_fack() {
+            self.mark_below_forward_most(at_least);
+            return;
+        }
         let count = (self.sk.sacked_out + 1).saturating_sub(self.sk.reordering).max(at_least);
         let mut sacked = 0;
         let mut number = self.rtx.head();
@@ -374,6 +394,10 @@ impl LinuxEndpoint {
         if delivered == 0 || self.sk.prior_cwnd == 0 {
             return;
         }
+        if self.settings.window_reduction == WindowReduction::RateHalving {
+            self.halve_rate();
+            return;
+        }
         let in_flight = self.in_flight();
         let room = i64::from(self.sk.snd_ssthresh) - i64::from(in_flight);
         self.prr_delivered = self.prr_delivered.wrapping_add(delivered);
@@ -384,7 +408,8 @@ impl LinuxEndpoint {
             share.div_ceil(prior) as i64 - sent
         } else {
             let mut count = (i64::from(self.prr_delivered) - sent).max(i64::from(delivered));
-            if is_advanced && lost == 0 {
+            let is_safe = is_advanced && lost == 0;
+            if is_safe || self.settings.window_reduction == WindowReduction::Prr {
                 count += 1;
             }
             count.min(room)
@@ -401,7 +426,10 @@ impl LinuxEndpoint {
         }
         let is_cwr = self.ca_state() == CaState::Cwr as u8;
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH && (is_cwr || self.has_undo_marker) {
-            self.sk.snd_cwnd = self.sk.snd_ssthresh;
+            self.sk.snd_cwnd = match self.settings.window_reduction {
+                WindowReduction::RateHalving => self.sk.snd_cwnd.min(self.sk.snd_ssthresh),
+                WindowReduction::Prr | WindowReduction::PrrSafeAck => self.sk.snd_ssthresh,
+            };
             self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         }
         self.congestion.cwnd_event(&mut self.sk, CwndEvent::CompleteCwr);
@@ -427,7 +455,8 @@ impl LinuxEndpoint {
             let is_reordering = self.sk.reordering > self.settings.reordering_pkts;
             let needed = if is_reordering { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
             if flags & needed != 0 {
-                self.congestion.cong_avoid(&mut self.sk, ack, delivered);
+                let growth = if self.settings.growth_per_ack { 1 } else { delivered };
+                self.congestion.cong_avoid(&mut self.sk, ack, growth);
                 self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
                 if self.sk.cc_requests != 0 {
                     self.serve_requests();
@@ -455,13 +484,7 @@ impl LinuxEndpoint {
     /// `tcp_undo_cwnd_reduction`.
     fn undo_cwnd_reduction(&mut self, is_unmarking: bool) {
         if is_unmarking {
-            let mut number = self.rtx.head();
-            while number != self.rtx.tail() {
-                self.rtx.get_mut(number).flags &= !LOST;
-                self.rtx.update_waiting(number);
-                number = number.wrapping_add(1);
-            }
-            self.sk.lost_out = 0;
+            self.forget_losses();
         }
         if self.prior_ssthresh != 0 {
             self.sk.snd_cwnd = self.congestion.undo_cwnd(&mut self.sk);
@@ -469,6 +492,9 @@ impl LinuxEndpoint {
                 self.sk.snd_ssthresh = self.prior_ssthresh;
                 self.sk.ecn_flags &= !ECN_QUEUE_CWR;
             }
+        }
+        if self.settings.window_reduction == WindowReduction::RateHalving {
+            self.moderate_cwnd();
         }
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         self.has_undo_marker = false;
@@ -516,6 +542,10 @@ impl LinuxEndpoint {
         if !is_frto && !self.may_undo() {
             return false;
         }
+        if is_frto && !self.settings.spurious_timeout_undo && !self.may_undo() {
+            self.halve_after_spurious_timeout();
+            return true;
+        }
         self.undo_cwnd_reduction(true);
         self.counters.spurious_timeouts += 1;
         self.sk.inet_conn.icsk_retransmits = 0;
@@ -524,6 +554,17 @@ impl LinuxEndpoint {
             self.is_sack_reneg = false;
         }
         true
+    }
+
+    /// Nothing is thought lost any more.
+    pub(super) fn forget_losses(&mut self) {
+        let mut number = self.rtx.head();
+        while number != self.rtx.tail() {
+            self.rtx.get_mut(number).flags &= !LOST;
+            self.rtx.update_waiting(number);
+            number = number.wrapping_add(1);
+        }
+        self.sk.lost_out = 0;
     }
 
     /// `tcp_try_undo_partial`: a partial ACK of data that were only late. Returns whether to wait.

@@ -15,6 +15,20 @@ pub enum EcnMode {
     Active,
 }
 
+/// How the window falls in a recovery without timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// Every second ACK takes one segment away (Mathis and others, 1999), and no ACK lets go more
+    /// than one segment; the window after it is no larger than what is in flight then.
+    RateHalving,
+    /// Proportional rate reduction that grows like slow start below the threshold (RFC 6937).
+    Prr,
+    /// The same, and grows only with ACKs that advance and tell of no further loss (Flach and
+    /// others, 2016).
+    PrrSafeAck,
+}
+
 /// The settings, named after the sysctl or constant that they stand for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +45,10 @@ pub struct LinuxSettings {
     pub rto_initial_ms: u32,
     /// One tick of the timer wheel, 1/HZ.
     pub jiffy_us: u32,
+    /// Unit in which the timeout's RTT is measured.
+    pub rtt_tick_us: u32,
+    /// `tcp_syn_linear_timeouts`: repetitions of a SYN before the timer backs off.
+    pub syn_linear_timeouts: u32,
     /// `tcp_sack` (RFC 2018); without it, duplicate ACKs are counted (NewReno, RFC 6582).
     pub sack: bool,
     /// `tcp_dsack` (RFC 2883).
@@ -44,12 +62,31 @@ pub struct LinuxSettings {
     pub rack: bool,
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
     pub tail_loss_probe: bool,
+    /// `tcp_fack`: everything more than three segments below the highest SACK is lost (Mathis and
+    /// Mahdavi, 1996), until reordering is seen; instead of RACK.
+    pub forward_acknowledgement: bool,
+    /// Early retransmit after a quarter of the RTT (RFC 5827); instead of RACK.
+    pub early_retransmit: bool,
+    /// How the window falls in recovery.
+    pub window_reduction: WindowReduction,
     /// F-RTO (RFC 5682).
     pub forward_rto_recovery: bool,
+    /// `tcp_frto_response` 2: a timeout that F-RTO found spurious is undone; otherwise the window is
+    /// halved all the same, without slow start.
+    pub spurious_timeout_undo: bool,
+    /// `tcp_abc` 0: the window grows by ACKs of new data, not by what they acknowledge.
+    pub growth_per_ack: bool,
     /// `tcp_ecn`.
     pub ecn: EcnMode,
     /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
+    /// The slow start threshold is remembered for the next connection to the same host
+    /// (`tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` 0).
+    pub cached_ssthresh: bool,
+    /// The window of a SYN in segments, at most.
+    pub initial_receive_window_pkts: u32,
+    /// `tcp_adv_win_scale`: all of the receive buffer but one part in 2 to this power is window.
+    pub receive_window_scale: u32,
     /// `tcp_rmem[1]`.
     pub receive_buffer_bytes: u32,
     /// `tcp_rmem[2]`; auto-tuning stops there.

@@ -4,10 +4,10 @@
 use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::{Duration, Time};
 
-use super::LinuxEndpoint;
 use super::rack::TIMEOUT_MIN_US;
 use super::receiver::AckEngine;
 use super::rtx::EVER_RETRANS;
+use super::{LinuxEndpoint, State};
 use crate::info::{CaState, TcpEvent};
 
 /// What the retransmission timer is set for (`icsk_pending`).
@@ -183,7 +183,11 @@ impl LinuxEndpoint {
     fn handle_reordering_timer(&mut self) {
         let prior_in_flight = self.in_flight();
         let lost = self.sk.lost;
-        self.rack_detect_loss();
+        if self.is_rack() {
+            self.rack_detect_loss();
+        } else {
+            self.mark_head_lost(1);
+        }
         if prior_in_flight != self.in_flight() {
             if self.ca_state() != CaState::Recovery as u8 {
                 self.enter_recovery(false);
@@ -232,8 +236,12 @@ impl LinuxEndpoint {
             segment.flags |= EVER_RETRANS;
         }
         self.resend_syn();
-        self.backoff += 1;
-        self.rto = (self.rto << 1).min(self.rto_max);
+        let is_linear =
+            self.state == State::SynSent && u32::from(count) <= self.settings.syn_linear_timeouts;
+        if !is_linear {
+            self.backoff += 1;
+            self.rto = (self.rto << 1).min(self.rto_max);
+        }
         self.reset_timer(Pending::Retransmit, self.rto);
     }
 

@@ -4,7 +4,7 @@ use cwndlab_cc::CwndEvent;
 use cwndlab_units::Time;
 
 use super::fine_timer::FineTimer;
-use super::{Phase, Sender};
+use super::{Phase, PrrState, Sender};
 use crate::classic::settings::Recovery;
 
 impl Sender {
@@ -16,7 +16,9 @@ impl Sender {
 
     pub(super) fn leave_recovery(&mut self) {
         match self.recovery {
-            Recovery::Reno | Recovery::NewReno => self.sk.snd_cwnd = self.sk.snd_ssthresh,
+            Recovery::Reno | Recovery::NewReno | Recovery::Prr => {
+                self.sk.snd_cwnd = self.sk.snd_ssthresh;
+            }
             // What was SACKed above is reported again by the next duplicate ACKs.
             Recovery::Sack => self.scoreboard.clear(self.una),
             // Retransmissions beyond the flight of this loss may still be lost.
@@ -46,12 +48,17 @@ impl Sender {
                 self.halve_rate();
                 true
             }
+            Recovery::Prr => {
+                self.find_losses();
+                true
+            }
             Recovery::Tahoe | Recovery::Reno => true,
         }
     }
 
     pub(super) fn handle_duplicate(&mut self, now: Time, news: bool) {
-        if self.recovery == Recovery::Sack && !news && self.phase != Phase::Recovery {
+        let is_told = matches!(self.recovery, Recovery::Sack | Recovery::Prr);
+        if is_told && !news && self.phase != Phase::Recovery {
             return;
         }
         self.duplicate_acks += 1;
@@ -64,6 +71,7 @@ impl Sender {
                 self.find_losses();
                 self.halve_rate();
             }
+            (Phase::Recovery, Recovery::Prr) => self.find_losses(),
             // RFC 5681 section 3.2, step 4: each duplicate ACK is a segment that left the network.
             (Phase::Recovery, _) => self.sk.snd_cwnd += 1,
             (_, Recovery::Fack) => {
@@ -115,7 +123,8 @@ impl Sender {
     /// Duplicate ACKs of a flight whose loss is being repaired already do not count again. Without
     /// SACK they may come from a flight that was sent twice, up to its very end.
     pub(super) fn may_enter_recovery(&self) -> bool {
-        let has_scoreboard = matches!(self.recovery, Recovery::Sack | Recovery::Fack);
+        let has_scoreboard =
+            matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack);
         match self.recover {
             Some(recover) if has_scoreboard => self.una >= recover,
             Some(recover) => self.una > recover,
@@ -125,6 +134,7 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, now: Time) {
         let in_flight = self.in_flight();
+        self.prr = PrrState { flight: in_flight, ..PrrState::default() };
         self.counters.fast_retransmits += 1;
         self.recover = Some(self.max);
         self.sk.prior_cwnd = self.sk.snd_cwnd;
@@ -152,6 +162,8 @@ impl Sender {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
                 self.pipe = i64::from(in_flight) - i64::from(gone);
             }
+            // The ACK's own share is taken when all of it is known.
+            Recovery::Prr => {}
             Recovery::Fack => {
                 self.allowance = self.sk.snd_cwnd;
                 self.takes_one = false;
@@ -168,7 +180,7 @@ impl Sender {
     /// Gives up the holes that the SACK blocks show to be lost.
     pub(super) fn find_losses(&mut self) {
         let edge = match self.recovery {
-            Recovery::Sack => {
+            Recovery::Sack | Recovery::Prr => {
                 let above = u64::from(self.settings.duplicate_ack_threshold) * self.segment();
                 self.scoreboard.edge_below_sacked(above)
             }
@@ -181,6 +193,27 @@ impl Sender {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => return,
         };
         self.scoreboard.raise_lost(edge);
+    }
+
+    /// An ACK in recovery delivered so many packets: RFC 6937 section 3, with the slow start
+    /// reduction bound.
+    pub(super) fn reduce_proportionally(&mut self, delivered: u32) {
+        let pipe = self.in_flight();
+        let ssthresh = self.sk.snd_ssthresh;
+        self.prr.delivered += delivered;
+        let mut count = if pipe > ssthresh {
+            let share = u64::from(self.prr.delivered) * u64::from(ssthresh);
+            let share = share.div_ceil(self.prr.flight.max(1).into()) as u32;
+            share.saturating_sub(self.prr.out)
+        } else {
+            let limit = self.prr.delivered.saturating_sub(self.prr.out).max(delivered) + 1;
+            limit.min(ssthresh - pipe)
+        };
+        if self.prr.out == 0 {
+            // The fast retransmit itself.
+            count = count.max(1);
+        }
+        self.sk.snd_cwnd = (pipe + count).max(1);
     }
 
     /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets
