@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cwndlab.toml_source import KeyPath
 
-_DESCRIPTION_LIMIT_S = 60.0
+_DESCRIPTION_LIMIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def describe_file(reference: str, folder: Path) -> FileAlgorithm:
 def _describe(reference: str, folder: Path, name: str, program: Program) -> FileAlgorithm:
     sha256 = program.sha256
     try:
-        shared_object(program)
+        shared_object(program)  # apart from the time limit
         with WorkerProcess() as process:
             entry: dict[str, Any] = process.ask(Describe(program), _DESCRIPTION_LIMIT_S)
     except BrokenAlgorithmError as error:

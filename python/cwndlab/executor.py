@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from cwndlab import core
 from cwndlab.encoding import encode_result
 from cwndlab.errors import BrokenAlgorithmError
-from cwndlab.usercode.processes import ProcessEndedError, WorkerProcess
+from cwndlab.usercode.processes import WorkerProcess
 from cwndlab.usercode.worker import Compute
 
 if TYPE_CHECKING:
@@ -81,12 +81,7 @@ def compute_apart(task: Task, process: WorkerProcess) -> Outcome:
     def files() -> Mapping[str, bytes]:
         if task.problem:
             raise BrokenAlgorithmError(task.problem)
-        try:
-            outcome: Outcome = process.ask(Compute(task))
-        except ProcessEndedError as ended:
-            names = ", ".join(program.file for program in task.programs.values())
-            msg = f"{names}: {ended}"
-            raise BrokenAlgorithmError(msg) from None
+        outcome: Outcome = process.ask(Compute(task))
         if outcome.error is not None:
             raise BrokenAlgorithmError(outcome.error)
         return outcome.files

@@ -49,9 +49,15 @@ def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
     assert flows.row(0) == flows.row(1)
 
 
-def test_mistakes_fail_their_own_runs_only(tmp_path: Path) -> None:
-    """One campaign with every way to get it wrong: the rest is done, each error says where."""
-    mistakes = (*user_code.UNUSABLE, *user_code.BREAKING)
+@pytest.mark.parametrize(
+    "mistakes",
+    [user_code.UNUSABLE, user_code.BREAKING, user_code.WAITING],
+    ids=["unusable", "breaking", "waiting"],
+)
+def test_mistakes_fail_their_own_runs_only(
+    tmp_path: Path, mistakes: tuple[user_code.Mistake, ...]
+) -> None:
+    """A campaign with every way to get it wrong: the rest is done, each error says where."""
     for mistake in mistakes:
         mine(tmp_path, mistake.source, f"{mistake.name}.c")
     mine(tmp_path)
@@ -70,8 +76,8 @@ def test_the_documentation_quotes_what_one_is_told() -> None:
     page = Path(__file__).parents[2] / "docs" / "own-algorithm.md"
     table = page.read_text(encoding="utf-8").partition("| what one is told |")[2]
     quoted = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", table, re.MULTILINE)
-    told = [mistake.told for mistake in (*user_code.UNUSABLE, *user_code.BREAKING)]
-    assert len(quoted) == 8
+    told = [mistake.told for mistake in user_code.MISTAKES]
+    assert len(quoted) == 9
     for message in quoted:
         assert any(message in each for each in told), message
 

@@ -126,6 +126,13 @@ UNUSABLE = (
         "",
         "nothing.c: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)",
     ),
+    Mistake(
+        "loading",
+        '#include "cc.h"',
+        '#include "cc.h"\nvoid abort(void);\n'
+        "__attribute__((constructor)) static void first(void) { abort(); }",
+        "loading.c: its process was ended by SIGABRT",
+    ),
 )
 # What a hook breaks while a run is under way.
 BREAKING = (
@@ -152,6 +159,21 @@ BREAKING = (
         MARK,
         "\tvolatile u32 i = 1;\n\twhile (i)\n\t\ti |= 2;",
         "cong_avoid has not returned after a second of computing",
+    ),
+    Mistake(
+        "aborting",
+        MARK,
+        "\textern void abort(void);\n\tabort();",
+        "aborting.c: cong_avoid aborted",
+    ),
+    Mistake(
+        "recursion",
+        "CC_PROG(void, mine_cong_avoid",
+        "static u32 deeper(volatile u32 *n)\n{\n\tvolatile u32 room[4096];\n\n"
+        "\troom[0] = *n + 1;\n\treturn deeper(room) + room[1];\n}\n"
+        "#define tcp_reno_cong_avoid(a, b, c) deeper(&acked)\n"
+        "CC_PROG(void, mine_cong_avoid",
+        "cong_avoid touched memory that is not its own",
     ),
     Mistake(
         "null",
@@ -186,6 +208,17 @@ BREAKING = (
         "leaving.c: its process ended with status 3",
     ),
 )
+
+# The same, and what takes longest to notice.
+WAITING = (
+    Mistake(
+        "waiting",
+        MARK,
+        "\textern int pause(void);\n\twhile (ack)\n\t\tpause();",
+        "waiting.c: cong_avoid has not returned after ten seconds",
+    ),
+)
+MISTAKES = (*UNUSABLE, *BREAKING, *WAITING)
 
 # A module as a kernel would have it, in two files: the second one needs what the first exports.
 COMPANION = """\

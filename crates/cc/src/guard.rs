@@ -23,11 +23,41 @@ pub const GUARD_EXIT_STATUS: i32 = 70;
 /// suite the example. What is not known is empty.
 pub const GUARD_LINE: &str = "cwndlab-guard";
 
-/// CPU time between two looks at whether a hook returns.
-const TICK_MICROS: i64 = 500_000;
+/// Looks, now and then, at whether the hook that is called is still the same call.
+struct Watch {
+    signal: c_int,
+    timer: c_int,
+    /// Time between two looks, as the timer counts it.
+    tick_micros: i64,
+    /// At the last look.
+    calls: AtomicU64,
+    /// Looks at the same call until then.
+    ticks: AtomicU32,
+    what: &'static str,
+}
 
-/// So many looks at the same call: it has run for at least a second.
+/// So many looks at the same call: it has run for at least two ticks.
 const MOST_TICKS: u32 = 3;
+
+/// One counts the time that the process computes; the other all time, for a hook that waits.
+static WATCHES: [Watch; 2] = [
+    Watch {
+        signal: libc::SIGPROF,
+        timer: libc::ITIMER_PROF as c_int,
+        tick_micros: 500_000,
+        calls: AtomicU64::new(0),
+        ticks: AtomicU32::new(0),
+        what: "has not returned after a second of computing",
+    },
+    Watch {
+        signal: libc::SIGALRM,
+        timer: libc::ITIMER_REAL as c_int,
+        tick_micros: 5_000_000,
+        calls: AtomicU64::new(0),
+        ticks: AtomicU32::new(0),
+        what: "has not returned after ten seconds",
+    },
+];
 
 const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGSEGV, "touched memory that is not its own"),
@@ -36,8 +66,6 @@ const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGILL, "executed an instruction that does not exist"),
     (libc::SIGABRT, "aborted"),
 ];
-
-const ENDLESS: &str = "has not returned after a second of computing";
 
 /// Names of the hooks by `enum cc_hook`.
 pub(crate) const HOOKS: [&str; 12] = [
@@ -96,10 +124,6 @@ pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R
     answer
 }
 
-/// Calls and ticks at the last look.
-static SEEN_CALLS: AtomicU64 = AtomicU64::new(0);
-static SEEN_TICKS: AtomicU32 = AtomicU32::new(0);
-
 /// The host of this process, its handlers installed.
 pub(crate) fn host() -> *const Host {
     static INSTALLED: Once = Once::new();
@@ -137,21 +161,26 @@ fn install() {
             libc::sigaction(signal, &raw const action, ptr::null_mut());
         }
         action.sa_flags |= libc::SA_RESTART;
-        libc::sigaction(libc::SIGPROF, &raw const action, ptr::null_mut());
-        let tick = libc::timeval { tv_sec: 0, tv_usec: TICK_MICROS };
-        let interval = libc::itimerval { it_interval: tick, it_value: tick };
-        libc::setitimer(libc::ITIMER_PROF, &raw const interval, ptr::null_mut());
+        for watch in &WATCHES {
+            libc::sigaction(watch.signal, &raw const action, ptr::null_mut());
+            let tick = libc::timeval {
+                tv_sec: watch.tick_micros / 1_000_000,
+                tv_usec: watch.tick_micros % 1_000_000,
+            };
+            let interval = libc::itimerval { it_interval: tick, it_value: tick };
+            libc::setitimer(watch.timer as _, &raw const interval, ptr::null_mut());
+        }
     }
 }
 
 extern "C" fn on_signal(signal: c_int, _: *const libc::siginfo_t, context: *const c_void) {
     let is_in_hook = HOST.hook.load(Ordering::Relaxed) != NO_HOOK;
-    if signal == libc::SIGPROF {
+    if let Some(watch) = WATCHES.iter().find(|watch| watch.signal == signal) {
         let calls = HOST.calls.load(Ordering::Relaxed);
-        if !is_in_hook || SEEN_CALLS.swap(calls, Ordering::Relaxed) != calls {
-            SEEN_TICKS.store(0, Ordering::Relaxed);
-        } else if SEEN_TICKS.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TICKS {
-            report(ENDLESS, "", 0, instruction(context));
+        if !is_in_hook || watch.calls.swap(calls, Ordering::Relaxed) != calls {
+            watch.ticks.store(0, Ordering::Relaxed);
+        } else if watch.ticks.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_TICKS {
+            report(watch.what, "", 0, instruction(context));
         }
         return;
     }

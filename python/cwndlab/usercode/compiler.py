@@ -69,11 +69,11 @@ def shared_object(program: Program) -> Path:
     Raises:
         BrokenAlgorithmError: it does not compile or link; names the lines.
     """
-    from cwndlab.usercode.program import cache_folder, write_whole  # noqa: PLC0415  knows this one
+    from cwndlab.usercode.program import write_whole  # noqa: PLC0415  knows this one
 
     # Of the same text elsewhere, an object would name the lines of a file elsewhere.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
-    target = cache_folder() / "algorithms" / f"{key[:32]}.so"
+    target = _objects_folder() / f"{key[:32]}.so"
     if target.exists():
         return target
     optimised = (*_OPTIMISED, f"-fdebug-prefix-map={Path.cwd()}=.")
@@ -93,6 +93,11 @@ def shared_object(program: Program) -> Path:
     return target
 
 
+def is_compiled_here(library: str) -> bool:
+    """Whether a shared object is an algorithm's, and not one of the system's."""
+    return Path(library).parent == _objects_folder()
+
+
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
     """File and line of a place in a shared object, where the machine can tell."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
@@ -103,6 +108,12 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
     )
     file, colon, line = done.stdout.strip().partition(" ")[0].rpartition(":")
     return (file, int(line)) if colon and line.isdigit() and int(line) and file != "??" else None
+
+
+def _objects_folder() -> Path:
+    from cwndlab.usercode.program import cache_folder  # noqa: PLC0415  knows this one
+
+    return cache_folder() / "algorithms"
 
 
 @functools.cache

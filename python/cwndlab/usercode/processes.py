@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import BrokenAlgorithmError
-from cwndlab.usercode.compiler import source_line
+from cwndlab.usercode.compiler import is_compiled_here, source_line
 from cwndlab.usercode.worker import Refusal
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 _GUARD_LINE = "cwndlab-guard"
 _END_S = 10.0
 _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
-
-
-class ProcessEndedError(BrokenAlgorithmError):
-    """A process ended, and nobody knows which algorithm or hook it was."""
 
 
 class WorkerProcess:
@@ -51,11 +47,11 @@ class WorkerProcess:
             connection.send(request)
             if not connection.poll(time_limit_s):
                 self.stop()
-                msg = f"no answer within {time_limit_s:.0f} s"
+                msg = f"{request.files}: its process gave no answer within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
             answer = connection.recv()
         except (EOFError, ConnectionError):
-            raise self._end() from None
+            raise self._end(request) from None
         if isinstance(answer, Refusal):
             raise BrokenAlgorithmError(answer.reason)
         return answer
@@ -92,10 +88,10 @@ class WorkerProcess:
         self._connection = Connection(ours.detach())
         return self._connection
 
-    def _end(self) -> BrokenAlgorithmError:
+    def _end(self, request: Request) -> BrokenAlgorithmError:
         """Why the process ended."""
         if self._process is None or self._messages is None:
-            return ProcessEndedError("stopped")  # by another thread
+            return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread
         try:
             status = self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
@@ -108,9 +104,10 @@ class WorkerProcess:
         if told:
             return BrokenAlgorithmError(explain(told[-1]))
         if status < 0:
-            return ProcessEndedError(f"its process was ended by {signal.Signals(-status).name}")
-        last = f": {lines[-1]}" if lines else ""
-        return ProcessEndedError(f"its process ended with status {status}{last}")
+            how = f"was ended by {signal.Signals(-status).name}"
+        else:
+            how = f"ended with status {status}{f': {lines[-1]}' if lines else ''}"
+        return BrokenAlgorithmError(f"{request.files}: its process {how}")
 
     def _forget(self) -> None:
         connection, messages = self._connection, self._messages
@@ -126,7 +123,7 @@ def explain(line: str) -> str:
     """What the guard's last line means: file and line where they are known, hook, what happened."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
-    if place is None and library and os.access(library, os.R_OK):
+    if place is None and is_compiled_here(library) and os.access(library, os.R_OK):
         place = source_line(library, offset)
     if place and Path(place[0]).resolve() == Path(source).resolve():
         place = (source, place[1])  # as the user wrote it

@@ -32,6 +32,11 @@ class Describe:
 
     program: Program
 
+    @property
+    def files(self) -> str:
+        """Whose file is to blame if the process ends."""
+        return self.program.file
+
     def answer(self) -> dict[str, Any]:
         """Load it and ask it."""
         library = shared_object(self.program)
@@ -43,6 +48,11 @@ class Compute:
     """Run a task. Answered by its outcome."""
 
     task: Task
+
+    @property
+    def files(self) -> str:
+        """Whose files are to blame if the process ends."""
+        return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self) -> object:
         """Compile what is not compiled yet, and run."""
@@ -59,6 +69,11 @@ class Check:
     examples: int
     seed: int
     is_module: bool
+
+    @property
+    def files(self) -> str:
+        """Whose file is to blame if the process ends."""
+        return self.program.file
 
     def answer(self) -> object:
         """Run the conformance suite."""
