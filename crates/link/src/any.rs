@@ -8,7 +8,8 @@ use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
 use crate::{
-    Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig, Way, Wire,
+    Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig, Way,
+    WifiChannel, Wire,
 };
 
 /// Any of the links.
@@ -21,6 +22,8 @@ pub enum AnyLink<P> {
     Chain(Chain<P>),
     /// A link in each direction.
     Duplex(Box<Duplex<P>>),
+    /// A Wi-Fi channel.
+    Wifi(Box<WifiChannel<P>>),
 }
 
 impl<P: Packet> AnyLink<P> {
@@ -72,6 +75,10 @@ impl<P: Packet> AnyLink<P> {
                 let up = Self::one_way(&wire.reverse, traces, run_seed, "reverse")?;
                 Ok(Self::Duplex(Box::new(Duplex::new(down, up))))
             }
+            PathConfig::Wifi(wifi) => match WifiChannel::new(wifi, run_seed, "wifi") {
+                Ok(channel) => Ok(Self::Wifi(Box::new(channel))),
+                Err(error) => Err(ConfigError { place: "wifi".to_owned(), problem: error.into() }),
+            },
         }
     }
 }
@@ -84,6 +91,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Wire(link) => link.handle_packet(now, port, packet),
             Self::Chain(link) => link.handle_packet(now, port, packet),
             Self::Duplex(link) => link.handle_packet(now, port, packet),
+            Self::Wifi(link) => link.handle_packet(now, port, packet),
         }
     }
 
@@ -93,6 +101,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Wire(link) => link.poll(now),
             Self::Chain(link) => link.poll(now),
             Self::Duplex(link) => link.poll(now),
+            Self::Wifi(link) => link.poll(now),
         }
     }
 
@@ -102,6 +111,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Wire(link) => link.wake_time(),
             Self::Chain(link) => link.wake_time(),
             Self::Duplex(link) => link.wake_time(),
+            Self::Wifi(link) => link.wake_time(),
         }
     }
 }
@@ -136,6 +146,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.stages(),
             Self::Chain(link) => link.stages(),
             Self::Duplex(link) => link.stages(),
+            Self::Wifi(link) => link.stages(),
         }
     }
 
@@ -144,6 +155,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.stages_of(way, user),
             Self::Chain(link) => link.stages_of(way, user),
             Self::Duplex(link) => link.stages_of(way, user),
+            Self::Wifi(link) => link.stages_of(way, user),
         }
     }
 
@@ -152,6 +164,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.counters(stage, now),
             Self::Chain(link) => link.counters(stage, now),
             Self::Duplex(link) => link.counters(stage, now),
+            Self::Wifi(link) => link.counters(stage, now),
         }
     }
 
@@ -160,6 +173,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.backlog(stage, now),
             Self::Chain(link) => link.backlog(stage, now),
             Self::Duplex(link) => link.backlog(stage, now),
+            Self::Wifi(link) => link.backlog(stage, now),
         }
     }
 
@@ -168,6 +182,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Wire(link) => link.begin_window(now),
             Self::Chain(link) => link.begin_window(now),
             Self::Duplex(link) => link.begin_window(now),
+            Self::Wifi(link) => link.begin_window(now),
         }
     }
 }

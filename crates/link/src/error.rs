@@ -3,7 +3,7 @@
 use cwndlab_units::{Bytes, Time};
 use thiserror::Error;
 
-use crate::TraceKind;
+use crate::{TraceKind, WifiError};
 
 /// A stage of a path cannot be built.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -75,6 +75,9 @@ pub enum StageError {
     /// More stages than events can number.
     #[error("more than 65535 stages")]
     TooManyStages,
+    /// A Wi-Fi channel that cannot be.
+    #[error(transparent)]
+    Wifi(#[from] WifiError),
 }
 
 impl StageError {

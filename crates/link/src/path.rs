@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::WifiConfig;
 use crate::config::{RateConfig, StageConfig};
 
 /// The path between the network and its users.
@@ -13,6 +14,8 @@ use crate::config::{RateConfig, StageConfig};
 pub enum PathConfig {
     /// Two independent directions, which all users share.
     Wire(WireConfig),
+    /// A Wi-Fi channel: the access point is on the network's side, and its stations are the users.
+    Wifi(Box<WifiConfig>),
 }
 
 /// Two independent directions, each a chain of stages. No stage is a wire without any effect.
@@ -31,14 +34,18 @@ impl PathConfig {
     pub fn users(&self) -> Option<u16> {
         match self {
             Self::Wire(_) => None,
+            // Not more than 2007, which the channel checks.
+            Self::Wifi(wifi) => Some(u16::try_from(wifi.stations.len()).unwrap_or(u16::MAX)),
         }
     }
 
     /// The rates of the path's stages, some of which may name traces.
     pub fn rates(&self) -> impl Iterator<Item = &RateConfig> {
-        let stages = match self {
-            Self::Wire(wire) => wire.forward.iter().chain(&wire.reverse),
+        let wire = match self {
+            Self::Wire(wire) => Some(wire),
+            Self::Wifi(_) => None,
         };
+        let stages = wire.into_iter().flat_map(|wire| wire.forward.iter().chain(&wire.reverse));
         stages.map(|stage| &stage.rate)
     }
 }

@@ -18,7 +18,6 @@ pub(crate) const REVERSE: usize = 1;
 #[derive(Debug)]
 pub(crate) enum Links {
     Separate(Box<[AnyLink<Frame>; 2]>),
-    #[cfg_attr(not(test), expect(dead_code, reason = "the first medium will make one"))]
     Shared(Box<AnyLink<Frame>>),
 }
 

@@ -105,6 +105,9 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
         PathConfig::Wire(wire) => one_way(&wire.forward, "forward").and_then(|forward| {
             Ok(Links::Separate(Box::new([forward, one_way(&wire.reverse, "reverse")?])))
         }),
+        PathConfig::Wifi(_) => {
+            AnyLink::shared(path, traces, seed).map(|medium| Links::Shared(Box::new(medium)))
+        }
     };
     links.map_err(|error| ScenarioError::new(place(&error), error.problem.to_string()))
 }

@@ -70,6 +70,8 @@ pub(super) struct Hop<P> {
     /// Rate of wrong bits with each mode without interference.
     pub(super) bit_error_rates: Vec<f64>,
     pub(super) meter: Meter,
+    /// Whether it must be asked what has arrived before anything is repeated.
+    pub(super) asks: bool,
 }
 
 /// What happened on the air since the beginning.
@@ -145,7 +147,7 @@ impl<P: Packet> WifiChannel<P> {
             };
             let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
             let meter = Meter::default();
-            Ok(Hop { lane: Lane::new(), from, to, rates, bit_error_rates, meter })
+            Ok(Hop { lane: Lane::new(), from, to, rates, bit_error_rates, meter, asks: false })
         };
         let interference = config.interference.as_ref().and_then(|interference| {
             Interference::new(interference, stream(format!("{name}.interference")))

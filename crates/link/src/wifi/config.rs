@@ -35,9 +35,14 @@ pub struct WifiConfig {
     /// Frames from this length on are announced by RTS and CTS.
     #[serde(default)]
     pub rts_threshold_bytes: Option<u32>,
-    /// How often a packet is sent before it is dropped.
-    #[serde(default = "seven")]
-    pub attempts: NonZeroU32,
+    /// How often a packet is sent before it is dropped. If absent, 7 times, or with aggregation as
+    /// often as its time in the queue allows (802.11-2012 sections 9.19.2.6 and 9.21.3).
+    #[serde(default)]
+    pub attempts: Option<NonZeroU32>,
+    /// Whether a sender whose aggregate was not answered first asks what has arrived, with a short
+    /// request, before it repeats anything: ns-3 does, most hardware does not.
+    #[serde(default)]
+    pub asks_before_repeating: bool,
     /// Whether the channel rests after a collision for as long as a response would have taken, as
     /// stations do that could not decode a frame (EIFS). Bianchi's analysis has it either way.
     #[serde(default = "yes")]
@@ -48,9 +53,9 @@ pub struct WifiConfig {
     /// Room of each node's queue.
     #[serde(default = "queue_packets")]
     pub queue_packets: u32,
-    /// How long a packet may wait in it; for ever if absent.
-    #[serde(rename = "queue_time_ns", default)]
-    pub queue_time: Option<Duration>,
+    /// How long a packet may be in it.
+    #[serde(rename = "queue_time_ns", default = "queue_time")]
+    pub queue_time: Duration,
     /// What sets the access point apart.
     #[serde(default)]
     pub access_point: NodeConfig,
@@ -290,11 +295,12 @@ impl WifiConfig {
             rate_control: RateControlConfig::default(),
             aggregation: None,
             rts_threshold_bytes: None,
-            attempts: seven(),
+            attempts: None,
+            asks_before_repeating: false,
             eifs: true,
             beacons: None,
             queue_packets: queue_packets(),
-            queue_time: None,
+            queue_time: queue_time(),
             access_point: NodeConfig::default(),
             stations: vec![NodeConfig::default(); stations],
             radio: None,
@@ -363,6 +369,16 @@ impl WifiConfig {
         Ok(())
     }
 
+    /// How often a packet is sent: with block ACKs it ends when its time does. dot11ShortRetryLimit
+    /// is 7, which most drivers use for all frames.
+    pub(crate) fn most_attempts(&self) -> u32 {
+        match self.attempts {
+            Some(attempts) => attempts.get(),
+            None if self.aggregation.is_some() => u32::MAX,
+            None => 7,
+        }
+    }
+
     /// The most bytes in one A-MPDU (802.11-2012 table 8-125, 802.11ac-2013 section 8.4.2.160.2).
     pub(crate) fn aggregate_limit(&self) -> u32 {
         if self.standard == Standard::Ac { 1_048_575 } else { 65_535 }
@@ -381,14 +397,14 @@ fn twenty() -> u32 {
     20
 }
 
-/// dot11LongRetryLimit is 4 and dot11ShortRetryLimit 7; ns-3 and most drivers use 7 for both.
-fn seven() -> NonZeroU32 {
-    NonZeroU32::new(7).expect("seven is not zero")
-}
-
 /// ns-3's WifiMacQueue.
 fn queue_packets() -> u32 {
     500
+}
+
+/// ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.
+fn queue_time() -> Duration {
+    Duration::from_millis(500)
 }
 
 /// Sequence numbers that one block ACK covers.

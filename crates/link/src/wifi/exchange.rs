@@ -2,7 +2,7 @@
 
 use cwndlab_units::{Duration, Time};
 
-use super::channel::WifiChannel;
+use super::channel::{Hop, WifiChannel};
 use super::config::WifiConfig;
 use super::lane::{Dropped, FrameLimits, subframe_bytes};
 use super::phy::Mode;
@@ -16,7 +16,8 @@ pub(super) struct Rules {
     pub(super) header_bytes: u32,
     pub(super) attempts: u32,
     pub(super) queue_packets: u32,
-    queue_time: Option<Duration>,
+    queue_time: Duration,
+    asks_before_repeating: bool,
     max_packets: u32,
     max_bytes: u64,
     max_time: Duration,
@@ -31,9 +32,10 @@ impl Rules {
         Self {
             // LLC and SNAP 8, FCS 4, and a header of 24, with QoS 26 (802.11-2012 section 8.2).
             header_bytes: if config.has_priorities() { 38 } else { 36 },
-            attempts: config.attempts.get(),
+            attempts: config.most_attempts(),
             queue_packets: config.queue_packets,
             queue_time: config.queue_time,
+            asks_before_repeating: config.asks_before_repeating,
             max_packets: if config.aggregation.is_some() { aggregation.max_packets } else { 1 },
             max_bytes: u64::from(max_bytes),
             max_time: aggregation.max_time,
@@ -50,7 +52,8 @@ pub(super) struct Transmission {
     lane: usize,
     /// Index of its rate.
     rate: u8,
-    /// Its packets, by place in the lane; none if it only tells the receiver what was given up.
+    /// Its packets, by place in the lane; none if it asks what has arrived, and so tells what was
+    /// given up.
     chosen: Vec<u32>,
     /// Whether each of them is received.
     received: Vec<bool>,
@@ -73,9 +76,7 @@ pub(super) struct Transmission {
 impl<P: Packet> WifiChannel<P> {
     /// Drops what has waited too long at a node.
     pub(super) fn expire(&mut self, node: usize, at: Time) {
-        let Some(longest) = self.rules.queue_time else { return };
-        // What came before the run began cannot be: a deadline of zero keeps everything.
-        let deadline = at - longest;
+        let deadline = at - self.rules.queue_time;
         for lane in self.nodes[node].lanes.iter() {
             while let Some(dropped) = self.lanes[lane].lane.expire(deadline) {
                 self.lose(at, lane, dropped, DropReason::Expired);
@@ -91,16 +92,20 @@ impl<P: Packet> WifiChannel<P> {
         self.tell_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
     }
 
-    /// The lane of a node whose first packet has waited longest.
-    fn longest_waiting(&self, node: usize) -> usize {
+    /// The lane of a node that asks, or else whose first packet has waited longest.
+    fn first_lane(&self, node: usize) -> usize {
         let lanes = self.nodes[node].lanes.iter();
         let working = lanes.filter(|&lane| self.lanes[lane].lane.has_work());
-        working.min_by_key(|&lane| self.lanes[lane].lane.oldest()).expect("the node has work")
+        let order = |&lane: &usize| {
+            let hop: &Hop<P> = &self.lanes[lane];
+            (!hop.asks, hop.lane.oldest())
+        };
+        working.min_by_key(order).expect("the node has work")
     }
 
     /// Whether the shortest frame that a node could send next, with its response, takes no longer.
     pub(super) fn fits(&self, node: usize, time: Duration) -> bool {
-        let lane = &self.lanes[self.longest_waiting(node)];
+        let lane = &self.lanes[self.first_lane(node)];
         let mut chosen = Vec::new();
         let bytes = lane.lane.choose(FrameLimits { packets: 1, bytes: 0 }, &mut chosen);
         let mode = self.phy.slowest();
@@ -116,7 +121,7 @@ impl<P: Packet> WifiChannel<P> {
         txop: Duration,
         frame: &mut Transmission,
     ) {
-        let lane = self.longest_waiting(node);
+        let lane = self.first_lane(node);
         let hop = &mut self.lanes[lane];
         let choice = hop.rates.choose(at);
         let mode = self.phy.mode(choice.index).expect("the rate was checked");
@@ -131,7 +136,12 @@ impl<P: Packet> WifiChannel<P> {
             packets: if choice.is_probe { 1 } else { self.rules.max_packets },
             bytes: self.rules.max_bytes.min(mode.capacity_bytes(longest)),
         };
-        let bytes = hop.lane.choose(limits, &mut frame.chosen);
+        let bytes = if hop.asks {
+            frame.chosen.clear();
+            0
+        } else {
+            hop.lane.choose(limits, &mut frame.chosen)
+        };
         let (data, response) = match frame.chosen.len() {
             0 => (control.duration(BLOCK_ACK_REQUEST_BYTES), BLOCK_ACK_BYTES),
             1 => (mode.duration(bytes), ACK_BYTES),
@@ -266,10 +276,13 @@ impl<P: Packet> WifiChannel<P> {
         }
         hop.lane.forget();
         if frame.is_answered {
+            hop.asks = false;
             while let Some((bytes, packet)) = self.lanes[lane].lane.pass_on() {
                 self.lanes[lane].meter.deliver(at, bytes);
                 self.give(at, lane, packet);
             }
+        } else if frame.chosen.len() > 1 {
+            hop.asks = self.rules.asks_before_repeating;
         }
     }
 }

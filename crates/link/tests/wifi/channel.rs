@@ -153,7 +153,7 @@ fn aggregation_is_what_makes_high_rates_worth_it() {
 #[test]
 fn packets_are_given_up_after_their_attempts() {
     // At 70 m nothing but the slowest rate arrives.
-    let config = WifiConfig { attempts: NonZeroU32::new(3).expect("three"), ..n(1) };
+    let config = WifiConfig { attempts: NonZeroU32::new(3), ..n(1) };
     let mut channel = channel(&with_radio(config, &[70]));
     let mut outcome = Outcome::default();
     for number in 0..5 {
@@ -185,7 +185,7 @@ fn a_lossy_channel_keeps_the_order_and_loses_little() {
 
 #[test]
 fn packets_that_waited_too_long_are_dropped() {
-    let config = WifiConfig { queue_time: Some(Duration::from_millis(20)), ..n(1) };
+    let config = WifiConfig { queue_time: Duration::from_millis(20), ..n(1) };
     let mut channel = channel(&config);
     let mut outcome = Outcome::default();
     // 300 packets at 60 Mbit/s would take 60 ms.
@@ -301,7 +301,7 @@ fn the_longest_frame_is_no_longer_than_the_opportunity() {
 #[test]
 fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
     let json = r#"{"standard": "802.11n", "stations": [{"x_mm": 1000}, {}],
-        "rate_control": {"kind": "fixed", "index": 7}, "aggregation": {}, "queue_time_ns": null}"#;
+        "rate_control": {"kind": "fixed", "index": 7}, "aggregation": {}, "attempts": null}"#;
     let config: WifiConfig = serde_json::from_str(json).expect("a channel");
     assert_eq!(config.stations.len(), 2);
     assert_eq!(config.aggregation, Some(AggregationConfig::default()));

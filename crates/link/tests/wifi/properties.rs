@@ -76,23 +76,24 @@ fn configs() -> impl Strategy<Value = WifiConfig> {
     ];
     (
         (standards(), prop::option::of(interference), prop::option::of(radio), rates),
-        (1_u32..9, any::<bool>(), prop::option::of(20_u64..200), prop::option::of(1_u64..80)),
+        (0_u32..9, any::<[bool; 2]>(), prop::option::of(20_u64..200), prop::option::of(1_u64..80)),
         (prop::option::of(0_u32..3000), 1_u32..200),
     )
         .prop_map(
             |(
                 (config, interference, radio, rate_control),
-                (attempts, eifs, beacon_ms, queue_ms),
+                (attempts, [eifs, asks_before_repeating], beacon_ms, queue_ms),
                 (rts_threshold_bytes, queue_packets),
             )| {
                 let mut config = WifiConfig {
                     interference,
                     rate_control,
-                    attempts: NonZeroU32::new(attempts).expect("at least one"),
+                    attempts: NonZeroU32::new(attempts),
                     eifs,
+                    asks_before_repeating,
                     rts_threshold_bytes,
                     queue_packets,
-                    queue_time: queue_ms.map(Duration::from_millis),
+                    queue_time: queue_ms.map_or(Duration::MAX, Duration::from_millis),
                     beacons: beacon_ms.map(|interval_ms| BeaconConfig {
                         interval: Duration::from_millis(interval_ms),
                         bytes: 200,

@@ -50,7 +50,8 @@ pub(crate) fn saturate(
 fn bianchi(standard: Standard, rate: u8, stations: u16, eifs: bool) -> WifiConfig {
     WifiConfig {
         rate_control: RateControlConfig::Fixed { index: rate },
-        attempts: NonZeroU32::MAX,
+        attempts: Some(NonZeroU32::MAX),
+        queue_time: Duration::MAX,
         eifs,
         ..WifiConfig::new(standard, usize::from(stations))
     }
