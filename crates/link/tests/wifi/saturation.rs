@@ -98,7 +98,8 @@ const BIANCHI: [(Standard, u8, bool, [f64; 10]); 5] = [
 fn throughput_is_that_of_bianchis_analysis() {
     let mut worst = 0.0_f64;
     for (standard, rate, eifs, published) in BIANCHI {
-        for (stations, published) in (5_u16..).step_by(5).zip(published) {
+        // `make validate-links` has all of them.
+        for (stations, published) in (5_u16..).step_by(5).zip(published).step_by(3) {
             let config = bianchi(standard, rate, stations, eifs);
             let mut channel = WifiChannel::new(&config, 1, "wifi").expect("a channel");
             let times = (Time::from_secs(2), Time::from_secs(62));

@@ -6,3 +6,4 @@ mod delay_based;
 mod model_based;
 mod runs;
 mod setup;
+mod wifi;
