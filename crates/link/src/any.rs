@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
+use crate::cellular::Cell;
 use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
@@ -24,6 +25,8 @@ pub enum AnyLink<P> {
     Duplex(Box<Duplex<P>>),
     /// A Wi-Fi channel.
     Wifi(Box<WifiChannel<P>>),
+    /// A radio cell.
+    Cell(Box<Cell<P>>),
 }
 
 impl<P: Packet> AnyLink<P> {
@@ -79,6 +82,10 @@ impl<P: Packet> AnyLink<P> {
                 Ok(channel) => Ok(Self::Wifi(Box::new(channel))),
                 Err(error) => Err(ConfigError { place: "wifi".to_owned(), problem: error.into() }),
             },
+            PathConfig::Cell(config) => match Cell::new(config, run_seed, "cell") {
+                Ok(cell) => Ok(Self::Cell(Box::new(cell))),
+                Err(error) => Err(ConfigError { place: "cell".to_owned(), problem: error.into() }),
+            },
         }
     }
 }
@@ -92,6 +99,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Chain(link) => link.handle_packet(now, port, packet),
             Self::Duplex(link) => link.handle_packet(now, port, packet),
             Self::Wifi(link) => link.handle_packet(now, port, packet),
+            Self::Cell(link) => link.handle_packet(now, port, packet),
         }
     }
 
@@ -102,6 +110,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Chain(link) => link.poll(now),
             Self::Duplex(link) => link.poll(now),
             Self::Wifi(link) => link.poll(now),
+            Self::Cell(link) => link.poll(now),
         }
     }
 
@@ -112,6 +121,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Chain(link) => link.wake_time(),
             Self::Duplex(link) => link.wake_time(),
             Self::Wifi(link) => link.wake_time(),
+            Self::Cell(link) => link.wake_time(),
         }
     }
 }
@@ -147,6 +157,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Chain(link) => link.stages(),
             Self::Duplex(link) => link.stages(),
             Self::Wifi(link) => link.stages(),
+            Self::Cell(link) => link.stages(),
         }
     }
 
@@ -156,6 +167,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Chain(link) => link.stages_of(way, user),
             Self::Duplex(link) => link.stages_of(way, user),
             Self::Wifi(link) => link.stages_of(way, user),
+            Self::Cell(link) => link.stages_of(way, user),
         }
     }
 
@@ -165,6 +177,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Chain(link) => link.counters(stage, now),
             Self::Duplex(link) => link.counters(stage, now),
             Self::Wifi(link) => link.counters(stage, now),
+            Self::Cell(link) => link.counters(stage, now),
         }
     }
 
@@ -174,6 +187,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Chain(link) => link.backlog(stage, now),
             Self::Duplex(link) => link.backlog(stage, now),
             Self::Wifi(link) => link.backlog(stage, now),
+            Self::Cell(link) => link.backlog(stage, now),
         }
     }
 
@@ -183,6 +197,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Chain(link) => link.begin_window(now),
             Self::Duplex(link) => link.begin_window(now),
             Self::Wifi(link) => link.begin_window(now),
+            Self::Cell(link) => link.begin_window(now),
         }
     }
 }

@@ -3,6 +3,7 @@
 use cwndlab_units::{Bytes, Time};
 use thiserror::Error;
 
+use crate::cellular::CellError;
 use crate::{TraceKind, WifiError};
 
 /// A stage of a path cannot be built.
@@ -78,6 +79,9 @@ pub enum StageError {
     /// A Wi-Fi channel that cannot be.
     #[error(transparent)]
     Wifi(#[from] WifiError),
+    /// A cell that cannot be.
+    #[error(transparent)]
+    Cell(#[from] CellError),
 }
 
 impl StageError {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::WifiConfig;
+use crate::cellular::CellConfig;
 use crate::config::{RateConfig, StageConfig};
 
 /// The path between the network and its users.
@@ -16,6 +17,8 @@ pub enum PathConfig {
     Wire(WireConfig),
     /// A Wi-Fi channel: the access point is on the network's side, and its stations are the users.
     Wifi(Box<WifiConfig>),
+    /// A radio cell.
+    Cell(Box<CellConfig>),
 }
 
 /// Two independent directions, each a chain of stages. No stage is a wire without any effect.
@@ -36,6 +39,8 @@ impl PathConfig {
             Self::Wire(_) => None,
             // Not more than 2007, which the channel checks.
             Self::Wifi(wifi) => Some(u16::try_from(wifi.stations.len()).unwrap_or(u16::MAX)),
+            // Not more than 1000, which the cell checks.
+            Self::Cell(cell) => Some(u16::try_from(cell.users.len()).unwrap_or(u16::MAX)),
         }
     }
 
@@ -43,7 +48,7 @@ impl PathConfig {
     pub fn rates(&self) -> impl Iterator<Item = &RateConfig> {
         let wire = match self {
             Self::Wire(wire) => Some(wire),
-            Self::Wifi(_) => None,
+            Self::Cell(_) | Self::Wifi(_) => None,
         };
         let stages = wire.into_iter().flat_map(|wire| wire.forward.iter().chain(&wire.reverse));
         stages.map(|stage| &stage.rate)
@@ -51,7 +56,8 @@ impl PathConfig {
 }
 
 /// A direction through a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Way {
     /// From the network to a user.
     Down,

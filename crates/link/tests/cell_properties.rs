@@ -5,13 +5,13 @@ mod common;
 use common::cell::{access, cell, direction, hsdpa, lte, nr, ppb, user};
 use common::{Frame, Outcome, drain, run_until, us};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, Cell, CellConfig, Direction, DirectionConfig, HandoverConfig,
-    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
+    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig, RadioConfig,
+    RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{Link, LinkEventKind};
+use cwndlab_link::{Link, LinkEventKind, Way};
 use cwndlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ fn configs() -> impl Strategy<Value = CellConfig> {
                 users: vec![cwndlab_link::cellular::UserConfig { fading, drifts, ..one }; users],
                 background: vec![BackgroundConfig {
                     users: others,
-                    direction: Direction::Downlink,
+                    way: Way::Down,
                     lowest_mdb: Decibel::from_whole(0),
                     highest_mdb: Decibel::from_whole(20),
                     fading,
@@ -180,15 +180,18 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
         for (number, (gap_us, bytes, port)) in arrivals.into_iter().enumerate() {
             // Ties with slots must be met.
             now_us += if gap_us > 1_500 { gap_us / 1000 * 1000 } else { gap_us };
-            frames.push((us(now_us), port, Frame::new(number as u32, bytes)));
+            let port_down = number as u16 % 3 + 1;
+            let user = if port == 0 { port_down } else { port };
+            frames.push((us(now_us), port, Frame::of(user, number as u32, bytes)));
         }
         frames
     })
 }
 
-/// Port of entry: users that are not there are the first one.
-fn port_of(config: &CellConfig, port: u16) -> u16 {
-    if usize::from(port) <= config.users.len() { port } else { 1 }
+/// A frame that enters a cell of so many users: users that are not there are the first one.
+fn entering(config: &CellConfig, port: u16, frame: &Frame) -> (u16, Frame) {
+    let user = if usize::from(frame.user) <= config.users.len() { frame.user } else { 1 };
+    (if port == 0 { 0 } else { user }, Frame { user, ..frame.clone() })
 }
 
 /// Hands everything in at its time; polls whenever the cell wants it.
@@ -197,7 +200,8 @@ fn punctual(config: &CellConfig, arrivals: &Arrivals) -> (Cell<Frame>, Outcome) 
     let mut outcome = Outcome::default();
     for (at, port, frame) in arrivals {
         run_until(&mut cell, *at, &mut outcome);
-        cell.handle_packet(*at, port_of(config, *port), frame.clone());
+        let (port, frame) = entering(config, *port, frame);
+        cell.handle_packet(*at, port, frame);
         drain(&mut cell, *at, &mut outcome);
     }
     run_until(&mut cell, LONG, &mut outcome);
@@ -259,7 +263,8 @@ proptest! {
                     drain(&mut cell, time, &mut late);
                 }
             }
-            cell.handle_packet(*at, port_of(&config, *port), frame.clone());
+            let (port, frame) = entering(&config, *port, frame);
+            cell.handle_packet(*at, port, frame);
         }
         drain(&mut cell, LONG, &mut late);
         // What leaves at one time at both sides has no order.
@@ -292,8 +297,8 @@ proptest! {
                     continue;
                 }
                 let way = outcome.left.iter().filter(|left| {
-                    let entry = port_of(&config, arrivals[left.number as usize].1);
-                    left.port == port && entry == from
+                    let (_, entry, frame) = &arrivals[left.number as usize];
+                    left.port == port && entering(&config, *entry, frame).0 == from
                 });
                 let numbers: Vec<u32> = way.map(|left| left.number).collect();
                 prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
@@ -313,11 +318,12 @@ proptest! {
             cell.record_blocks();
             let mut outcome = Outcome::default();
             for (at, port, frame) in arrivals {
-                cell.handle_packet(*at, port_of(&config, *port), frame.clone());
+                let (port, frame) = entering(&config, *port, frame);
+            cell.handle_packet(*at, port, frame);
             }
             run_until(&mut cell, LONG, &mut outcome);
             let key = |block: &cwndlab_link::cellular::BlockRecord| {
-                (block.at, block.direction as u8, block.port)
+                (block.at, block.way as u8, block.port)
             };
             let blocks = cell.take_blocks();
             let blocks = blocks.iter().filter(|block| block.payload_bytes > 0);

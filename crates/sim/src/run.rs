@@ -105,7 +105,7 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
         PathConfig::Wire(wire) => one_way(&wire.forward, "forward").and_then(|forward| {
             Ok(Links::Separate(Box::new([forward, one_way(&wire.reverse, "reverse")?])))
         }),
-        PathConfig::Wifi(_) => {
+        PathConfig::Wifi(_) | PathConfig::Cell(_) => {
             AnyLink::shared(path, traces, seed).map(|medium| Links::Shared(Box::new(medium)))
         }
     };

@@ -130,7 +130,7 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
             stages.get(stage).map_or(0, framing_bytes)
         }
         // A channel that is shared offers nothing to one flow.
-        PathConfig::Wifi(_) => 0,
+        PathConfig::Wifi(_) | PathConfig::Cell(_) => 0,
     };
     let framing_bytes = u64::from(framing_bytes);
     let carried = record.window_arrived_bytes + framing_bytes * record.window_arrived_pkts;

@@ -3,13 +3,12 @@
 //! Slots in which no user with a port has anything to do are skipped; the users in the background
 //! do not notice them.
 
+use crate::Way;
 use cwndlab_units::Time;
 
 use super::access::Access;
 use super::bearer::{Bearer, Range};
-use super::config::{
-    BackgroundConfig, BlockErrors, CellConfig, Direction, DirectionConfig, SchedulerConfig,
-};
+use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
 use super::core::Core;
 use super::demand::Demand;
 use super::error::CellError;
@@ -23,7 +22,7 @@ use crate::packet::{Admission, Packet};
 /// One direction of the radio.
 #[derive(Clone, Debug)]
 pub(crate) struct Air<P> {
-    direction: Direction,
+    way: Way,
     pub(crate) plan: Plan,
     rules: Rules,
     pub(crate) users: Vec<User<P>>,
@@ -75,7 +74,7 @@ pub struct BlockRecord {
     /// When its slot began.
     pub at: Time,
     /// Which way it went.
-    pub direction: Direction,
+    pub way: Way,
     /// The user's port.
     pub port: u16,
     /// The scheme's index.
@@ -99,22 +98,22 @@ const RAMP_PAUSE: cwndlab_units::Duration = cwndlab_units::Duration::from_millis
 
 impl<P: Packet> Air<P> {
     pub(crate) fn new(
-        direction: Direction,
+        way: Way,
         plan: Plan,
         cell: &CellConfig,
         core: Option<Core>,
         run_seed: u64,
         name: &str,
     ) -> Result<Self, CellError> {
-        let (config, way) = match direction {
-            Direction::Downlink => (&cell.downlink, "down"),
-            Direction::Uplink => (&cell.uplink, "up"),
+        let (config, side) = match way {
+            Way::Down => (&cell.downlink, "down"),
+            Way::Up => (&cell.uplink, "up"),
         };
-        check(direction, config, &plan)?;
+        check(way, config, &plan)?;
         let adaptation = |sinr: Sinr, component: &str| {
             let phase = match config.adaptation {
                 AdaptationConfig::Reports { period, .. } => {
-                    let part = Draws::new(run_seed, &format!("{component}.{way}.report")).unit(0);
+                    let part = Draws::new(run_seed, &format!("{component}.{side}.report")).unit(0);
                     cwndlab_units::Duration::from_nanos((part * period.as_nanos() as f64) as u64)
                 }
                 AdaptationConfig::Fixed { .. } => cwndlab_units::Duration::ZERO,
@@ -124,13 +123,13 @@ impl<P: Packet> Air<P> {
         let mut users = Vec::new();
         for (index, user) in cell.users.iter().enumerate() {
             let component = format!("{name}.{}", index + 1);
-            let mean = match direction {
-                Direction::Downlink => user.downlink_mdb,
-                Direction::Uplink => user.uplink_mdb,
+            let mean = match way {
+                Way::Down => user.downlink_mdb,
+                Way::Up => user.uplink_mdb,
             };
             let fading = user.fading.as_ref();
-            let sinr = Sinr::new(mean, &user.drifts, fading, run_seed, &component, way);
-            let draws = |what| Draws::new(run_seed, &format!("{component}.{way}.{what}"));
+            let sinr = Sinr::new(mean, &user.drifts, fading, run_seed, &component, side);
+            let draws = |what| Draws::new(run_seed, &format!("{component}.{side}.{what}"));
             let access = cell
                 .access
                 .as_ref()
@@ -150,17 +149,17 @@ impl<P: Packet> Air<P> {
             });
         }
         let mut background = Vec::new();
-        let groups = cell.background.iter().filter(|group| group.direction == direction);
+        let groups = cell.background.iter().filter(|group| group.way == way);
         for (group, config) in groups.enumerate() {
             for number in 0..config.users {
-                let component = format!("{name}.background.{way}.{group}.{number}");
+                let component = format!("{name}.background.{side}.{group}.{number}");
                 let make = |sinr| adaptation(sinr, &component);
                 background.push(Demand::new(config, make, number, run_seed, &component));
             }
         }
         let participants = users.len() + background.len();
         Ok(Self {
-            direction,
+            way,
             rules: Rules {
                 errors: config.block_errors.clone(),
                 transmissions: config.transmissions,
@@ -442,7 +441,7 @@ impl<P: Packet> Air<P> {
         let Some(blocks) = &mut self.blocks else { return };
         blocks.push(BlockRecord {
             at,
-            direction: self.direction,
+            way: self.way,
             port: index as u16 + 1,
             scheme: attempt.scheme,
             units: attempt.units,
@@ -506,40 +505,40 @@ impl<P: Packet> User<P> {
 }
 
 /// What must hold for a direction.
-fn check(direction: Direction, config: &DirectionConfig, plan: &Plan) -> Result<(), CellError> {
+fn check(way: Way, config: &DirectionConfig, plan: &Plan) -> Result<(), CellError> {
     let highest = plan.coding.count() - 1;
     match config.adaptation {
         AdaptationConfig::Fixed { scheme } if scheme > highest => {
-            return Err(CellError::Scheme { direction, scheme, highest });
+            return Err(CellError::Scheme { way, scheme, highest });
         }
         AdaptationConfig::Fixed { .. } => {}
         AdaptationConfig::Reports { period, outer_loop, .. } => {
             if period.as_nanos() == 0 {
-                return Err(CellError::ReportPeriod(direction));
+                return Err(CellError::ReportPeriod(way));
             }
             if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
-                return Err(CellError::OuterLoopTarget(direction));
+                return Err(CellError::OuterLoopTarget(way));
             }
         }
     }
     if config.transmissions == 0 {
-        return Err(CellError::NoTransmission(direction));
+        return Err(CellError::NoTransmission(way));
     }
     match &config.block_errors {
         BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
-            return Err(CellError::NoCurves(direction));
+            return Err(CellError::NoCurves(way));
         }
         BlockErrors::Given { ppb } if ppb.is_empty() => {
-            return Err(CellError::NoErrorRate(direction));
+            return Err(CellError::NoErrorRate(way));
         }
         BlockErrors::Given { ppb } if ppb.last() == Some(&crate::Probability::ONE) => {
-            return Err(CellError::HopelessErrors(direction));
+            return Err(CellError::HopelessErrors(way));
         }
         BlockErrors::Curves | BlockErrors::Given { .. } => {}
     }
     match config.scheduler {
         SchedulerConfig::ProportionalFair { window } if window < 2 => {
-            Err(CellError::SchedulerWindow(direction))
+            Err(CellError::SchedulerWindow(way))
         }
         _ => Ok(()),
     }

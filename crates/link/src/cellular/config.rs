@@ -6,8 +6,8 @@
 use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
-use crate::Probability;
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
+use crate::{Probability, Way};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -269,7 +269,7 @@ pub struct BackgroundConfig {
     /// How many.
     pub users: u16,
     /// Which direction they use.
-    pub direction: Direction,
+    pub way: Way,
     /// Their mean ratios lie evenly from this...
     pub lowest_mdb: Decibel,
     /// ...to this.
@@ -283,16 +283,6 @@ pub struct BackgroundConfig {
     /// Mean of the exponential time for which one does not; 0 for one that always does.
     #[serde(rename = "off_ns", default)]
     pub off: Duration,
-}
-
-/// A direction of a cell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// From the network to the users.
-    Downlink,
-    /// From the users to the network.
-    Uplink,
 }
 
 /// How a silent user goes to sleep and wakes up.

@@ -3,7 +3,7 @@
 use cwndlab_units::Duration;
 use thiserror::Error;
 
-use super::config::Direction;
+use crate::Way;
 
 /// What is wrong with a cell's settings.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -43,15 +43,15 @@ pub enum CellError {
     },
     /// A pattern without one of the directions, or without slots.
     #[error("nr: the pattern has no slot for the {0:?} in its first 1000 slots")]
-    EmptyPattern(Direction),
+    EmptyPattern(Way),
     /// No such dedicated channel.
     #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]
     DedicatedRate(u32),
     /// A scheme that the technology does not have.
-    #[error("{direction:?}: scheme {scheme}: the highest is {highest}")]
+    #[error("{way:?}: scheme {scheme}: the highest is {highest}")]
     Scheme {
         /// Where.
-        direction: Direction,
+        way: Way,
         /// Which.
         scheme: u8,
         /// What there is.
@@ -59,25 +59,25 @@ pub enum CellError {
     },
     /// No time between two reports.
     #[error("{0:?}: adaptation: period_ns must be more than 0")]
-    ReportPeriod(Direction),
+    ReportPeriod(Way),
     /// An outer loop that cannot settle.
     #[error("{0:?}: adaptation: target_ppb must be more than 0 and less than 1000000000")]
-    OuterLoopTarget(Direction),
+    OuterLoopTarget(Way),
     /// A block that is never sent.
     #[error("{0:?}: transmissions must be at least 1")]
-    NoTransmission(Direction),
+    NoTransmission(Way),
     /// No error rate given.
     #[error("{0:?}: block_errors: give at least one probability")]
-    NoErrorRate(Direction),
+    NoErrorRate(Way),
     /// Errors that no transmission mends.
     #[error("{0:?}: block_errors: the last probability is 1, so that nothing would ever arrive")]
-    HopelessErrors(Direction),
+    HopelessErrors(Way),
     /// Curves where there are none.
     #[error("{0:?}: a dedicated channel or hsupa has no error curves: give probabilities")]
-    NoCurves(Direction),
+    NoCurves(Way),
     /// An average over nothing.
     #[error("{0:?}: scheduler: window must be at least 2 intervals")]
-    SchedulerWindow(Direction),
+    SchedulerWindow(Way),
     /// LTE and NR need access, the others have none.
     #[error("lte and nr need `access`, umts has none")]
     Access,

@@ -31,14 +31,15 @@ mod plan;
 mod scheduler;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use cwndlab_units::{Duration, Output, Stream, Time};
 
 pub use air::BlockRecord;
 pub use config::{
-    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, Direction, DirectionConfig,
-    HandoverConfig, RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink,
-    UmtsUplink, UserConfig,
+    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
+    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink,
+    UserConfig,
 };
 pub use error::CellError;
 
@@ -46,7 +47,7 @@ use self::core::Core;
 use crate::counters::{Backlog, Counters};
 use crate::event::{DropReason, LinkEvent};
 use crate::packet::{Admission, Packet};
-use crate::{Link, Probability};
+use crate::{Link, Probability, Way};
 use air::Air;
 use bearer::Counts;
 use mobility::Mobility;
@@ -69,8 +70,6 @@ pub struct Cell<P> {
     /// What is lost before the queue: the chance down and up, and of each user the draws.
     losses: [Probability; 2],
     loss_draws: Vec<[Stream; 2]>,
-    /// The user of each flow; flows that are not named are the first one's.
-    routes: Vec<u16>,
     /// The counts of each stage when the window began, and when that was.
     window: (Vec<Counts>, Time),
 }
@@ -101,32 +100,18 @@ impl<P: Packet> Cell<P> {
         let core_up = Core::new(&config.uplink, run_seed, &format!("{name}.up.core"));
         let mut cell = Self {
             wake: Time::NEVER,
-            down: Air::new(Direction::Downlink, down, config, None, run_seed, name)?,
-            up: Air::new(Direction::Uplink, up, config, Some(core_up), run_seed, name)?,
+            down: Air::new(Way::Down, down, config, None, run_seed, name)?,
+            up: Air::new(Way::Up, up, config, Some(core_up), run_seed, name)?,
             core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
             coming: VecDeque::new(),
             handover_at: Time::NEVER,
             mobility,
             losses: [config.downlink.residual_loss, config.uplink.residual_loss],
             loss_draws: (0..config.users.len()).map(losses).collect(),
-            routes: Vec::new(),
             window: (vec![Counts::default(); 2 * config.users.len()], Time::ZERO),
         };
         cell.find_handover();
         Ok(cell)
-    }
-
-    /// Sends the packets of a flow that enter at port 0 to the user at `port`.
-    ///
-    /// # Panics
-    /// If there is no such user.
-    pub fn set_route(&mut self, flow: u32, port: u16) {
-        assert!(port >= 1 && usize::from(port) <= self.mobility.len(), "no user at port {port}");
-        let flow = flow as usize;
-        if self.routes.len() <= flow {
-            self.routes.resize(flow + 1, 0);
-        }
-        self.routes[flow] = port - 1;
     }
 
     /// Keeps a record of every block from now on.
@@ -219,16 +204,16 @@ impl<P: Packet> Cell<P> {
     fn admit_until(&mut self, now: Time) {
         while self.coming.front().is_some_and(|&(at, _, _)| at <= now) {
             let (at, user, packet) = self.coming.pop_front().expect("it was just seen");
-            self.admit(at, usize::from(user), Direction::Downlink, packet);
+            self.admit(at, usize::from(user), Way::Down, packet);
         }
         self.expect_next();
     }
 
-    fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
+    fn admit(&mut self, at: Time, user: usize, way: Way, packet: P) -> Admission {
         let active = self.down.users[user].bearer.active_at;
         let active = active.max(self.up.users[user].bearer.active_at);
         let before = self.mobility[user].blocked_until;
-        self.mobility[user].handle_packet(at, direction, active);
+        self.mobility[user].handle_packet(at, way, active);
         let until = self.mobility[user].blocked_until;
         if until != before {
             self.down.block(user, until);
@@ -237,14 +222,14 @@ impl<P: Packet> Cell<P> {
             self.up.plan_next();
             self.expect_next();
         }
-        let way = direction as usize;
-        let stage = 2 * user as u16 + way as u16;
-        let air = if direction == Direction::Downlink { &mut self.down } else { &mut self.up };
-        air.outbox.set_user(user, stage);
+        let is_down = way == Way::Down;
+        let side = usize::from(!is_down);
+        let air = if is_down { &mut self.down } else { &mut self.up };
+        air.outbox.set_user(user, (2 * user + side) as u16);
         // What comes from the core is looked at when the radio works, and told of then.
-        let told_at = if direction == Direction::Downlink { air.first_chance(at) } else { at };
-        let chance = self.losses[way];
-        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][way]) {
+        let told_at = if is_down { air.first_chance(at) } else { at };
+        let chance = self.losses[side];
+        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]) {
             air.users[user].bearer.drop_packet(told_at, &packet, DropReason::Loss, &mut air.outbox);
             return Admission::Dropped;
         }
@@ -262,7 +247,7 @@ impl<P: Packet> Link<P> for Cell<P> {
         self.work_until(now);
         let bytes = packet.wire_bytes();
         let admission = if port == 0 {
-            let user = self.routes.get(packet.flow() as usize).copied().unwrap_or(0);
+            let user = packet.user() - 1;
             self.down.users[usize::from(user)].bearer.counts.arrived.add(bytes);
             let at = self.core.leave(now);
             self.coming.push_back((at, user, packet));
@@ -272,7 +257,7 @@ impl<P: Packet> Link<P> for Cell<P> {
             let user = usize::from(port) - 1;
             self.up.users[user].bearer.counts.arrived.add(bytes);
             self.admit_until(now);
-            self.admit(now, user, Direction::Uplink, packet)
+            self.admit(now, user, Way::Up, packet)
         };
         self.set_wake();
         admission
@@ -317,6 +302,11 @@ impl<P: Packet> Link<P> for Cell<P> {
 
     fn stages(&self) -> usize {
         2 * self.mobility.len()
+    }
+
+    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
+        let stage = 2 * (usize::from(user) - 1) + usize::from(way == Way::Up);
+        stage..stage + 1
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {

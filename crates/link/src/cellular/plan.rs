@@ -4,9 +4,10 @@ mod lte;
 mod nr;
 mod umts;
 
+use crate::Way;
 use cwndlab_units::{Duration, Time};
 
-use super::config::{Direction, RadioConfig};
+use super::config::RadioConfig;
 use super::error::CellError;
 use crate::channel::Coding;
 
@@ -176,10 +177,10 @@ fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
 }
 
 /// The direction's slots, for errors.
-fn check_pattern(classes: &[u8], direction: Direction) -> Result<(), CellError> {
+fn check_pattern(classes: &[u8], way: Way) -> Result<(), CellError> {
     if classes.len() <= 1000 && classes.iter().any(|&class| class > 0) {
         Ok(())
     } else {
-        Err(CellError::EmptyPattern(direction))
+        Err(CellError::EmptyPattern(way))
     }
 }

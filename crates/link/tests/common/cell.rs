@@ -122,15 +122,7 @@ pub(crate) fn hsdpa(category: u8, users: usize, scheme: u8) -> CellConfig {
 }
 
 pub(crate) fn cell(config: &CellConfig, seed: u64) -> Cell<Frame> {
-    let mut cell = Cell::new(config, seed, "cell").expect("valid settings");
-    // Flows are numbered by frames here: frame n belongs to user n modulo the users.
-    for flow in 0..100_000_u32 {
-        if config.users.len() == 1 {
-            break;
-        }
-        cell.set_route(flow, (flow as usize % config.users.len()) as u16 + 1);
-    }
-    cell
+    Cell::new(config, seed, "cell").expect("valid settings")
 }
 
 /// Keeps every user's queue full in one direction for a time; bytes a second that each user gets,
@@ -155,7 +147,7 @@ pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Ve
             let under_way = inside.arrived.bytes - inside.delivered.bytes - inside.dropped.bytes;
             let room = 30_000_u64.saturating_sub(waiting).min(60_000_u64.saturating_sub(under_way));
             for _ in 0..room / 1500 {
-                cell.handle_packet(now, port, Frame::new(user as u32, 1500));
+                cell.handle_packet(now, port, Frame::of(user as u16 + 1, user as u32, 1500));
             }
         }
         now += Duration::from_millis(1);

@@ -13,13 +13,19 @@ use cwndlab_units::{Bytes, Duration, Ecn, Output, Rate, Time};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub(crate) number: Box<u32>,
+    pub(crate) user: u16,
     pub(crate) bytes: u32,
     pub(crate) ecn: Ecn,
 }
 
 impl Frame {
     pub(crate) fn new(number: u32, bytes: u32) -> Self {
-        Self { number: Box::new(number), bytes, ecn: Ecn::NotEct }
+        Self::of(1, number, bytes)
+    }
+
+    /// A packet from or to the user at a port.
+    pub(crate) fn of(user: u16, number: u32, bytes: u32) -> Self {
+        Self { number: Box::new(number), user, bytes, ecn: Ecn::NotEct }
     }
 
     pub(crate) fn capable(number: u32, bytes: u32) -> Self {
@@ -34,6 +40,10 @@ impl Packet for Frame {
 
     fn flow(&self) -> u32 {
         *self.number
+    }
+
+    fn user(&self) -> u16 {
+        self.user
     }
 
     fn ecn(&self) -> Ecn {

@@ -1,9 +1,10 @@
 //! 5G NR with one band for both directions, which take turns by slots and symbols.
 
+use crate::Way;
 use cwndlab_units::Duration;
 
 use super::{Plan, Size, check_pattern, round_trips, sizes};
-use crate::cellular::config::{Direction, RadioConfig, SlotConfig};
+use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
 use crate::channel::Coding;
 use crate::channel::tables::nr;
@@ -53,8 +54,8 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     }
     let down = Symbols::new(pattern, |slot| slot.downlink_symbols);
     let up = Symbols::new(pattern, |slot| slot.uplink_symbols);
-    check_pattern(&down.classes, Direction::Downlink)?;
-    check_pattern(&up.classes, Direction::Uplink)?;
+    check_pattern(&down.classes, Way::Down)?;
+    check_pattern(&up.classes, Way::Up)?;
 
     // TS 38.211 section 4.3.2: 1 ms over 2^mu.
     let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
