@@ -22,7 +22,7 @@ use super::plan::Plan;
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     period: Duration,
-    /// Of the requests, less than a period.
+    /// The first opportunity for a request.
     phase: Duration,
     first_grant: Option<u32>,
     keep_alive_slots: u64,
@@ -46,13 +46,14 @@ struct Report {
 }
 
 impl Access {
-    /// `phase` says when the user's opportunities for requests are, as a part of the period.
-    pub(crate) fn new(config: &AccessConfig, interval: Duration, phase: f64) -> Self {
-        let period = config.request_period;
+    /// `phase` says when the user's opportunities for requests are, as a part of the period; they
+    /// are in slots of the uplink.
+    pub(crate) fn new(config: &AccessConfig, plan: &Plan, phase: f64) -> Self {
+        let (period, interval) = (config.request_period, plan.interval);
         let slots = period.as_nanos() / interval.as_nanos();
         Self {
             period,
-            phase: interval * (phase * slots as f64) as u64,
+            phase: interval * plan.next_slot((phase * slots as f64) as u64),
             first_grant: config.first_grant_bytes,
             keep_alive_slots: config.keep_alive.as_nanos() / interval.as_nanos(),
             granted_slot: u64::MAX,

@@ -134,7 +134,7 @@ impl<P: Packet> Air<P> {
                 .access
                 .as_ref()
                 .filter(|_| plan.has_grants())
-                .map(|access| Access::new(access, plan.interval, draws("request").unit(0)));
+                .map(|access| Access::new(access, &plan, draws("request").unit(0)));
             users.push(User {
                 bearer: Bearer::new(config, plan.processing, plan.packet_overhead),
                 harq: Harq::default(),
@@ -316,9 +316,10 @@ impl<P: Packet> Air<P> {
                 self.send_new(slot, now, index, scheme, class, 1);
                 continue;
             }
-            let units = self.plan.units_for(class, scheme, wanted, self.plan.units);
+            let least = self.plan.least_units(class, scheme);
+            let units = self.plan.units_for(class, scheme, wanted, least);
             let full_bits = self.plan.size(class, scheme, self.plan.units).bits;
-            self.candidates.push(Candidate { user: index, scheme, units, full_bits });
+            self.candidates.push(Candidate { user: index, scheme, least, units, full_bits });
         }
         if !self.plan.is_dedicated {
             self.share(slot, now, class, left, stage);
@@ -332,13 +333,19 @@ impl<P: Packet> Air<P> {
                 continue;
             }
             let Some(scheme) = demand.adaptation.scheme(&self.plan.coding, now) else { continue };
+            let least = self.plan.least_units(class, scheme);
             let units = self.plan.units;
             let full_bits = self.plan.size(class, scheme, units).bits;
-            self.candidates.push(Candidate { user: ports + index, scheme, units, full_bits });
+            self.candidates.push(Candidate {
+                user: ports + index,
+                scheme,
+                least,
+                units,
+                full_bits,
+            });
         }
         let mut shares = core::mem::take(&mut self.shares);
-        let least = self.plan.least_units;
-        self.scheduler.share(&mut self.candidates, left, least, |candidate, units| {
+        self.scheduler.share(&mut self.candidates, left, |candidate, units| {
             shares.push((*candidate, units));
         });
         for (candidate, units) in shares.drain(..) {

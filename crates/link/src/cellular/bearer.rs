@@ -220,6 +220,9 @@ impl<P: Packet> Bearer<P> {
 
     /// Takes up to `room` bytes for a new block.
     pub(crate) fn take(&mut self, now: Time, room: u64) -> Option<Range> {
+        if room == 0 {
+            return None;
+        }
         if let Some(&(from, range)) = self.again.front()
             && from <= now
         {

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
     /// Parts in which the band is given away.
     pub(crate) units: u16,
     /// The fewest that one user is given, if there are so many.
-    pub(crate) least_units: u16,
+    least_units: u16,
     /// Whether each user has all units for itself.
     pub(crate) is_dedicated: bool,
     /// Slots from one block for a user to the next.
@@ -138,13 +138,24 @@ impl Plan {
         self.sizes[row * usize::from(self.units) + usize::from(units) - 1]
     }
 
-    /// The fewest units whose block has room for `bytes`, or `most`.
-    pub(crate) fn units_for(&self, class: u8, scheme: u8, bytes: u64, most: u16) -> u16 {
+    /// The fewest units whose block has room for anything; all if none has.
+    #[inline]
+    pub(crate) fn least_units(&self, class: u8, scheme: u8) -> u16 {
+        let mut units = self.least_units.min(self.units);
+        while units < self.units && self.size(class, scheme, units).payload_bytes == 0 {
+            units += 1;
+        }
+        units
+    }
+
+    /// The fewest units, from `least` on, whose block has room for `bytes`; all if none has.
+    pub(crate) fn units_for(&self, class: u8, scheme: u8, bytes: u64, least: u16) -> u16 {
         let fits = |units| u64::from(self.size(class, scheme, units).payload_bytes) >= bytes;
-        if most <= self.least_units || !fits(most - 1) {
+        let most = self.units;
+        if most <= least || !fits(most - 1) {
             return most;
         }
-        let (mut few, mut enough) = (self.least_units - 1, most - 1);
+        let (mut few, mut enough) = (least - 1, most - 1);
         while enough - few > 1 {
             let middle = few + (enough - few) / 2;
             if fits(middle) { enough = middle } else { few = middle }

@@ -11,6 +11,8 @@ pub(crate) struct Candidate {
     /// Its place among all users, those in the background last.
     pub(crate) user: usize,
     pub(crate) scheme: u8,
+    /// The fewest units that are of any use to it.
+    pub(crate) least: u16,
     /// The most units that it can use.
     pub(crate) units: u16,
     /// Bits of a block over the whole band.
@@ -44,45 +46,43 @@ impl Scheduler {
         }
     }
 
-    /// Shares out `left` units, of which nobody gets fewer than `least`, by calling `serve` with a
-    /// candidate and its units. The candidates are in the order of their users.
+    /// Shares out `left` units by calling `serve` with a candidate and its units. The candidates are
+    /// in the order of their users.
     pub(crate) fn share(
         &mut self,
         candidates: &mut Vec<Candidate>,
         left: u16,
-        least: u16,
         serve: impl FnMut(&Candidate, u16),
     ) {
         if candidates.is_empty() || left == 0 {
             return;
         }
         match self.policy {
-            SchedulerConfig::RoundRobin => self.share_in_turn(candidates, left, least, serve),
+            SchedulerConfig::RoundRobin => self.share_in_turn(candidates, left, serve),
             SchedulerConfig::MaxCi | SchedulerConfig::ProportionalFair { .. } => {
-                self.share_by_metric(candidates, left, least, serve);
+                self.share_by_metric(candidates, left, serve);
             }
         }
     }
 
-    /// As ns-3: equal parts, at least `least` units; who comes too late is first in the next slot.
+    /// As ns-3: equal parts, but at least what is of use; who comes too late is first in the next slot.
     /// What one does not need is the next one's.
     fn share_in_turn(
         &mut self,
         candidates: &[Candidate],
         left: u16,
-        least: u16,
         mut serve: impl FnMut(&Candidate, u16),
     ) {
         let mut left = left;
-        let part = (left / candidates.len() as u16).max(least);
+        let part = left / candidates.len() as u16;
         let first = candidates.partition_point(|candidate| candidate.user < self.turn);
         let mut spare = 0;
         for index in 0..candidates.len() {
             let candidate = &candidates[(first + index) % candidates.len()];
-            if left < least.min(candidate.units) || left == 0 {
+            if left < candidate.least {
                 break;
             }
-            let part = (part + spare).min(left);
+            let part = (part + spare).max(candidate.least).min(left);
             let units = candidate.units.min(part);
             spare = part - units;
             left -= units;
@@ -95,7 +95,6 @@ impl Scheduler {
         &mut self,
         candidates: &mut Vec<Candidate>,
         left: u16,
-        least: u16,
         mut serve: impl FnMut(&Candidate, u16),
     ) {
         let mut left = left;
@@ -114,10 +113,10 @@ impl Scheduler {
                 }
             }
             let candidate = candidates.remove(best);
-            let units = candidate.units.min(left);
-            if units < least.min(candidate.units) {
+            if left < candidate.least {
                 continue;
             }
+            let units = candidate.units.min(left);
             left -= units;
             serve(&candidate, units);
             self.turn = candidate.user + 1;
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
 
     fn candidate(user: usize, units: u16, full_bits: u32) -> Candidate {
-        Candidate { user, scheme: 0, units, full_bits }
+        Candidate { user, scheme: 0, least: 1, units, full_bits }
     }
 
     /// Units that each user gets in a number of slots in which all want `units`.
@@ -172,7 +171,7 @@ mod tests {
                 .map(|(user, &rate)| candidate(user, units, rate))
                 .collect();
             let mut served = Vec::new();
-            scheduler.share(&mut candidates, 12, 1, |candidate, units| {
+            scheduler.share(&mut candidates, 12, |candidate, units| {
                 served.push((candidate.user, units));
             });
             for (user, units) in served {
@@ -200,7 +199,7 @@ mod tests {
         let mut candidates =
             vec![candidate(0, 1, 1000), candidate(1, 12, 1000), candidate(2, 12, 1000)];
         let mut served = Vec::new();
-        scheduler.share(&mut candidates, 12, 1, |candidate, units| {
+        scheduler.share(&mut candidates, 12, |candidate, units| {
             served.push((candidate.user, units));
         });
         assert_eq!(served, [(0, 1), (1, 7), (2, 4)]);

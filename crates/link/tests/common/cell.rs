@@ -130,7 +130,7 @@ pub(crate) fn cell(config: &CellConfig, seed: u64) -> Cell<Frame> {
 pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Vec<[f64; 2]> {
     let mut config = config.clone();
     let side = if is_uplink { &mut config.uplink } else { &mut config.downlink };
-    side.queue_bytes = Some(Bytes(40_000));
+    side.queue_bytes = Some(Bytes(200_000));
     let mut cell = cell(&config, 7);
     cell.record_blocks();
     let users = config.users.len();
@@ -145,7 +145,8 @@ pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Ve
             let waiting = cell.backlog(stage, now).bytes;
             let inside = cell.counters(stage, now);
             let under_way = inside.arrived.bytes - inside.delivered.bytes - inside.dropped.bytes;
-            let room = 30_000_u64.saturating_sub(waiting).min(60_000_u64.saturating_sub(under_way));
+            let room =
+                150_000_u64.saturating_sub(waiting).min(300_000_u64.saturating_sub(under_way));
             for _ in 0..room / 1500 {
                 cell.handle_packet(now, port, Frame::of(user as u16 + 1, user as u32, 1500));
             }
@@ -168,4 +169,72 @@ pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Ve
     }
     let window = (end - begin).as_secs_f64();
     sums.into_iter().map(|pair| pair.map(|sum| sum / window)).collect()
+}
+
+/// How long blocks wait for others and for themselves.
+pub(crate) struct Stalls {
+    /// Of each block, from the end of its first transmission to its release, less the decoding.
+    added_ms: Vec<f64>,
+    pub(crate) new_blocks_a_slot: f64,
+    /// How many came before one that was sent earlier.
+    pub(crate) overtaken: usize,
+}
+
+impl Stalls {
+    pub(crate) fn mean_ms(&self) -> f64 {
+        self.added_ms.iter().sum::<f64>() / self.added_ms.len() as f64
+    }
+
+    pub(crate) fn percentile_ms(&self, percent: f64) -> f64 {
+        let mut sorted = self.added_ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[((percent / 100.0) * (sorted.len() - 1) as f64) as usize]
+    }
+
+    pub(crate) fn delayed_pct(&self) -> f64 {
+        let delayed = self.added_ms.iter().filter(|&&added| added > 1e-6).count();
+        100.0 * delayed as f64 / self.added_ms.len() as f64
+    }
+}
+
+/// Sends `blocks` blocks down, one in every slot, each of exactly one packet.
+pub(crate) fn stalls(config: &CellConfig, blocks: u32) -> Stalls {
+    let mut cell = cell(config, 21);
+    cell.record_blocks();
+    // A first packet of one byte tells how much a block holds.
+    let probe = {
+        let mut cell = self::cell(config, 21);
+        cell.record_blocks();
+        cell.handle_packet(Time::ZERO, 0, Frame::new(0, 100_000));
+        let mut outcome = super::Outcome::default();
+        super::run_until(&mut cell, Time::from_secs(5), &mut outcome);
+        cell.take_blocks()[0].payload_bytes
+    };
+    let overhead = {
+        let mut cell = self::cell(config, 21);
+        cell.record_blocks();
+        cell.handle_packet(Time::ZERO, 0, Frame::new(0, 1));
+        let mut outcome = super::Outcome::default();
+        super::run_until(&mut cell, Time::from_secs(5), &mut outcome);
+        cell.take_blocks()[0].payload_bytes - 1
+    };
+    for number in 0..blocks {
+        cell.handle_packet(Time::ZERO, 0, Frame::new(number, probe - overhead));
+    }
+    let mut outcome = super::Outcome::default();
+    super::run_until(&mut cell, Time::from_secs(10_000), &mut outcome);
+    let sent: Vec<_> = cell.take_blocks();
+    let first: Vec<Time> =
+        sent.iter().filter(|block| block.transmission == 1).map(|block| block.at).collect();
+    assert_eq!(first.len(), blocks as usize);
+    let least = |left: &super::Left| left.at - first[left.number as usize];
+    let fastest = outcome.left.iter().map(least).min().expect("packets left");
+    let added = |left: &super::Left| (least(left) - fastest).as_millis_f64();
+    let slots = first.last().expect("a block").saturating_since(first[0]).as_millis_f64()
+        / (sent[1].at - sent[0].at).as_millis_f64();
+    Stalls {
+        added_ms: outcome.left.iter().map(added).collect(),
+        new_blocks_a_slot: f64::from(blocks - 1) / slots,
+        overtaken: outcome.left.windows(2).filter(|pair| pair[1].number < pair[0].number).count(),
+    }
 }

@@ -134,7 +134,7 @@ mod tests {
         let [down, up] = both(50, 1, 3).expect("a plan");
         for plan in [down, up] {
             for bytes in [1_u64, 40, 400, 1500, 3000, 4000, 1 << 40] {
-                let units = plan.units_for(1, 20, bytes, plan.units);
+                let units = plan.units_for(1, 20, bytes, plan.least_units);
                 let payload = |units| u64::from(plan.size(1, 20, units).payload_bytes);
                 assert!(payload(units) >= bytes || units == plan.units);
                 assert!(units == plan.least_units || payload(units - 1) < bytes);
