@@ -12,7 +12,7 @@ use super::{EcnMode, LinuxEndpoint, LinuxSettings};
 use crate::endpoint::TcpOutput;
 use crate::info::CaState;
 use crate::profile::Profile;
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 use crate::seq::{after, before};
 
 /// No transfer takes longer, whatever is lost: without SACK, lost ACKs may let the timeout grow to
@@ -247,7 +247,9 @@ impl Channel {
         }
         let shift = if segment.syn.is_some() { 0 } else { truth.window_shift };
         let edge = segment.ack.wrapping_add(u32::from(segment.window) << shift);
-        if truth.right_edge.is_none_or(|known| after(edge, known)) {
+        // The first SYN acknowledges nothing: where its window begins, it does not say.
+        let is_told = segment.flags.has(Flags::ACK);
+        if is_told && truth.right_edge.is_none_or(|known| after(edge, known)) {
             truth.right_edge = Some(edge);
         }
         if segment.payload > 0 {
