@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, CwndlabError
+from cwndlab.recoveries import DESCRIPTIONS, algorithm_named
 from cwndlab.schema.problems import FieldError
 from cwndlab.usercode.compiler import shared_object
 from cwndlab.usercode.processes import WorkerProcess
@@ -59,7 +60,7 @@ class AlgorithmReader:
         """
         try:
             if not is_file_reference(name):
-                return core.algorithm(name)
+                return core.algorithm(algorithm_named(name))
             found = describe_file(name, self.folder)
         except CwndlabError as error:
             raise FieldError(key, str(error)) from None
@@ -90,7 +91,7 @@ def label_of(name: str) -> str:
     """
     if is_file_reference(name):
         return name_of(name, built_in_names())
-    return core.algorithm(name).name
+    return name if name in DESCRIPTIONS else core.algorithm(name).name
 
 
 def references_in(document: object) -> dict[str, str]:
@@ -110,9 +111,11 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def built_in_names() -> frozenset[str]:
-    """Names and aliases of the built-in algorithms."""
+    """Names and aliases of the built-in algorithms, and those of recoveries."""
     algorithms = core.algorithms().values()
-    return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases))
+    return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases)).union(
+        DESCRIPTIONS
+    )
 
 
 def describe_file(reference: str, folder: Path) -> FileAlgorithm:
@@ -156,7 +159,7 @@ def algorithm_of(reference: str, folder: Path) -> core.Algorithm:
         AlgorithmError: the file cannot be used; says why.
     """
     if not is_file_reference(reference):
-        return core.algorithm(reference)
+        return core.algorithm(algorithm_named(reference))
     found = describe_file(reference, folder)
     if found.problem:
         raise AlgorithmError(found.problem)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from cwndlab import core
+from cwndlab import core, recoveries
 from cwndlab.algorithms import label_of, references_in
 from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
 from cwndlab.linkspec import parse_spec
@@ -438,6 +438,9 @@ def _cell_without_algorithms(scenario: Scenario) -> str:
         for end in ("sender", "receiver"):
             for key in ("algorithm", "parameters"):
                 flow[end].pop(key, None)
+            changes = flow[end].pop("stack_overrides", {})
+            if kept := {key: changes[key] for key in changes if key not in recoveries.SETTINGS}:
+                flow[end]["stack_overrides"] = kept
     return canonical_json(content)
 
 

@@ -21,13 +21,12 @@ def algorithm_group() -> None:
 @format_option
 def algorithm_list(output_format: str) -> None:
     """List the algorithms."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
+    from cwndlab import core, recoveries  # noqa: PLC0415  --help works without the compiled part
 
+    known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
+    known += [(name, [], description) for name, description in recoveries.DESCRIPTIONS.items()]
     print_rows(
-        [
-            {"name": entry.name, "aliases": list(entry.aliases), "description": entry.description}
-            for entry in core.algorithms().values()
-        ],
+        [dict(zip(("name", "aliases", "description"), row, strict=True)) for row in known],
         output_format,
     )
 

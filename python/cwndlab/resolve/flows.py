@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import CwndlabError
+from cwndlab.recoveries import changes_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
 from cwndlab.schema.problems import FieldError
@@ -64,19 +65,22 @@ class _Ends:
         if name is None:
             message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
             raise FieldError(("algorithm",), message)
-        algorithm = self.algorithms.find(name, (*(key if flow.algorithm else ()), "algorithm"))
+        place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
+        algorithm = self.algorithms.find(name, place)
         stack = _stack(flow.stack or self.study.stack, (*(key if flow.stack else ()), "stack"))
         self._check(algorithm, flow.parameters, (*key, "parameters"))
-        sender = receiver = self._end(flow, algorithm, stack, flow.parameters)
+        recovery = _recovery(name, stack, place)
+        sender = receiver = self._end(flow, algorithm, stack, flow.parameters, recovery)
         if flow.receiver_algorithm or flow.receiver_stack:
             parameters = flow.parameters
             if flow.receiver_algorithm:
-                place = (*key, "receiver_algorithm")
-                algorithm = self.algorithms.find(flow.receiver_algorithm, place)
+                name, place = flow.receiver_algorithm, (*key, "receiver_algorithm")
+                algorithm = self.algorithms.find(name, place)
                 parameters = {}
             if flow.receiver_stack:
                 stack = _stack(flow.receiver_stack, (*key, "receiver_stack"))
-            receiver = self._end(flow, algorithm, stack, parameters)
+            recovery = _recovery(name, stack, place)
+            receiver = self._end(flow, algorithm, stack, parameters, recovery)
         return sender, receiver
 
     def _check(
@@ -91,6 +95,7 @@ class _Ends:
         algorithm: core.Algorithm,
         stack: core.Stack,
         parameters: Mapping[str, int],
+        recovery: Mapping[str, str | bool],
     ) -> si.End:
         # What the release shipped, changed by what the study says of the algorithm, then of the
         # flow.
@@ -99,7 +104,7 @@ class _Ends:
             stack=stack.name,
             algorithm=algorithm.name,
             parameters={**shipped, **self.tables.get(algorithm.name, {}), **parameters},
-            stack_overrides=self.study.stack_overrides | flow.stack_overrides,
+            stack_overrides={**self.study.stack_overrides, **flow.stack_overrides, **recovery},
         )
 
 
@@ -125,6 +130,13 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         receiver=receiver,
         access_delay_ns=flow.access_delay,
     )
+
+
+def _recovery(name: str, stack: core.Stack, key: KeyPath) -> Mapping[str, str | bool]:
+    try:
+        return changes_of(name, stack)
+    except CwndlabError as error:
+        raise FieldError(key, str(error)) from None
 
 
 def _stack(name: str, key: KeyPath) -> core.Stack:

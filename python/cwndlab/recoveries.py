@@ -1,0 +1,56 @@
+"""Names of old TCPs that are reno's window with one way to repair losses.
+
+Which of them a stack can be is the stack's affair: those of the RFCs and simulators (`classic`) are
+each of them, Linux is NewReno without SACK, and never Tahoe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import CwndlabError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.core import Stack
+
+ALGORITHM = "reno"
+
+# What each changes in a stack profile, by the kind of stack.
+_CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
+    "tahoe": {"classic": {"recovery": "tahoe"}},
+    "newreno": {"classic": {"recovery": "newreno"}, "linux": {"sack": False}},
+    "sack": {"classic": {"recovery": "sack"}, "linux": {"sack": True}},
+}
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "tahoe": "reno that starts over at every loss (Jacobson, 1988); on classic stacks",
+    "newreno": "reno that repairs one hole a round trip, without SACK (RFC 6582)",
+    "sack": "reno that repairs the holes that SACK shows (RFC 2018)",
+}
+
+# Settings that say how losses are repaired, and not what the path is like.
+SETTINGS = frozenset(
+    setting for kinds in _CHOICES.values() for changes in kinds.values() for setting in changes
+)
+
+
+def algorithm_named(name: str) -> str:
+    """The algorithm of the window that a name stands for."""
+    return ALGORITHM if name in _CHOICES else name
+
+
+def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
+    """What this name changes in the stack; nothing if it is an algorithm's.
+
+    Raises:
+        CwndlabError: the stack cannot be that.
+    """
+    if name not in _CHOICES:
+        return {}
+    for kind, changes in _CHOICES[name].items():
+        if kind in stack.values:
+            return changes
+    message = f'stack {stack.name} cannot be {name}; one that can: stack = "textbook"'
+    raise CwndlabError(message)
