@@ -344,6 +344,28 @@ def test_the_api_runs_files_too(tmp_path: Path) -> None:
     assert cw.open_results(tmp_path / "r").runs()["algorithm"].to_list() == ["reno"]
 
 
+def test_nothing_of_a_checkout_is_needed(tmp_path: Path, kernel: Path) -> None:
+    """All that is compiled is the user's, the system's, or was written by the package."""
+    checkout = Path(__file__).resolve().parents[2]
+    for reference in (str(mine(tmp_path)), f"linux:{kernel / 'tcp_mod.c'}"):
+        program = read_program(reference, Path())
+        included = {
+            Path(name)
+            for unit in program.units
+            for name in re.findall(r'^# \d+ "([^"<]+)"', unit.text, re.MULTILINE)
+        }
+        assert any(path.name == "cc.h" for path in included)
+        assert not [path for path in included if path.resolve().is_relative_to(checkout)]
+
+
+def test_an_error_names_the_one_of_two_algorithms_that_made_it(tmp_path: Path) -> None:
+    broken = next(each for each in user_code.BREAKING if each.name == "division")
+    paths = mine(tmp_path), mine(tmp_path, broken.source, "division.c")
+    study = cw.Study(link=LINK, flow=[{"algorithm": str(path)} for path in paths], duration="2 s")
+    with pytest.raises(RunsFailedError, match=r"/division\.c:\d+: cong_avoid divides by zero"):
+        study.run(tmp_path / "r")
+
+
 def test_the_package_carries_what_algorithms_are_compiled_with() -> None:
     from cwndlab import core  # noqa: PLC0415  the real one, whatever ran before
 
