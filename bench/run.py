@@ -26,6 +26,7 @@ class Case:
     arguments: tuple[str, ...]
     segments_per_second: float | None = None
     instructions_per_segment: float | None = None
+    simulated_seconds: float | None = None  # per CPU second
     seconds: tuple[int, int, int] = (SHORT_S, LONG_S, FULL_S)
 
 
@@ -49,6 +50,11 @@ CASES = (
         ("gigabit",),
         SEGMENTS_PER_SECOND_SAMPLED,
         seconds=(10, 20, 20),
+    ),
+    Case(
+        "Wi-Fi n, 7 stations",
+        ("wifi", "--flows", "7"),
+        simulated_seconds=300,
     ),
 )
 
@@ -77,6 +83,9 @@ def main() -> int:
         if case.segments_per_second:
             rate = result["delivered_segments"] / seconds
             judge(case.name, rate, case.segments_per_second, "segments/CPU s", at_most=False)
+        if case.simulated_seconds:
+            rate = case.seconds[2] / seconds
+            judge(case.name, rate, case.simulated_seconds, "simulated s/CPU s", at_most=False)
         megabytes = (result["peak_kib"] - result["baseline_kib"]) * 1024 / 1e6
         judge(case.name, megabytes, RUN_MEGABYTES, "MB for the run", at_most=True)
     if not measure.has_callgrind():

@@ -1,6 +1,6 @@
 //! One run for `make bench`, which measures it from outside: prints its totals as JSON.
 //!
-//! Usage: `benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] [--window N]
+//! Usage: `benchmark dumbbell|gigabit|window|wifi [--flows N] [--seconds N] [--samples] [--window N]
 //! [--algorithm NAME]`
 
 use std::fs;
@@ -28,7 +28,7 @@ struct Options {
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
-            "usage: benchmark dumbbell|gigabit|window [--flows N] [--seconds N] [--samples] \
+            "usage: benchmark dumbbell|gigabit|window|wifi [--flows N] [--seconds N] [--samples] \
              [--window N] [--algorithm NAME]"
         );
         return ExitCode::from(2);
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         "dumbbell" => dumbbell(&options),
         "gigabit" => gigabit(&options),
         "window" => window(&options),
+        "wifi" => wifi(&options),
         other => {
             eprintln!("benchmark: unknown case {other}");
             return ExitCode::from(2);
@@ -114,6 +115,21 @@ fn window(options: &Options) -> Value {
     overrides["compressed_sack_limit"] = json!(0);
     overrides["send_buffer_bytes"] = json!(1_u64 << 28);
     scenario(options, &bottleneck, &back, "fixed", &parameters, &overrides)
+}
+
+/// As many stations as flows, which send to the access point of an 802.11n channel of 65 Mbit/s.
+fn wifi(options: &Options) -> Value {
+    let mut scenario =
+        scenario(options, &json!({}), &json!({}), &options.algorithm, &json!({}), &json!({}));
+    scenario["path"] = json!({
+        "kind": "wifi", "standard": "802.11n", "rate_control": {"kind": "fixed", "index": 7},
+        "aggregation": {}, "stations": vec![json!({}); options.flows as usize],
+    });
+    for (index, flow) in scenario["flows"].as_array_mut().expect("a list").iter_mut().enumerate() {
+        flow["user"] = json!(index + 1);
+        flow["direction"] = json!("reverse");
+    }
+    scenario
 }
 
 fn large_buffers() -> Value {

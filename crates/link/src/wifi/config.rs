@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 
 use cwndlab_units::Duration;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::Probability;
@@ -54,7 +54,11 @@ pub struct WifiConfig {
     #[serde(default = "queue_packets")]
     pub queue_packets: u32,
     /// How long a packet may be in it.
-    #[serde(rename = "queue_time_ns", default = "queue_time")]
+    #[serde(
+        rename = "queue_time_ns",
+        default = "queue_time",
+        deserialize_with = "given_queue_time"
+    )]
     pub queue_time: Duration,
     /// What sets the access point apart.
     #[serde(default)]
@@ -400,6 +404,10 @@ fn twenty() -> u32 {
 /// ns-3's WifiMacQueue.
 fn queue_packets() -> u32 {
     500
+}
+
+fn given_queue_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(queue_time))
 }
 
 /// ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.

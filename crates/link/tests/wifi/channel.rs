@@ -301,7 +301,8 @@ fn the_longest_frame_is_no_longer_than_the_opportunity() {
 #[test]
 fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
     let json = r#"{"standard": "802.11n", "stations": [{"x_mm": 1000}, {}],
-        "rate_control": {"kind": "fixed", "index": 7}, "aggregation": {}, "attempts": null}"#;
+        "rate_control": {"kind": "fixed", "index": 7}, "aggregation": {}, "attempts": null,
+        "queue_time_ns": null}"#;
     let config: WifiConfig = serde_json::from_str(json).expect("a channel");
     assert_eq!(config.stations.len(), 2);
     assert_eq!(config.aggregation, Some(AggregationConfig::default()));

@@ -178,3 +178,43 @@ fn equal_stations_get_equal_shares_and_higher_priorities_more() {
     let unequal = shares(&config);
     assert!(unequal.windows(2).all(|pair| pair[0] < pair[1]), "{unequal:?}");
 }
+
+/// How far a channel of 50 stations is from Bianchi's analysis with EIFS.
+fn error_of_fifty(change: impl Fn(&mut WifiConfig)) -> f64 {
+    let mut config = bianchi(Standard::A, 7, 50, true);
+    change(&mut config);
+    let mut channel = WifiChannel::new(&config, 1, "wifi").expect("a channel");
+    let times = (Time::from_secs(2), Time::from_secs(22));
+    saturate(&mut channel, 50, (1500, 1500), times).0 / 22.4162 - 1.0
+}
+
+#[test]
+fn each_part_of_the_contention_is_needed_for_the_analysis() {
+    let whole = error_of_fifty(|_| ());
+    assert!(whole.abs() < 0.015, "{whole}");
+    let without_eifs = error_of_fifty(|config| config.eifs = false);
+    assert!(without_eifs > 0.03, "{without_eifs}");
+    // A packet that is given up at once never doubles the window.
+    let without_doubling = error_of_fifty(|config| config.attempts = NonZeroU32::new(1));
+    assert!(without_doubling < -0.2, "{without_doubling}");
+    let with_rts = error_of_fifty(|config| config.rts_threshold_bytes = Some(0));
+    assert!(with_rts.abs() > 0.03, "{with_rts}");
+}
+
+#[test]
+fn each_part_of_a_frame_is_needed_for_what_ns_3_measures() {
+    let mbit_s = |config: WifiConfig| {
+        let mut channel = WifiChannel::new(&config, 1, "wifi").expect("a channel");
+        saturate(&mut channel, 1, (1500, 1472), (Time::from_secs(1), Time::from_secs(11))).0
+    };
+    let is_off = |mbit_s: f64| (mbit_s / 59.5501 - 1.0).abs() > 0.005;
+    assert!(!is_off(mbit_s(one_sender(7))));
+    assert!(is_off(mbit_s(WifiConfig { aggregation: None, ..one_sender(7) })));
+    let short =
+        AggregationConfig { max_time: Duration::from_millis(5), ..AggregationConfig::default() };
+    assert!(is_off(mbit_s(WifiConfig { aggregation: Some(short), ..one_sender(7) })));
+    assert!(is_off(mbit_s(WifiConfig { rts_threshold_bytes: Some(0), ..one_sender(7) })));
+    let mut voice = one_sender(7);
+    voice.stations[0].access = Some(AccessCategory::Voice);
+    assert!(is_off(mbit_s(voice)));
+}

@@ -3,6 +3,7 @@
 //! Usage: `validate_links [--only PREFIX] [--traces DIR]`
 
 mod plain;
+mod wifi;
 
 use std::path::PathBuf;
 
@@ -42,4 +43,5 @@ fn main() {
         }
     }
     plain::measure(&report);
+    wifi::measure(&report);
 }

@@ -1,0 +1,107 @@
+//! Wi-Fi channels that are never idle.
+
+use core::num::NonZeroU32;
+
+use cwndlab_link::{
+    AggregationConfig, BeaconConfig, Link, Packet, RateControlConfig, Standard, WifiChannel,
+    WifiConfig,
+};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+
+use crate::Report;
+
+pub(crate) fn measure(report: &Report) {
+    let variants = [
+        ("54M.difs", Standard::A, 7, false),
+        ("54M.eifs", Standard::A, 7, true),
+        ("6M.difs", Standard::A, 0, false),
+        ("6M.eifs", Standard::A, 0, true),
+        ("11b.eifs", Standard::B, 3, true),
+    ];
+    for (name, standard, index, eifs) in variants {
+        for stations in (5..=50).step_by(5) {
+            report.measure(&format!("wifi.bianchi.{name}.n={stations}"), || {
+                let config = WifiConfig {
+                    rate_control: RateControlConfig::Fixed { index },
+                    attempts: Some(NonZeroU32::MAX),
+                    queue_time: Duration::MAX,
+                    eifs,
+                    ..WifiConfig::new(standard, stations)
+                };
+                saturated_mbit_s(&config, 1500)
+            });
+        }
+    }
+    for index in 0..8 {
+        report.measure(&format!("wifi.udp.mcs={index}"), || {
+            saturated_mbit_s(&one_sender(index), 1472)
+        });
+    }
+    report.measure("wifi.udp.mcs=15", || {
+        let config = WifiConfig {
+            channel_mhz: 40,
+            spatial_streams: 2,
+            short_guard_interval: true,
+            ..one_sender(7)
+        };
+        saturated_mbit_s(&config, 1472)
+    });
+}
+
+/// ns-3's channel of one station that sends datagrams, with an access point's beacons.
+fn one_sender(index: u8) -> WifiConfig {
+    WifiConfig {
+        rate_control: RateControlConfig::Fixed { index },
+        aggregation: Some(AggregationConfig::default()),
+        beacons: Some(BeaconConfig { interval: Duration::from_micros(102_400), bytes: 140 }),
+        ..WifiConfig::new(Standard::N, 1)
+    }
+}
+
+/// What all stations together get through when their queues are always full, of packets of 1500
+/// bytes with so much payload, over a minute.
+fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
+    const QUEUE: u32 = 150;
+    let (warm_up, end) = (Time::from_secs(2), Time::from_secs(62));
+    let mut channel: WifiChannel<Full> = WifiChannel::new(config, 1, "wifi").expect("a channel");
+    for station in 1..=config.stations.len() as u16 {
+        for _ in 0..QUEUE {
+            channel.handle_packet(Time::ZERO, station, Full { station });
+        }
+    }
+    let (mut now, mut received) = (Time::ZERO, 0_u64);
+    while now < end {
+        match channel.poll(now) {
+            Output::Packet { packet, .. } => {
+                received += u64::from(now >= warm_up);
+                channel.handle_packet(now, packet.station, packet);
+            }
+            Output::Event { event, .. } => panic!("{event:?}"),
+            Output::Wait(time) => now = time,
+            Output::Idle => panic!("a saturated channel is idle"),
+        }
+    }
+    (8 * received * u64::from(payload_bytes)) as f64 / (end - warm_up).as_micros() as f64
+}
+
+/// A packet of 1500 bytes.
+#[derive(Clone, Copy)]
+struct Full {
+    station: u16,
+}
+
+impl Packet for Full {
+    fn wire_bytes(&self) -> u32 {
+        1500
+    }
+
+    fn flow(&self) -> u32 {
+        u32::from(self.station)
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn mark_ce(&mut self) {}
+}
