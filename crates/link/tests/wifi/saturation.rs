@@ -211,7 +211,7 @@ fn each_part_of_a_frame_is_needed_for_what_ns_3_measures() {
     assert!(!is_off(mbit_s(one_sender(7))));
     assert!(is_off(mbit_s(WifiConfig { aggregation: None, ..one_sender(7) })));
     let short =
-        AggregationConfig { max_time: Duration::from_millis(5), ..AggregationConfig::default() };
+        AggregationConfig { max_time: Duration::from_millis(4), ..AggregationConfig::default() };
     assert!(is_off(mbit_s(WifiConfig { aggregation: Some(short), ..one_sender(7) })));
     assert!(is_off(mbit_s(WifiConfig { rts_threshold_bytes: Some(0), ..one_sender(7) })));
     let mut voice = one_sender(7);
