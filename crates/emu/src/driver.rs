@@ -171,6 +171,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         for _ in 0..READ_BATCH {
             let Some(mut frame) = self.tuns[port].read() else { return };
             let now = clock.now();
+            // Nothing is put into a link before what was due until then has come out of it.
+            if self.link.wake_time().min(self.tap.wake_time()) <= now {
+                self.give_out(now, clock);
+            }
             self.arrived += 1;
             if !frame.is_ipv4() {
                 self.foreign += 1;

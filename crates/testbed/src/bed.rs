@@ -1,0 +1,52 @@
+//! The network of a run: a namespace on the network's side and one for each user.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use cwndlab_emu::{Namespace, Tun, TunConfig};
+use cwndlab_sim::{Direction, FlowConfig, Scenario};
+
+/// Of the addresses that carriers use within their networks (RFC 6598 section 7).
+const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+const PREFIX_BITS: u8 = 16;
+
+/// Namespaces with a TUN each.
+#[derive(Debug)]
+pub(crate) struct Bed {
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) tuns: Vec<Tun>,
+}
+
+impl Bed {
+    /// A bed with so many users.
+    pub(crate) fn new(users: u16) -> io::Result<Self> {
+        let mut bed = Self { namespaces: Vec::new(), tuns: Vec::new() };
+        for port in 0..=users {
+            let namespace = Namespace::new()?;
+            let config = TunConfig {
+                name: format!("cwndlab{port}"),
+                address: address(port),
+                prefix_bits: PREFIX_BITS,
+                is_default_route: false,
+            };
+            bed.tuns.push(Tun::new(&namespace, &config)?);
+            bed.namespaces.push(namespace);
+        }
+        Ok(bed)
+    }
+}
+
+/// The address at a port of the link.
+pub(crate) fn address(port: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(FIRST_ADDRESS.to_bits() + u32::from(port))
+}
+
+/// The ports of a flow's sender and of its receiver.
+pub(crate) fn ports(scenario: &Scenario, flow: &FlowConfig) -> [u16; 2] {
+    // Where the path does not tell its users apart, they share a namespace.
+    let user = scenario.path.users().map_or(1, |_| flow.user.get());
+    match flow.direction {
+        Direction::Forward => [0, user],
+        Direction::Reverse => [user, 0],
+    }
+}

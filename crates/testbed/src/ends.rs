@@ -1,0 +1,314 @@
+//! The ends of all flows: sockets, the applications at them, and what the kernel tells of them.
+//!
+//! One thread acts at both ends of every flow, as the simulator does: a socket belongs to the
+//! namespace in which it was made, whichever thread uses it.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use cwndlab_emu::{Clock, Namespace};
+use cwndlab_sim::{Application, FlowConfig, FlowRecord, Scenario};
+use cwndlab_units::{Duration, Stream, Time};
+
+use crate::bed::{Bed, address, ports};
+use crate::poll::Poll;
+use crate::protocol::KernelNames;
+use crate::run::RunError;
+use crate::socket::Socket;
+use crate::tcp_info::TcpInfo;
+use crate::watch::{Ends, FIRST_PORT};
+
+/// Means are taken from samples at this distance, as in the simulator.
+const MEAN_INTERVAL: Duration = Duration::from_millis(10);
+
+/// One flow's two ends.
+#[derive(Debug)]
+pub(crate) struct FlowEnds {
+    index: usize,
+    config: FlowConfig,
+    application: Application,
+    pub(crate) record: FlowRecord,
+    listener: Socket,
+    /// Sender and receiver; the one that does not connect is there once it has been accepted.
+    sockets: [Option<Socket>; 2],
+    connector: usize,
+    /// Where the one that does not connect listens.
+    server: (Ipv4Addr, u16),
+    is_established: [bool; 2],
+    has_started: bool,
+    stop: Option<Time>,
+    pub(crate) completed: Option<Time>,
+    /// The last that the sender told.
+    pub(crate) info: Option<TcpInfo>,
+    pub(crate) rows: Vec<Option<Row>>,
+    pub(crate) events: Vec<(Time, &'static str)>,
+}
+
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+/// What is waited for at a flow, beside its two sockets.
+const LISTENER: usize = 2;
+
+/// What the sender adds to a row of samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) info: TcpInfo,
+    pub(crate) delivered_bytes: u64,
+}
+
+/// All flows of a run.
+#[derive(Debug)]
+pub(crate) struct AllEnds {
+    pub(crate) flows: Vec<FlowEnds>,
+    poll: Poll,
+    ends: Ends,
+    sample_interval: Option<Duration>,
+    end: Time,
+}
+
+impl AllEnds {
+    /// Makes what can be made before the run begins.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        bed: &Bed,
+        names: &KernelNames,
+        ends: Ends,
+    ) -> Result<Self, RunError> {
+        let end = Time::ZERO + scenario.duration;
+        let poll = Poll::new()?;
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (index, config) in scenario.flows.iter().enumerate() {
+            let flow = FlowEnds::new(scenario, index, config, bed, names)?;
+            poll.add(flow.listener.raw(), token(index, LISTENER))?;
+            flows.push(flow);
+        }
+        Ok(Self { flows, poll, ends, sample_interval: scenario.record.sample_interval, end })
+    }
+
+    /// Lets everything happen until the end of the run.
+    pub(crate) fn run(&mut self, clock: Clock) -> io::Result<()> {
+        let mut next_mean = Time::ZERO + MEAN_INTERVAL;
+        let mut next_sample = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
+        let mut ready = Vec::new();
+        loop {
+            let now = clock.now();
+            if next_mean <= now {
+                self.flows.iter_mut().try_for_each(|flow| flow.handle_mean(next_mean))?;
+                next_mean += MEAN_INTERVAL;
+                continue;
+            }
+            if next_sample <= now {
+                for flow in &mut self.flows {
+                    flow.handle_sample(next_sample)?;
+                }
+                next_sample += self.sample_interval.unwrap_or(Duration::MAX);
+                continue;
+            }
+            if now >= self.end {
+                return Ok(());
+            }
+            let mut next = next_mean.min(next_sample).min(self.end);
+            for flow in &mut self.flows {
+                if flow.wake_time() <= now {
+                    flow.handle_control(now, &self.poll)?;
+                    self.ends.set(flow.index, flow.record.window_end());
+                }
+                next = next.min(flow.wake_time());
+            }
+            self.poll.wait(next.saturating_since(clock.now()), &mut ready)?;
+            for &token in &ready {
+                let (index, part) = (token as usize / 4, token as usize % 4);
+                let flow = &mut self.flows[index];
+                flow.handle_ready(part, clock.now(), &self.poll)?;
+                self.ends.set(index, flow.record.window_end());
+            }
+        }
+    }
+
+    /// The last look at every sender.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        for flow in &mut self.flows {
+            flow.look()?;
+        }
+        Ok(())
+    }
+}
+
+impl FlowEnds {
+    fn new(
+        scenario: &Scenario,
+        index: usize,
+        config: &FlowConfig,
+        bed: &Bed,
+        names: &KernelNames,
+    ) -> Result<Self, RunError> {
+        let ports = ports(scenario, config);
+        let stream = Stream::new(scenario.seed, &format!("flow.{}.application", config.id));
+        let application = Application::new(&config.application, stream);
+        let connector = if application.is_opened_by_receiver() { RECEIVER } else { SENDER };
+        let place = ["sender", "receiver"].map(|end| format!("flows[{index}].{end}.algorithm"));
+        let socket = |end: usize| {
+            let asked = [&config.sender, &config.receiver][end].algorithm.as_str();
+            let name = names.get(asked).map_or(asked, String::as_str);
+            make(&bed.namespaces[usize::from(ports[end])], name).map_err(|error| {
+                if error.raw_os_error() == Some(libc::ENOENT) {
+                    RunError::UnknownAlgorithm { place: place[end].clone(), name: asked.into() }
+                } else {
+                    RunError::Socket(error)
+                }
+            })
+        };
+        let (connecting, listener) = (socket(connector)?, socket(1 - connector)?);
+        let server = (address(ports[1 - connector]), FIRST_PORT + index as u16);
+        listener.listen(server.0, server.1)?;
+        let mut sockets = [None, None];
+        sockets[connector] = Some(connecting);
+        let end = Time::ZERO + scenario.duration;
+        let stop = config.stop.filter(|&stop| stop < end);
+        Ok(Self {
+            index,
+            config: config.clone(),
+            application,
+            record: FlowRecord::new(config.start + scenario.warm_up, stop.unwrap_or(end)),
+            listener,
+            sockets,
+            connector,
+            server,
+            is_established: [false; 2],
+            has_started: false,
+            stop,
+            completed: None,
+            info: None,
+            rows: Vec::new(),
+            events: Vec::new(),
+        })
+    }
+
+    /// When it has something to do without input.
+    fn wake_time(&self) -> Time {
+        if !self.has_started {
+            return self.config.start;
+        }
+        self.application.wake_time().min(self.stop.unwrap_or(Time::NEVER))
+    }
+
+    /// The start, the stop, or a time that the application asked for.
+    fn handle_control(&mut self, now: Time, poll: &Poll) -> io::Result<()> {
+        if !self.has_started {
+            self.has_started = true;
+            let socket = self.sockets[self.connector].as_ref().expect("made before the run");
+            socket.connect(self.server.0, self.server.1)?;
+            poll.add(socket.raw(), token(self.index, self.connector))?;
+            return Ok(());
+        }
+        if self.application.wake_time() <= now {
+            self.application.handle_wake(now);
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            if let Some(sender) = &mut self.sockets[SENDER] {
+                self.application.stop(now, sender);
+            }
+        }
+        self.serve(SENDER, now)?;
+        self.serve(RECEIVER, now)
+    }
+
+    /// A socket is ready for something.
+    fn handle_ready(&mut self, part: usize, now: Time, poll: &Poll) -> io::Result<()> {
+        if part != LISTENER {
+            return self.serve(part, now);
+        }
+        let end = 1 - self.connector;
+        if let (None, Some(socket)) = (&self.sockets[end], self.listener.accept()?) {
+            poll.add(socket.raw(), token(self.index, end))?;
+            self.sockets[end] = Some(socket);
+            self.serve(end, now)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the application act at one end.
+    fn serve(&mut self, end: usize, now: Time) -> io::Result<()> {
+        let Some(socket) = self.sockets[end].as_mut().filter(|_| self.has_started) else {
+            return Ok(());
+        };
+        if !self.is_established[end] {
+            if !socket.is_connected()? {
+                return Ok(());
+            }
+            self.is_established[end] = true;
+            if end == SENDER {
+                self.events.push((now, "established"));
+                self.application.handle_sender_established(now);
+            } else {
+                self.application.handle_receiver_established();
+            }
+        }
+        if end == SENDER {
+            self.application.act_at_sender(now, socket);
+        } else {
+            let read = self.application.act_at_receiver(now, socket);
+            if read > 0 {
+                self.record.handle_read(now, read);
+            }
+            if self.application.is_complete() && self.completed.is_none() {
+                self.completed = Some(now);
+                self.record.end_window(now);
+            }
+        }
+        // After the data's end, a reset is a way to part.
+        match socket.failure.take() {
+            Some(error) if self.completed.is_none() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_alive(&self, now: Time) -> bool {
+        self.config.start < now && now <= self.record.window_end()
+    }
+
+    /// Asks the sender.
+    fn look(&mut self) -> io::Result<Option<TcpInfo>> {
+        let is_established = self.is_established[SENDER];
+        if let Some(sender) = self.sockets[SENDER].as_ref().filter(|_| is_established) {
+            self.info = Some(sender.info()?);
+        }
+        Ok(self.info)
+    }
+
+    /// One of the samples from which the means are taken.
+    fn handle_mean(&mut self, now: Time) -> io::Result<()> {
+        if !self.is_alive(now) {
+            return Ok(());
+        }
+        let before = self.info;
+        let Some(info) = self.look()? else { return Ok(()) };
+        self.record.handle_sample(now, info.cwnd_pkts, info.srtt_us);
+        let before = before.unwrap_or_default();
+        if before.timeouts.unwrap_or(0) < info.timeouts.unwrap_or(0) {
+            self.events.push((now, "timeout"));
+        }
+        if before.ca_state != info.ca_state {
+            let names = ["open", "disorder", "cwr", "recovery", "loss"];
+            self.events.extend(names.get(usize::from(info.ca_state)).map(|&name| (now, name)));
+        }
+        Ok(())
+    }
+
+    /// One row of the samples that are kept.
+    fn handle_sample(&mut self, now: Time) -> io::Result<()> {
+        let info = if self.is_alive(now) { self.look()? } else { None };
+        let [_, delivered_bytes] = self.record.sent_and_delivered_bytes();
+        self.rows.push(info.map(|info| Row { info, delivered_bytes }));
+        Ok(())
+    }
+}
+
+fn make(namespace: &Namespace, algorithm: &str) -> io::Result<Socket> {
+    namespace.run(|| Socket::new(algorithm))
+}
+
+fn token(index: usize, part: usize) -> u64 {
+    (index * 4 + part) as u64
+}

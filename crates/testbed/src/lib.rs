@@ -1,0 +1,32 @@
+//! A scenario on the running Linux kernel: real sockets in namespaces, the emulator between them, and
+//! the tables of the simulator.
+//!
+//! ```text
+//!   applications -- sockets -- TUN 0 -- [ the emulated link ] -- TUN 1.. -- sockets -- applications
+//!        |             | TCP_INFO            | every packet: what was sent twice, RTTs, queues
+//!        +-------------+---------------------+------------> flows, links, samples, events
+//! ```
+//!
+//! Applications and the making of results are those of the simulator, so that a column means the same
+//! in both. What a socket does not tell is seen at the emulator, through which each packet passes.
+//! The work is done in a process of its own (`cwndlab-testbed`), because it needs privileges and a
+//! clock; [`protocol`] is how it is asked. Nothing of it survives that process.
+
+#![cfg(target_os = "linux")]
+
+mod bed;
+mod capture;
+mod ends;
+mod helper;
+mod netstat;
+mod packet;
+mod poll;
+pub mod protocol;
+mod rtt;
+mod run;
+mod socket;
+mod tcp_info;
+mod watch;
+
+pub use helper::serve;
+pub use run::{KernelOutput, RunError, run};

@@ -1,0 +1,240 @@
+//! TCP sockets of the kernel that never block.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use cwndlab_sim::Connection;
+use cwndlab_units::Time;
+
+use crate::tcp_info::{self, TcpInfo};
+
+/// What applications write: it is counted, not read.
+static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// A TCP socket: a connection, or one that waits for a connection.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    descriptor: OwnedFd,
+    peer_has_finished: bool,
+    /// The first thing that went wrong.
+    pub(crate) failure: Option<io::Error>,
+}
+
+impl Socket {
+    /// A socket of this thread's namespace whose congestion control is `algorithm`.
+    pub(crate) fn new(algorithm: &str) -> io::Result<Self> {
+        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: takes no pointer.
+        let socket = Self::from_status(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
+        socket.set(libc::IPPROTO_TCP, libc::TCP_CONGESTION, algorithm.as_bytes())?;
+        Ok(socket)
+    }
+
+    /// Waits for connections at an address.
+    pub(crate) fn listen(&self, address: Ipv4Addr, port: u16) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
+        let (address, length) = socket_address(SocketAddrV4::new(address, port));
+        // SAFETY: the address is as long as is said.
+        checked(unsafe { libc::bind(self.raw(), (&raw const address).cast(), length) })?;
+        // SAFETY: takes no pointer.
+        checked(unsafe { libc::listen(self.raw(), 8) }).map(drop)
+    }
+
+    /// The connection that has come, if one has.
+    pub(crate) fn accept(&self) -> io::Result<Option<Self>> {
+        let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: nothing is asked about the peer's address.
+        let status =
+            unsafe { libc::accept4(self.raw(), std::ptr::null_mut(), std::ptr::null_mut(), flags) };
+        match Self::from_status(status) {
+            Ok(socket) => Ok(Some(socket)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins to connect.
+    pub(crate) fn connect(&self, address: Ipv4Addr, port: u16) -> io::Result<()> {
+        let (address, length) = socket_address(SocketAddrV4::new(address, port));
+        // SAFETY: the address is as long as is said.
+        let status = unsafe { libc::connect(self.raw(), (&raw const address).cast(), length) };
+        match checked(status) {
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Whether a connection that was begun is established.
+    ///
+    /// # Errors
+    /// If it was refused or nobody answered.
+    pub(crate) fn is_connected(&self) -> io::Result<bool> {
+        let mut error = [0; 4];
+        self.option(libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+        match i32::from_ne_bytes(error) {
+            0 => Ok(!matches!(self.state()?, TCP_SYN_SENT | TCP_CLOSE)),
+            code => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+
+    /// What the kernel tells of it.
+    pub(crate) fn info(&self) -> io::Result<TcpInfo> {
+        let mut buffer = tcp_info::buffer();
+        let length = self.option(libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer)?;
+        Ok(TcpInfo::parse(&buffer[..length]))
+    }
+
+    pub(crate) fn raw(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    fn state(&self) -> io::Result<u8> {
+        let mut state = [0; 1];
+        self.option(libc::IPPROTO_TCP, libc::TCP_INFO, &mut state)?;
+        Ok(state[0])
+    }
+
+    fn from_status(status: libc::c_int) -> io::Result<Self> {
+        // SAFETY: a new descriptor that nobody else has.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(checked(status)?) };
+        Ok(Self { descriptor, peer_has_finished: false, failure: None })
+    }
+
+    fn set(&self, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+        let length = value.len() as libc::socklen_t;
+        // SAFETY: the value is as long as is said.
+        let status =
+            unsafe { libc::setsockopt(self.raw(), level, option, value.as_ptr().cast(), length) };
+        checked(status).map(drop)
+    }
+
+    fn option(&self, level: i32, option: i32, value: &mut [u8]) -> io::Result<usize> {
+        let mut length = value.len() as libc::socklen_t;
+        // SAFETY: the value has room for what is said.
+        let status = unsafe {
+            let value = value.as_mut_ptr().cast();
+            libc::getsockopt(self.raw(), level, option, value, &raw mut length)
+        };
+        checked(status).map(|_| length as usize)
+    }
+
+    /// How many bytes a call moved; none if it would have to wait or failed.
+    fn moved(&mut self, status: isize) -> usize {
+        usize::try_from(status).unwrap_or_else(|_| {
+            let error = io::Error::last_os_error();
+            if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) {
+                self.failure.get_or_insert(error);
+            }
+            0
+        })
+    }
+}
+
+impl Connection for Socket {
+    fn write(&mut self, _now: Time, bytes: u64) -> u64 {
+        let length = bytes.min(ZEROS.len() as u64) as usize;
+        // SAFETY: the zeros are as long as is said.
+        let status =
+            unsafe { libc::send(self.raw(), ZEROS.as_ptr().cast(), length, libc::MSG_NOSIGNAL) };
+        self.moved(status) as u64
+    }
+
+    fn read(&mut self, _now: Time) -> u64 {
+        let mut total = 0;
+        loop {
+            // SAFETY: with MSG_TRUNC, TCP drops what it would copy (tcp(7)): no memory is written.
+            let status =
+                unsafe { libc::recv(self.raw(), std::ptr::null_mut(), 1 << 30, libc::MSG_TRUNC) };
+            self.peer_has_finished |= status == 0;
+            let bytes = self.moved(status);
+            total += bytes as u64;
+            if bytes == 0 {
+                return total;
+            }
+        }
+    }
+
+    fn peer_has_finished(&self) -> bool {
+        self.peer_has_finished
+    }
+
+    fn close(&mut self, _now: Time) {
+        // SAFETY: takes no pointer. That the peer has gone already is no failure.
+        unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
+    }
+}
+
+/// States of `linux/tcp_states.h` in which there is no connection.
+const TCP_SYN_SENT: u8 = 2;
+const TCP_CLOSE: u8 = 7;
+
+fn socket_address(address: SocketAddrV4) -> (libc::sockaddr_in, libc::socklen_t) {
+    let internet = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    };
+    (internet, size_of::<libc::sockaddr_in>() as libc::socklen_t)
+}
+
+fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends of a connection over the loopback.
+    fn pair(port: u16) -> (Socket, Socket) {
+        let listener = Socket::new("reno").expect("a socket");
+        listener.listen(Ipv4Addr::LOCALHOST, port).expect("listening");
+        let client = Socket::new("cubic").expect("a socket");
+        client.connect(Ipv4Addr::LOCALHOST, port).expect("connecting");
+        let server = (0..1_000).find_map(|_| listener.accept().expect("accepting"));
+        (client, server.expect("a connection"))
+    }
+
+    #[test]
+    fn bytes_are_counted_and_an_end_is_seen() {
+        let (mut client, mut server) = pair(47_801);
+        assert!(client.is_connected().expect("connected"));
+        assert_eq!(server.read(Time::ZERO), 0);
+        assert!(!server.peer_has_finished());
+        assert_eq!(client.write(Time::ZERO, 10_000), 10_000);
+        client.close(Time::ZERO);
+        let read: u64 = (0..100_000).map(|_| server.read(Time::ZERO)).sum();
+        assert_eq!(read, 10_000);
+        assert!(server.peer_has_finished());
+        assert!(server.failure.is_none() && client.failure.is_none());
+        assert!(client.info().expect("told").cwnd_pkts >= 2);
+    }
+
+    #[test]
+    fn a_full_socket_takes_no_more_and_is_no_failure() {
+        let (mut client, _server) = pair(47_802);
+        let mut total = 0;
+        while let bytes @ 1.. = client.write(Time::ZERO, u64::MAX) {
+            total += bytes;
+            assert!(total < 1 << 30, "nobody reads");
+        }
+        assert!(client.failure.is_none());
+    }
+
+    #[test]
+    fn an_algorithm_that_is_not_there_is_an_error() {
+        let error = Socket::new("no-such-one").expect_err("no such algorithm");
+        assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn a_refused_connection_is_an_error() {
+        let client = Socket::new("reno").expect("a socket");
+        // On the loopback the answer is there at once.
+        let refused = client.connect(Ipv4Addr::LOCALHOST, 47_809).is_err()
+            || (0..1_000).any(|_| client.is_connected().is_err());
+        assert!(refused);
+    }
+}

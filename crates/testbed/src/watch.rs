@@ -1,0 +1,240 @@
+//! What is seen at the link: every packet that enters and leaves it, its queues, its events.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cwndlab_emu::{Frame, Tap};
+use cwndlab_link::{Backlog, Link, LinkEvent, Packet, Way};
+use cwndlab_sim::{Direction, FlowRecord, LinkSummary, Scenario, link_summary};
+use cwndlab_units::{Duration, Ecn, Time};
+
+use crate::capture::Capture;
+use crate::packet::TcpPacket;
+use crate::rtt::RttMeter;
+
+/// A flow listens at this port and its number.
+pub(crate) const FIRST_PORT: u16 = 10_000;
+/// How often the watch looks whether a flow has ended.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// When each flow has ended, told by the ends to the watch.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends(Arc<Vec<AtomicU64>>);
+
+impl Ends {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self(Arc::new((0..flows).map(|_| AtomicU64::new(u64::MAX)).collect()))
+    }
+
+    pub(crate) fn set(&self, flow: usize, end: Time) {
+        self.0[flow].store(end.as_nanos(), Ordering::Relaxed);
+    }
+
+    fn of(&self, flow: usize) -> Time {
+        Time::from_nanos(self.0[flow].load(Ordering::Relaxed))
+    }
+}
+
+/// Watches the link of a run.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) flows: Vec<WatchedFlow>,
+    pub(crate) events: Option<Vec<(Time, LinkEvent)>>,
+    pub(crate) capture: Option<Capture>,
+    pub(crate) links: Vec<LinkSummary>,
+    ends: Ends,
+    users: Option<u16>,
+    next_look: Time,
+    sample_interval: Option<Duration>,
+    next_sample: Time,
+    /// The windows' begins to come, the next last.
+    begins: Vec<Time>,
+    end: Time,
+}
+
+/// One flow's packets.
+#[derive(Debug)]
+pub(crate) struct WatchedFlow {
+    pub(crate) record: FlowRecord,
+    pub(crate) rows: Vec<Row>,
+    meter: RttMeter,
+    direction: Direction,
+    user: u16,
+    since: RttSum,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RttSum {
+    sum_us: u64,
+    samples: u64,
+}
+
+/// What the link adds to a row of samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) sent_bytes: u64,
+    pub(crate) rtt_ms: Option<f64>,
+    pub(crate) queue: Backlog,
+}
+
+impl Watch {
+    pub(crate) fn new(scenario: &Scenario, ends: Ends) -> Self {
+        let end = Time::ZERO + scenario.duration;
+        let flows = scenario.flows.iter().map(|flow| WatchedFlow {
+            record: FlowRecord::new(
+                flow.start + scenario.warm_up,
+                flow.stop.map_or(end, |stop| stop.min(end)),
+            ),
+            rows: Vec::new(),
+            meter: RttMeter::default(),
+            direction: flow.direction,
+            user: flow.user.get(),
+            since: RttSum::default(),
+        });
+        let mut begins: Vec<Time> =
+            scenario.flows.iter().map(|flow| flow.start + scenario.warm_up).collect();
+        begins.sort_unstable_by(|a, b| b.cmp(a));
+        let sample_interval = scenario.record.sample_interval;
+        Self {
+            flows: flows.collect(),
+            events: scenario.record.events.then(Vec::new),
+            capture: scenario.record.pcap.is_some().then(Capture::new),
+            links: Vec::new(),
+            ends,
+            users: scenario.path.users(),
+            next_look: Time::ZERO + LOOK_INTERVAL,
+            sample_interval,
+            next_sample: sample_interval.map_or(Time::NEVER, |interval| Time::ZERO + interval),
+            begins,
+            end,
+        }
+    }
+
+    /// The flow of a packet, by its number.
+    fn find(&self, packet: &TcpPacket) -> Option<usize> {
+        [packet.source_port, packet.destination_port]
+            .into_iter()
+            .filter_map(|port| port.checked_sub(FIRST_PORT))
+            .map(usize::from)
+            .find(|&flow| flow < self.flows.len())
+    }
+
+    fn look(&mut self, now: Time, link: &mut impl Link<Frame>) {
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            flow.record.end_window(self.ends.of(index));
+            let stages = link.stages_of(flow.way(), flow.user);
+            flow.record.handle_offered(now, || {
+                stages.clone().map(|stage| link.counters(stage, now).offered).collect()
+            });
+        }
+    }
+
+    fn sample(&mut self, now: Time, link: &mut impl Link<Frame>) {
+        for flow in &mut self.flows {
+            let mut queue = Backlog::default();
+            for stage in link.stages_of(flow.way(), flow.user) {
+                let backlog = link.backlog(stage, now);
+                queue.packets += backlog.packets;
+                queue.bytes += backlog.bytes;
+            }
+            let [sent_bytes, _] = flow.record.sent_and_delivered_bytes();
+            let RttSum { sum_us, samples } = std::mem::take(&mut flow.since);
+            let rtt_ms = (samples > 0).then(|| sum_us as f64 / samples as f64 / 1e3);
+            flow.rows.push(Row { sent_bytes, rtt_ms, queue });
+        }
+    }
+
+    fn summarize(&mut self, now: Time, link: &mut impl Link<Frame>) {
+        for user in 1..=self.users.unwrap_or(1) {
+            for (way, name) in [(Way::Down, "forward"), (Way::Up, "reverse")] {
+                let name = self.users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
+                for (n, stage) in link.stages_of(way, user).enumerate() {
+                    self.links.push(link_summary(format!("{name}.{n}"), link.counters(stage, now)));
+                }
+            }
+        }
+    }
+}
+
+impl WatchedFlow {
+    fn way(&self) -> Way {
+        match self.direction {
+            Direction::Forward => Way::Down,
+            Direction::Reverse => Way::Up,
+        }
+    }
+
+    /// Whether the data sender is at this port.
+    fn is_sender_at(&self, port: u16) -> bool {
+        (port == 0) == (self.direction == Direction::Forward)
+    }
+}
+
+impl<L: Link<Frame>> Tap<L> for Watch {
+    fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
+        let Some(packet) = TcpPacket::parse(frame.content()) else { return };
+        let Some(index) = self.find(&packet) else { return };
+        let flow = &mut self.flows[index];
+        frame.assign(index as u32, flow.user);
+        if flow.is_sender_at(port) {
+            if packet.payload_bytes > 0 {
+                flow.record.handle_sent(now, packet.seq, packet.payload_bytes);
+                flow.meter.handle_sent(now, packet.seq, packet.payload_bytes);
+            }
+            if let Some(capture) = &mut self.capture {
+                capture.push(now, frame.content());
+            }
+        }
+    }
+
+    fn handle_departure(&mut self, now: Time, _at: Time, port: u16, frame: &Frame) {
+        let Some(packet) = TcpPacket::parse(frame.content()) else { return };
+        let Some(index) = self.find(&packet) else { return };
+        let flow = &mut self.flows[index];
+        if flow.is_sender_at(port) {
+            if let Some(rtt_us) = flow.meter.handle_ack(now, &packet) {
+                flow.record.handle_rtt(now, rtt_us);
+                flow.since.sum_us += u64::from(rtt_us);
+                flow.since.samples += 1;
+            }
+            if let Some(ack) = packet.ack {
+                flow.record.handle_ack(ack);
+            }
+            if let Some(capture) = &mut self.capture {
+                capture.push(now, frame.content());
+            }
+        } else if packet.payload_bytes > 0 {
+            flow.record.handle_arrived(now, frame.wire_bytes(), frame.ecn() == Ecn::Ce);
+        }
+    }
+
+    fn handle_event(&mut self, at: Time, event: &LinkEvent) {
+        if let Some(events) = &mut self.events {
+            events.push((at, *event));
+        }
+    }
+
+    fn wake_time(&self) -> Time {
+        let begin = self.begins.last().copied().unwrap_or(Time::NEVER);
+        self.next_look.min(self.next_sample).min(begin).min(self.end)
+    }
+
+    fn handle_wake(&mut self, now: Time, link: &mut L) {
+        if self.next_sample <= now {
+            self.sample(now, link);
+            self.next_sample += self.sample_interval.unwrap_or(Duration::MAX);
+        }
+        while self.begins.last().is_some_and(|&begin| begin <= now) {
+            self.begins.pop();
+        }
+        self.look(now, link);
+        if self.next_look <= now {
+            self.next_look += LOOK_INTERVAL;
+        }
+        if self.end <= now {
+            self.summarize(now, link);
+            self.end = Time::NEVER;
+            (self.next_look, self.next_sample) = (Time::NEVER, Time::NEVER);
+        }
+    }
+}
