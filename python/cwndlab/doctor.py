@@ -14,11 +14,15 @@ from typing import Literal
 from cwndlab import core
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.executor import available_cores
+from cwndlab.kernel.capabilities import obstacles, this_kernel
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.loading import load
 from cwndlab.presets import presets
 
 State = Literal["ok", "optional", "missing"]
 
 _LEAST_FREE_BYTES = 10**9
+_WINDOWS = 1_000_000  # that the algorithm takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ def checks() -> list[Check]:
         _folder(),
         _disk(),
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
+        *_kernel(),
     ]
 
 
@@ -55,6 +60,35 @@ def _core() -> Check:
     except CwndlabError as error:
         return Check("simulator", "missing", "not built", str(error))
     return Check("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
+
+
+def _kernel() -> list[Check]:
+    """Whether algorithms of ours can be loaded into this kernel, by loading one."""
+    kernel = this_kernel()
+    has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
+    loadable = sorted(kernel.modules - kernel.available)
+    if loadable:
+        has += f"; modules to load: {', '.join(f'tcp_{name}' for name in loadable)}"
+    found = [Check("kernel", "ok" if kernel.own else "optional", has)]
+    in_the_way = obstacles()
+    found += [
+        Check("algorithms into the kernel", "optional", each.what, each.remedy)
+        for each in in_the_way
+    ]
+    if not in_the_way:
+        found.append(_try_loading())
+    return found
+
+
+def _try_loading() -> Check:
+    name = "algorithms into the kernel"
+    try:
+        with Helper() as helper:
+            # A value of its own makes a name of its own.
+            load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
+    except CwndlabError as error:
+        return Check(name, "missing", "fixed could not be loaded", str(error))
+    return Check(name, "ok", "fixed was loaded and unloaded")
 
 
 def _folder() -> Check:

@@ -48,6 +48,10 @@ class BrokenAlgorithmError(AlgorithmError):
     """An algorithm does not compile, or breaks a rule of the contract; its runs fail."""
 
 
+class KernelError(CwndlabError):
+    """The running kernel, or this user of it, cannot do what was asked."""
+
+
 class UnknownNameError(CwndlabError, ValueError):
     """A name of an algorithm, stack, link or study that does not exist."""
 

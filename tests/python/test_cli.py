@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cwndlab import cli
+from cwndlab import cli, doctor
+from cwndlab.kernel.capabilities import Obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -297,7 +298,11 @@ def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, st
     assert "has no rate in either direction" in run("link", "plot", "delay=1 ms")[2]
 
 
-def test_doctor_looks_at_everything(run: Callable[..., tuple[int, str, str]]) -> None:
+def test_doctor_looks_at_everything(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_core_no_loading = [Obstacle("a stand-in of the core", "the core")]
+    monkeypatch.setattr(doctor, "obstacles", lambda: no_core_no_loading)
     status, out, _ = run("doctor", "--format", "json")
     states = {row["check"]: row["state"] for row in json.loads(out)}
     assert status == 0

@@ -20,13 +20,23 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List the algorithms."""
+    """List the algorithms, and what this kernel can do about each."""
     from cwndlab import core, recoveries  # noqa: PLC0415  --help works without the compiled part
+    from cwndlab.kernel.loading import kernel_states  # noqa: PLC0415  --help is to be quick
 
+    states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in recoveries.DESCRIPTIONS.items()]
     print_rows(
-        [dict(zip(("name", "aliases", "description"), row, strict=True)) for row in known],
+        [
+            {
+                "name": name,
+                "aliases": aliases,
+                "kernel": states.get(name),
+                "description": description,
+            }
+            for name, aliases, description in known
+        ],
         output_format,
     )
 
@@ -117,3 +127,38 @@ def algorithm_check(name: str, output_format: str) -> int:
         rows = [{"check": f.check, "state": f.state, "found": f.found} for f in findings]
         print_rows(rows, output_format)
     return STATUS_FAILED if any(finding.state == "failed" for finding in findings) else 0
+
+
+@algorithm_group.command("load")
+@click.argument("name")
+@click.option("--pin", is_flag=True, help="Keep it in the kernel when this command has ended.")
+def algorithm_load(name: str, *, pin: bool) -> None:
+    """Load NAME into the running kernel, under a name that is printed; needs root.
+
+    NAME may also be a file of your own: ./my_cc.c. It stays until this command is stopped; with
+    --pin, until `cwndlab algorithm unload` or the next boot. The kernel's own algorithm of the same
+    name, and the machine's default, stay as they are.
+    """
+    from cwndlab.kernel.helper import Helper  # noqa: PLC0415  --help is to be quick
+    from cwndlab.kernel.loading import load, require_loading  # noqa: PLC0415  --help is to be quick
+
+    require_loading(name)
+    with Helper() as helper:
+        program = load(helper, name, Path(), stays=pin)
+        print_text(program.name)
+        say(f"  sockets choose it by this name: TCP_CONGESTION, iperf3 -C {program.name}")
+        if pin:
+            say(f"  it stays until: {command_line('cwndlab', 'algorithm', 'unload', name)}")
+        else:
+            say("  it stays until this command ends (Ctrl-C)")
+            helper.wait()
+
+
+@algorithm_group.command("unload")
+@click.argument("name")
+def algorithm_unload(name: str) -> None:
+    """Unload what was loaded with --pin: NAME, ./my_cc.c, or a name in the kernel; needs root."""
+    from cwndlab.kernel.loading import unload  # noqa: PLC0415  --help is to be quick
+
+    for pin in unload(name, Path()):
+        say(f"unloaded {pin.label} ({pin.name}); connections that use it go on")

@@ -94,13 +94,23 @@ def read_program(reference: str, folder: Path) -> Program:
         AlgorithmError: a file cannot be read.
         BrokenAlgorithmError: the preprocessor refuses it.
     """
+    path = existing_file(reference, folder)
+    return _linux_program(path) if reference.startswith(LINUX_PREFIX) else _own_program(path)
+
+
+def existing_file(reference: str, folder: Path) -> Path:
+    """The file of a reference.
+
+    Raises:
+        AlgorithmError: there is none.
+    """
     path = folder / file_of(reference)
     if not path.is_file():
         why = "is no file" if path.exists() else "no such file"
         hint = "" if path.suffix == ".c" else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
         msg = f"{path}: {why}{hint}"
         raise AlgorithmError(msg)
-    return _linux_program(path) if reference.startswith(LINUX_PREFIX) else _own_program(path)
+    return path
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:

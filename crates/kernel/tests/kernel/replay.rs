@@ -25,8 +25,15 @@ const BUFFER_BYTES: u64 = 1 << 16;
 
 /// Records a transfer of an algorithm; the file of its calls, and their number.
 fn record(source: &Path) -> (PathBuf, u64) {
+    record_with(source, &json!({}))
+}
+
+/// The same, with parameters that are not the defaults.
+fn record_with(source: &Path, parameters: &Value) -> (PathBuf, u64) {
     let (mut helper, name, file) = (Helper::start(), unused_name(), scratch("calls"));
-    helper.do_this(&load(&compile_object(source, &["-DCC_RECORD"]), &name));
+    let mut request = load(&compile_object(source, &["-DCC_RECORD"]), &name);
+    request["parameters"] = parameters.clone();
+    helper.do_this(&request);
     helper.do_this(&json!({"do": "record", "name": name, "file": file}));
     let start = now();
     transfer(&name, |_| {
@@ -39,8 +46,9 @@ fn record(source: &Path) -> (PathBuf, u64) {
 }
 
 /// What the native build says to a recording: calls by program, mismatches, all lines.
-fn replay(source: &Path, calls: &Path) -> (BTreeMap<String, u64>, u64, String) {
+fn replay(source: &Path, calls: &Path, set: &[&str]) -> (BTreeMap<String, u64>, u64, String) {
     let done = Command::new(compile_replay(source))
+        .args(set)
         .stdin(File::open(calls).expect("a recording"))
         .output()
         .expect("run the replay");
@@ -69,7 +77,7 @@ fn every_call_of_the_kernel_is_that_of_the_native_build() {
             scope.spawn(|| {
                 while let Some((algorithm, source)) = take() {
                     let (file, calls) = record(&source);
-                    let (programs, mismatches, said) = replay(&source, &file);
+                    let (programs, mismatches, said) = replay(&source, &file, &[]);
                     fs::remove_file(&file).expect("our own file");
                     println!("{algorithm}: {calls} calls, {mismatches} mismatches {programs:?}");
                     assert!(calls >= LEAST_CALLS, "{algorithm}: {calls} calls");
@@ -96,9 +104,21 @@ fn one_other_constant_is_noticed() {
     for (algorithm, old, new) in CHANGES {
         let source = folder().join(format!("{algorithm}.c"));
         let (calls, _) = record(&source);
-        let (_, mismatches, said) = replay(&changed(&source, old, new), &calls);
+        let (_, mismatches, said) = replay(&changed(&source, old, new), &calls, &[]);
         println!("{algorithm} with {new}: {mismatches} mismatches");
         assert!(mismatches > 0, "{algorithm}: {said}");
         fs::remove_file(&calls).expect("our own file");
     }
+}
+
+#[test]
+fn a_parameter_is_the_kernels_too() {
+    skip_unless_possible!();
+    let source = folder().join("cubic.c");
+    let (calls, _) = record_with(&source, &json!({"beta": 512, "hystart": 0}));
+    let (_, mismatches, said) = replay(&source, &calls, &["beta=512", "hystart=0"]);
+    assert_eq!(mismatches, 0, "{said}");
+    let (_, mismatches, said) = replay(&source, &calls, &["hystart=0"]);
+    assert!(mismatches > 0, "{said}");
+    fs::remove_file(&calls).expect("our own file");
 }

@@ -1,0 +1,97 @@
+"""What the running kernel can do about congestion control, found without privileges."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cwndlab.errors import AlgorithmError
+from cwndlab.kernel.helper import HELPER_REMEDY, helper_path
+from cwndlab.kernel.objects import CLANG_PACKAGES, clang
+
+OUR_PREFIX = "cl_"
+_OLDEST = (6, 4)
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_TYPES = Path("/sys/kernel/btf/vmlinux")
+_MODULE = re.compile(r"/tcp_(\w+)\.ko", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why our algorithms cannot be loaded here."""
+
+    what: str
+    remedy: str
+    is_root: bool = False  # nothing but the user's privileges
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel's congestion controls."""
+
+    release: str
+    available: frozenset[str]  # by their names in the kernel, ours too
+    loaded_modules: frozenset[str]
+    modules: frozenset[str]  # that it could load
+
+    @property
+    def own(self) -> list[str]:
+        """What it has by itself, in alphabetical order."""
+        return sorted(name for name in self.available if not name.startswith(OUR_PREFIX))
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """What cwndlab loaded."""
+        return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
+
+    def state_of(self, name: str) -> str | None:
+        """How the kernel has an algorithm by itself; None if it has not."""
+        if name in self.available:
+            return "module, loaded" if name in self.loaded_modules else "built in"
+        return f"module: modprobe tcp_{name}" if name in self.modules else None
+
+
+def this_kernel() -> Kernel:
+    """The running kernel."""
+    release = platform.release()
+    return Kernel(
+        release,
+        frozenset(_read(_AVAILABLE).split()),
+        frozenset(re.findall(r"^tcp_(\w+) ", _read(Path("/proc/modules")), re.MULTILINE)),
+        frozenset(_MODULE.findall(_read(Path("/lib/modules") / release / "modules.dep"))),
+    )
+
+
+def obstacles() -> list[Obstacle]:
+    """Why our algorithms cannot be loaded here; empty if they can."""
+    if sys.platform != "linux":
+        return [Obstacle("this is no Linux", "use the simulator")]
+    found = []
+    release = platform.release()
+    version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
+    if version < _OLDEST:
+        found.append(Obstacle(f"Linux {release} is too old", "run Linux 6.4 or later"))
+    if not _TYPES.exists():
+        remedy = "run a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are"
+        found.append(Obstacle(f"this kernel has no {_TYPES}", remedy))
+    if helper_path() is None:
+        found.append(Obstacle("the helper was not built", HELPER_REMEDY))
+    try:
+        clang()
+    except AlgorithmError:
+        found.append(Obstacle("clang is missing", f"sudo {CLANG_PACKAGES}"))
+    if os.geteuid() != 0:
+        remedy = "sudo cwndlab algorithm load NAME"
+        found.append(Obstacle("only root loads algorithms", remedy, is_root=True))
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""

@@ -1,0 +1,107 @@
+"""The helper process: asked in lines of JSON, it does what needs privileges.
+
+What it loads is gone when it ends, and it ends when this process does, unless it was pinned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cwndlab.errors import BrokenAlgorithmError, KernelError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+HELPER_REMEDY = (
+    "in a clone: sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
+)
+_NAME = "cwndlab-kernel"
+_ALGORITHMS_FAULT = frozenset({"object", "licence", "too_large", "verifier", "missing_hook"})
+_LOG_LINES = 8
+_LOOK_AGAIN_S = 1.0
+
+
+def helper_path() -> Path | None:
+    """The helper's program; None if it was not built."""
+    path = Path(__file__).parents[1] / "helpers" / _NAME
+    return path if os.access(path, os.X_OK) else None
+
+
+class Helper:
+    """A running helper."""
+
+    def __init__(self) -> None:
+        """Start it.
+
+        Raises:
+            KernelError: it was not built.
+        """
+        path = helper_path()
+        if path is None:
+            msg = f"the helper for the kernel was not built ({HELPER_REMEDY})"
+            raise KernelError(msg)
+        self._process = subprocess.Popen(  # noqa: S603  our own program
+            [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request.
+
+        Raises:
+            BrokenAlgorithmError: the kernel does not take the algorithm; says why.
+            KernelError: it cannot be done here.
+        """
+        process = self._process
+        if process.stdin is None or process.stdout is None:
+            msg = "a helper without pipes"
+            raise AssertionError(msg)
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            msg = f"the helper ended unasked (exit status {process.wait()})"
+            raise KernelError(msg)
+        answer: dict[str, Any] = json.loads(line)
+        if answer["answer"] == "refused":
+            if answer["kind"] not in _ALGORITHMS_FAULT:
+                raise KernelError(answer["message"])
+            lines = (answer["message"], *(f"  {line}" for line in answer["log"][-_LOG_LINES:]))
+            raise BrokenAlgorithmError("\n".join(lines))
+        return answer
+
+    def wait(self) -> None:
+        """Wait until it ends or somebody interrupts."""
+        # Polars' handler of SIGINT lets system calls go on, so one that waits for ever never ends.
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LOOK_AGAIN_S)
+                return
+
+    def close(self) -> None:
+        """End it, and with it what it loaded."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        """Nothing more."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End it."""
+        self.close()

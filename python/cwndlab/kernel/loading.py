@@ -1,0 +1,141 @@
+"""Algorithms of ours into the running kernel and out again."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import CwndlabError, KernelError
+from cwndlab.kernel.capabilities import obstacles, this_kernel
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PINS = Path("/sys/fs/bpf/cwndlab")
+_PIN = re.compile(r"(?P<label>[\w-]+)-(?P<name>cl_[0-9a-f]{8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An algorithm that stays in the kernel until it is unloaded."""
+
+    label: str
+    name: str
+
+    @property
+    def entry(self) -> str:
+        """Its entry of the folder of pins."""
+        return f"{self.label}-{self.name}"
+
+
+def load(
+    helper: Helper,
+    reference: str,
+    folder: Path,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    stays: bool = False,
+) -> KernelProgram:
+    """Load the algorithm of a name or a file; without `stays`, for as long as the helper lives.
+
+    Raises:
+        AlgorithmError: it cannot be compiled, or the kernel does not take it; says why.
+        KernelError: this kernel or user cannot load it.
+    """
+    program = kernel_program(reference, folder, parameters)
+    request = {
+        "do": "load",
+        "object": str(kernel_object(program.program)),
+        "name": program.name,
+        "parameters": dict(program.parameters),
+        "pin": program.pin if stays else None,
+    }
+    helper.ask(request)
+    return program
+
+
+def require_loading(reference: str) -> None:
+    """Say what is in the way of loading an algorithm.
+
+    Raises:
+        KernelError: something is.
+    """
+    found = obstacles()
+    if not found:
+        return
+    if all(obstacle.is_root for obstacle in found):
+        is_there = this_kernel().state_of(reference)
+        what = "loading ours" if is_there else f"{reference} is not in this kernel and loading it"
+        msg = f"{what} needs root: sudo cwndlab algorithm load {reference}"
+        raise KernelError(msg)
+    reasons = "".join(f"\n  {obstacle.what}: {obstacle.remedy}" for obstacle in found)
+    msg = f"{reference} cannot be loaded into this kernel{reasons}"
+    raise KernelError(msg)
+
+
+def pins() -> list[Pin]:
+    """What stays in the kernel; nothing where the folder may not be looked at."""
+    try:
+        entries = sorted(path.name for path in PINS.iterdir())
+    except OSError:
+        return []
+    found = (_PIN.fullmatch(entry) for entry in entries)
+    return [Pin(match["label"], match["name"]) for match in found if match]
+
+
+def unload(reference: str, folder: Path) -> list[Pin]:
+    """Unload the pinned algorithms of a name, a file, or a name in the kernel.
+
+    Raises:
+        KernelError: there is none, or it needs root.
+    """
+    if os.geteuid() != 0:
+        msg = f"unloading needs root: sudo cwndlab algorithm unload {reference}"
+        raise KernelError(msg)
+    found = [pin for pin in pins() if reference in (pin.label, pin.name)]
+    name = reference
+    if not found and reference not in this_kernel().ours:
+        program = kernel_program(reference, folder)
+        name = program.name
+        label = program.pin.removesuffix(f"-{name}")
+        found = [pin for pin in pins() if pin.label == label]
+    if not found and name in this_kernel().ours:
+        msg = f"{name} is held by a command that still runs; end that"
+        raise KernelError(msg)
+    if not found:
+        msg = f"{reference} is not loaded (cwndlab algorithm list)"
+        raise KernelError(msg)
+    with Helper() as helper:
+        for pin in found:
+            helper.ask({"do": "unpin", "pin": pin.entry})
+    return found
+
+
+def kernel_states(references: list[str]) -> dict[str, str]:
+    """What the running kernel can do about built-in algorithms, by their names."""
+    kernel = this_kernel()
+    may_load = all(obstacle.is_root for obstacle in obstacles())
+    loaded = {pin.label: pin.name for pin in pins()}
+    states = {}
+    for reference in references:
+        ours = loaded.get(reference) or (_name_of(reference) if kernel.ours else None)
+        own = kernel.state_of(reference)
+        states[reference] = ", ".join(
+            [
+                *([own] if own else []),
+                *([f"ours as {ours}"] if ours in kernel.ours else []),
+            ]
+        ) or ("loadable" if may_load else "not loadable (cwndlab doctor)")
+    return states
+
+
+def _name_of(reference: str) -> str | None:
+    try:
+        return kernel_program(reference, Path()).name
+    except CwndlabError:
+        return None

@@ -1,0 +1,138 @@
+"""From an algorithm's file to an object that the kernel can load: the same file, another target."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from os import environ
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab import core
+from cwndlab.algorithms import label_of
+from cwndlab.errors import AlgorithmError
+from cwndlab.recoveries import DESCRIPTIONS, algorithm_named
+from cwndlab.usercode.compiler import run
+from cwndlab.usercode.program import (
+    LINUX_PREFIX,
+    Program,
+    Unit,
+    cache_folder,
+    contract_folder,
+    existing_file,
+    is_file_reference,
+    write_whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLANG_PACKAGES = "apt install clang"
+_FLAGS = ("-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11")
+_NEWEST_CLANG, _OLDEST_CLANG = 25, 12
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProgram:
+    """An algorithm with its parameters, as the kernel will know it."""
+
+    label: str  # what people call it
+    name: str  # what the kernel calls it
+    program: Program
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def pin(self) -> str:
+        """Its entry of the folder of pins, where names have no dots."""
+        return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
+
+
+@functools.cache
+def clang() -> tuple[str, ...]:
+    """The command of clang: CLANG, or the newest of this machine.
+
+    Raises:
+        AlgorithmError: there is none.
+    """
+    wanted = shlex.split(environ.get("CLANG", ""))
+    if wanted and shutil.which(wanted[0]):
+        return tuple(wanted)
+    versions = range(_NEWEST_CLANG, _OLDEST_CLANG - 1, -1)
+    for name in ("clang", *(f"clang-{version}" for version in versions)):
+        if shutil.which(name):
+            return (name,)
+    msg = f"the kernel's objects are made by clang, which is not here ({CLANG_PACKAGES})"
+    raise AlgorithmError(msg)
+
+
+def kernel_program(
+    reference: str, folder: Path, parameters: Mapping[str, int] | None = None
+) -> KernelProgram:
+    """The program of a name or a file, for the kernel.
+
+    Raises:
+        AlgorithmError: the file cannot be read, or clang is missing.
+        BrokenAlgorithmError: the preprocessor refuses it.
+        UnknownNameError: there is no algorithm of this name.
+    """
+    if reference.startswith(LINUX_PREFIX):
+        module = Path(reference.removeprefix(LINUX_PREFIX)).stem
+        msg = f"{reference} is a module of a kernel, which loads it by itself: modprobe {module}"
+        raise AlgorithmError(msg)
+    if reference in DESCRIPTIONS:
+        reno = algorithm_named(reference)
+        msg = f"{reference} is {reno} with a recovery of its own, which is the kernel's affair; load {reno}"
+        raise AlgorithmError(msg)
+    contract = contract_folder()
+    if is_file_reference(reference):
+        source = existing_file(reference, folder)
+    else:
+        source = _built_in_file(core.algorithm(reference), contract)
+    flags = (*_FLAGS, f"-I{contract / 'include'}")
+    text = run(source, [*clang(), *flags, "-E", str(source)])
+    program = Program(str(source), (Unit(str(source), text, _FLAGS),))
+    settings = tuple(sorted((parameters or {}).items()))
+    digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
+    return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings)
+
+
+def kernel_object(program: Program) -> Path:
+    """The compiled program, from the cache if it is there.
+
+    Raises:
+        BrokenAlgorithmError: it does not compile; names the lines.
+    """
+    key = hashlib.sha256(f"{program} {_version()}".encode()).hexdigest()
+    target = cache_folder() / "algorithms" / f"{key[:32]}.bpf.o"
+    if target.exists():
+        return target
+    (unit,) = program.units
+    with tempfile.TemporaryDirectory() as name:
+        source, whole = Path(name) / "algorithm.i", Path(name) / "algorithm.o"
+        source.write_text(unit.text, encoding="utf-8")
+        run(unit.file, [*clang(), *unit.flags, "-c", str(source), "-o", str(whole)])
+        write_whole(target, whole.read_bytes())
+    return target
+
+
+def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:
+    """The algorithm's own file, written beside what it includes."""
+    path = contract / f"{algorithm.name}.c"
+    content = algorithm.source_text.encode()
+    if not path.exists() or path.read_bytes() != content:
+        write_whole(path, content)
+    return path
+
+
+@functools.cache
+def _version() -> str:
+    done = subprocess.run(  # noqa: S603  the compiler of this machine
+        [*clang(), "--version"], capture_output=True, text=True, check=False
+    )
+    return f"{clang()} {done.stdout}"
