@@ -87,7 +87,8 @@ def kernel_program(
         raise AlgorithmError(msg)
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
-        msg = f"{reference} is {reno} with a recovery of its own, which is the kernel's affair; load {reno}"
+        why = "the recovery is the kernel's affair"
+        msg = f"{reference} is {reno} with a recovery of its own; {why}, so load {reno}"
         raise AlgorithmError(msg)
     contract = contract_folder()
     if is_file_reference(reference):
