@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
+use cwndlab_emu::Clock;
 use cwndlab_kernel::protocol::RefusalKind;
+use cwndlab_units::Time;
 use serde_json::json;
 
 use crate::helper::{Helper, load};
-use crate::machine::{
-    compile_object, folder, is_available, now, skip_unless_possible, unused_name,
-};
+use crate::machine::{compile_object, folder, is_available, skip_unless_possible, unused_name};
 
 fn reno() -> std::path::PathBuf {
     compile_object(&folder().join("reno.c"), &[])
@@ -16,9 +16,9 @@ fn reno() -> std::path::PathBuf {
 
 /// The kernel takes things back when the last reference is gone, which is not at once.
 fn is_gone_soon(name: &str) -> bool {
-    let start = now();
+    let clock = Clock::start();
     while is_available(name) {
-        if start.elapsed().as_secs() > 5 {
+        if clock.now() > Time::from_secs(5) {
             return false;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -3,26 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
-
-pub(crate) fn now() -> Instant {
-    #[expect(clippy::disallowed_methods, reason = "real packets take real time")]
-    Instant::now()
-}
 
 /// Why the kernel's tests cannot run here.
 pub(crate) fn obstacle() -> Option<String> {
-    // SAFETY: no arguments, no failure.
-    if unsafe { libc::geteuid() } != 0 {
-        return Some("not root".to_owned());
+    if let Some(missing) = cwndlab_emu::what_is_missing() {
+        return Some(missing);
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some("this kernel has no /sys/kernel/btf/vmlinux".to_owned());
     }
-    ["clang", "ip"]
-        .into_iter()
-        .find(|program| Command::new(program).arg("-V").output().is_err())
-        .map(|program| format!("cannot run {program}"))
+    let is_there = Command::new("clang").arg("--version").output().is_ok();
+    (!is_there).then(|| "cannot run clang".to_owned())
 }
 
 /// Returns from a test, the reason printed, if it cannot run here.

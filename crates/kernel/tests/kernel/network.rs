@@ -1,60 +1,113 @@
-//! Two hosts and a bad road between them: network namespaces of their own, a TUN device each, and a
-//! thread that carries the packets with delay, at a rate, through a queue that marks and drops, and
-//! that stops altogether now and then.
+//! Two hosts and a bad road between them: the emulator with a queue that marks and drops, losses,
+//! and times at which nothing moves.
 
-use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::thread;
 
-use crate::machine::now;
+use cwndlab_emu::{Clock, Emulator, Frame, Namespace, Stop, Tap, Tun, TunConfig};
+use cwndlab_link::{
+    AnyLink, Duplex, LinkEvent, LossConfig, OutageConfig, OutageKind, QueueConfig, RateConfig,
+    StageConfig, Traces,
+};
+use cwndlab_units::{Duration, Rate, Time};
 
-const SENDER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const SENDER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+const RECEIVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 const PORT: u16 = 5001;
 
-const BYTES_PER_SEC: u64 = 12_500_000;
-const ONE_WAY: Duration = Duration::from_millis(5);
-const QUEUE_PACKETS: usize = 90;
-const MARK_ABOVE_PACKETS: usize = 40;
-const LOSE_ONE_OF: u64 = 1500;
-/// After so many data packets the road is closed for [`CLOSED`]: longer than a first RTO.
-const CLOSE_AFTER: u64 = 9000;
-const CLOSED: Duration = Duration::from_millis(350);
 /// What is written between two pauses, each longer than an RTO.
 const BETWEEN_PAUSES_BYTES: usize = 6_000_000;
-const PAUSE: Duration = Duration::from_millis(300);
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Sends until `is_enough` says so; how many bytes arrived.
 pub(crate) fn transfer(algorithm: &str, is_enough: impl Fn(usize) -> bool) -> usize {
-    let receiver = in_namespace(RECEIVER, || {
-        TcpListener::bind(SocketAddrV4::new(RECEIVER, PORT)).expect("listen")
-    });
-    let sender = in_namespace(SENDER, socket);
-    let (to_receiver, listener) = receiver.join().expect("a namespace");
-    let (to_sender, socket) = sender.join().expect("a namespace");
-    choose(listener.as_raw_fd(), algorithm);
-    choose(socket.as_raw_fd(), algorithm);
+    let ends = [(); 2].map(|()| Namespace::new().expect("a namespace"));
+    let tuns = ends.iter().zip([SENDER, RECEIVER]).map(tun).collect();
+    let (listener, socket) = (
+        ends[1].run(|| TcpListener::bind((RECEIVER, PORT))).expect("listen"),
+        ends[0].run(socket).expect("a socket"),
+    );
+    for end in &ends {
+        // of this namespace only
+        end.run(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1")).expect("ask for ECN");
+    }
+    choose(listener.as_raw_fd(), algorithm).expect("an algorithm");
+    choose(socket.as_raw_fd(), algorithm).expect("an algorithm");
 
-    let is_over = AtomicBool::new(false);
+    let stop = Stop::new();
     thread::scope(|scope| {
-        scope.spawn(|| carry(&to_sender, &to_receiver, &is_over));
+        let road = scope
+            .spawn(|| Emulator::new(road(), tuns, Nothing).run(Clock::start(), Time::NEVER, &stop));
         let reader = scope.spawn(|| {
             let (mut stream, _) = listener.accept().expect("accept");
             io::copy(&mut stream, &mut io::sink()).expect("read") as usize
         });
-        let sent = send(connect(socket), is_enough);
+        let sent = send(connect(socket).expect("connect"), is_enough);
         let arrived = reader.join().expect("the reader");
-        is_over.store(true, Ordering::Relaxed);
+        stop.stop();
+        let (report, _) = road.join().expect("no panic").expect("no error");
         assert_eq!(arrived, sent, "all that was sent has arrived");
+        assert_eq!(report.ring_drops, 0);
         arrived
     })
+}
+
+fn road() -> AnyLink<Frame> {
+    let wire = |stage: StageConfig, name| {
+        AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("a wire")
+    };
+    let delay = Duration::from_millis(5);
+    let every = NonZeroU32::new(1500).expect("not 0");
+    // Longer than a first RTO.
+    let closed = |second| OutageConfig {
+        start: Time::from_secs(second),
+        stop: Time::from_millis(1000 * second + 350),
+        kind: OutageKind::Hold,
+    };
+    let data = StageConfig {
+        rate: RateConfig::Fixed { rate: Rate::from_mbit_per_sec(100) },
+        queue: QueueConfig::Step {
+            mark_bytes: None,
+            mark_packets: Some(40),
+            packets: Some(90),
+            bytes: None,
+        },
+        loss: Some(LossConfig::Periodic { every }),
+        outages: (1..100).map(closed).collect(),
+        delay,
+        ..StageConfig::default()
+    };
+    let acks = StageConfig { delay, ..StageConfig::default() };
+    AnyLink::Duplex(Box::new(Duplex::new(wire(data, "data"), wire(acks, "acks"))))
+}
+
+/// Looks at nothing that passes.
+struct Nothing;
+
+impl<L> Tap<L> for Nothing {
+    fn handle_arrival(&mut self, _now: Time, _port: u16, frame: &mut Frame) {
+        frame.assign(0, 1);
+    }
+
+    fn handle_departure(&mut self, _now: Time, _at: Time, _port: u16, _frame: &Frame) {}
+
+    fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
+
+    fn wake_time(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn handle_wake(&mut self, _now: Time, _link: &mut L) {}
+}
+
+fn tun((namespace, address): (&Namespace, Ipv4Addr)) -> Tun {
+    let config =
+        TunConfig { name: "tun0".into(), address, prefix_bits: 24, is_default_route: false };
+    Tun::new(namespace, &config).expect("a TUN")
 }
 
 fn send(mut stream: TcpStream, is_enough: impl Fn(usize) -> bool) -> usize {
@@ -70,173 +123,35 @@ fn send(mut stream: TcpStream, is_enough: impl Fn(usize) -> bool) -> usize {
     sent
 }
 
-/// A thread in a namespace of its own, with a TUN device; what `make` makes belongs to it.
-fn in_namespace<T: Send + 'static>(
-    address: Ipv4Addr,
-    make: impl FnOnce() -> T + Send + 'static,
-) -> JoinHandle<(File, T)> {
-    thread::spawn(move || {
-        // SAFETY: this thread alone moves.
-        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "a network namespace");
-        let tun = tun();
-        for arguments in [
-            format!("addr add {address}/24 dev tun0"),
-            "link set tun0 txqueuelen 5000 up".to_owned(),
-        ] {
-            let done = Command::new("ip").args(arguments.split(' ')).status().expect("run ip");
-            assert!(done.success(), "ip {arguments}");
-        }
-        // of this namespace only
-        std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").expect("ask for ECN");
-        (tun, make())
-    })
-}
-
-fn tun() -> File {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open("/dev/net/tun")
-        .expect("/dev/net/tun");
-    // SAFETY: all zero is a valid request, which is filled here and outlives the call.
-    let done = unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        for (to, from) in request.ifr_name.iter_mut().zip(c"tun0".to_bytes()) {
-            *to = *from as libc::c_char;
-        }
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request)
-    };
-    assert_eq!(done, 0, "TUNSETIFF: {}", io::Error::last_os_error());
-    file
-}
-
-fn socket() -> File {
+fn socket() -> io::Result<File> {
     // SAFETY: a plain call; the descriptor becomes one file.
     unsafe {
         let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
-        assert!(fd >= 0, "a socket");
-        File::from_raw_fd(fd)
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(File::from_raw_fd(fd)) }
     }
 }
 
-fn choose(socket: libc::c_int, algorithm: &str) {
+fn choose(socket: libc::c_int, algorithm: &str) -> io::Result<()> {
     // SAFETY: the name is as long as said.
     let done = unsafe {
         let name = algorithm.as_ptr().cast();
         let length = algorithm.len() as libc::socklen_t;
         libc::setsockopt(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name, length)
     };
-    assert_eq!(done, 0, "choose {algorithm}: {}", io::Error::last_os_error());
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn connect(socket: File) -> TcpStream {
+fn connect(socket: File) -> io::Result<TcpStream> {
     let address = libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
         sin_port: PORT.to_be(),
         sin_addr: libc::in_addr { s_addr: u32::from(RECEIVER).to_be() },
         sin_zero: [0; 8],
     };
-    // SAFETY: the address is as long as said; the descriptor is a stream socket's.
-    unsafe {
+    // SAFETY: the address is as long as said.
+    let done = unsafe {
         let length = size_of_val(&address) as libc::socklen_t;
-        let done = libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length);
-        assert_eq!(done, 0, "connect: {}", io::Error::last_os_error());
-        TcpStream::from(std::os::fd::OwnedFd::from(socket))
-    }
-}
-
-/// One direction of the road.
-struct Lane {
-    waiting: VecDeque<(Instant, Vec<u8>)>,
-    is_free_at: Instant,
-    packets: u64,
-    random: u64,
-}
-
-impl Lane {
-    fn new() -> Self {
-        Self { waiting: VecDeque::new(), is_free_at: now(), packets: 0, random: 1 }
-    }
-
-    /// Queues a packet of the data's direction, or drops it.
-    fn enter(&mut self, mut packet: Vec<u8>, at: Instant) {
-        self.packets += 1;
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let start = self.is_free_at.max(at);
-        let backlog = (start - at).as_micros() as u64 * BYTES_PER_SEC / 1_500_000_000;
-        if backlog as usize > QUEUE_PACKETS || (self.random >> 33) % LOSE_ONE_OF == 0 {
-            return;
-        }
-        if backlog as usize > MARK_ABOVE_PACKETS {
-            mark_ce(&mut packet);
-        }
-        let closed = if self.packets % CLOSE_AFTER == 0 { CLOSED } else { Duration::ZERO };
-        let takes = Duration::from_nanos(packet.len() as u64 * 1_000_000_000 / BYTES_PER_SEC);
-        self.is_free_at = start + takes + closed;
-        self.waiting.push_back((self.is_free_at + ONE_WAY, packet));
-    }
-
-    fn leave(&mut self, mut to: &File, at: Instant) {
-        while self.waiting.front().is_some_and(|(due, _)| *due <= at) {
-            let (_, packet) = self.waiting.pop_front().expect("front was Some");
-            // A full device drops, as any would.
-            let _ = to.write(&packet);
-        }
-    }
-}
-
-/// Sets "congestion experienced" where the sender understands it.
-fn mark_ce(packet: &mut [u8]) {
-    if packet[1] & 3 == 0 {
-        return;
-    }
-    packet[1] |= 3;
-    packet[10..12].fill(0);
-    let mut sum: u32 = packet[..20]
-        .chunks_exact(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-        .sum();
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
-}
-
-fn carry(sender: &File, receiver: &File, is_over: &AtomicBool) {
-    let (mut data, mut acks) = (Lane::new(), Lane::new());
-    let mut buffer = [0_u8; 2048];
-    while !is_over.load(Ordering::Relaxed) {
-        let at = now();
-        data.leave(receiver, at);
-        acks.leave(sender, at);
-        let next = [&data, &acks].into_iter().filter_map(|lane| lane.waiting.front());
-        let next = next.map(|(due, _)| due.saturating_duration_since(now())).min();
-        wait_for(&[sender, receiver], next.unwrap_or(Duration::from_millis(50)));
-        for (mut from, is_data) in [(sender, true), (receiver, false)] {
-            while let Ok(count) = from.read(&mut buffer) {
-                let packet = buffer[..count].to_vec();
-                if packet[0] >> 4 != 4 {
-                    continue;
-                }
-                if is_data {
-                    data.enter(packet, now());
-                } else {
-                    acks.waiting.push_back((now() + ONE_WAY, packet));
-                }
-            }
-        }
-    }
-}
-
-fn wait_for(files: &[&File; 2], at_most: Duration) {
-    let mut polls =
-        files.map(|file| libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 });
-    let limit = libc::timespec {
-        tv_sec: at_most.as_secs() as libc::time_t,
-        tv_nsec: i64::from(at_most.subsec_nanos()),
+        libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length)
     };
-    // SAFETY: two valid elements, a valid limit, no mask.
-    unsafe { libc::ppoll(polls.as_mut_ptr(), 2, &raw const limit, std::ptr::null()) };
+    if done == 0 { Ok(OwnedFd::from(socket).into()) } else { Err(io::Error::last_os_error()) }
 }
