@@ -13,7 +13,7 @@ mod profile;
 mod segment;
 mod seq;
 
-pub use classic::{ClassicSettings, Handshake, Recovery, RttSampling};
+pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{EcnMode, LinuxSettings, WindowReduction};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH};
-use cwndlab_units::{Duration, Ecn, Time};
+use cwndlab_units::{Duration, Ecn, Stream, Time};
 
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender};
@@ -49,6 +49,9 @@ pub(crate) struct ClassicEndpoint {
     settings: Arc<ClassicSettings>,
     state: State,
     pending: Pending,
+    /// How long the SYN waits for its address, and until when.
+    address_wait: Duration,
+    address_known: Time,
     sender: Sender,
     receiver: Receiver,
     /// Sequence number of the peer's first byte of data.
@@ -82,12 +85,16 @@ impl ClassicEndpoint {
     ) -> Self {
         let mut sender = Sender::new(Arc::clone(&settings), congestion, jiffies_phase);
         sender.sk.cc_random = seed;
+        let waits = settings.address_wait().as_nanos();
+        let address_wait = Stream::new(seed, "address").below(waits + 1);
         let buffer = settings.receive_buffer_bytes;
         let shift = (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14);
         Self {
             flow,
             state: State::Closed,
             pending: Pending::default(),
+            address_wait: Duration::from_nanos(address_wait),
+            address_known: Time::ZERO,
             sender,
             receiver: Receiver::new(),
             peer_first: FIRST_BYTE,
@@ -112,6 +119,7 @@ impl ClassicEndpoint {
         self.accounted = now;
         self.sender.open(now);
         self.pending.syn = true;
+        self.address_known = now + self.address_wait;
         self.state = State::SynSent;
         if self.settings.handshake == Handshake::FirstPacket {
             self.establish(now);
@@ -263,7 +271,8 @@ impl ClassicEndpoint {
             self.counters.segments_out += 1;
             self.out.push_segment(segment);
         }
-        self.out.give(self.sender.timer().min(self.receiver.ack_due()))
+        let syn_due = if self.pending.syn { self.address_known } else { Time::NEVER };
+        self.out.give(self.sender.timer().min(self.receiver.ack_due()).min(syn_due))
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -277,7 +286,8 @@ impl ClassicEndpoint {
     }
 
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if std::mem::take(&mut self.pending.syn) {
+        if self.pending.syn && self.address_known <= now {
+            self.pending.syn = false;
             return Some(self.syn(now, Flags::SYN));
         }
         if std::mem::take(&mut self.pending.syn_ack) {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
-use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, textbook};
+use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, ns_3, textbook};
 use crate::endpoint::TcpOutput;
 use crate::segment::{Flags, Segment};
 
@@ -108,6 +108,20 @@ fn linux_agent_sends_data_behind_its_first_packet() {
     wire.run(seconds(1));
     assert_eq!(wire.sizes()[..3], [(0, 40), (0, 1550), (1, 40)]);
     assert_eq!(wire.ends[0].last_rtt_us(), Some(20_000), "by an echoed timestamp");
+}
+
+#[test]
+fn a_syn_waits_for_its_address_and_the_wait_is_round_trip() {
+    let with = |address_wait_ms| {
+        let settings = ClassicSettings { address_wait_ms, ..ns_3() };
+        let mut wire = Wire::new(settings, &[]);
+        wire.run(Time::from_millis(100));
+        (wire.log.len(), wire.ends[0].info().srtt_us)
+    };
+    assert_eq!(with(0), (3, 20_000));
+    let (segments, handshake_us) = with(10);
+    assert_eq!(segments, 3, "no SYN is sent twice");
+    assert!((20_001..=30_000).contains(&handshake_us), "{handshake_us}");
 }
 
 #[test]

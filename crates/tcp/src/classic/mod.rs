@@ -27,4 +27,4 @@ mod testing;
 mod timer;
 
 pub(crate) use endpoint::ClassicEndpoint;
-pub use settings::{ClassicSettings, Handshake, Recovery, RttSampling};
+pub use settings::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};

@@ -23,7 +23,7 @@ use cwndlab_cc::{AckSample, Congestion, CwndEvent, TcpSock};
 use cwndlab_units::{Duration, Time};
 
 use super::scoreboard::Scoreboard;
-use super::settings::{ClassicSettings, Handshake, Recovery, RttSampling};
+use super::settings::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 use super::timer::RtoEstimator;
 use fine_timer::FineTimer;
 
@@ -110,6 +110,8 @@ pub(crate) struct Sender {
     /// End and departure of the segment being timed.
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
+    /// What of it the algorithm is told.
+    reported_rtt: Option<Duration>,
     pub(crate) counters: SenderCounters,
 }
 
@@ -184,6 +186,7 @@ impl Sender {
             timer: Time::NEVER,
             timed: None,
             last_rtt: None,
+            reported_rtt: None,
             counters: SenderCounters::default(),
         }
     }
@@ -316,6 +319,12 @@ impl Sender {
         self.last_rtt
     }
 
+    /// What the algorithm was told with the last ACK.
+    #[cfg(test)]
+    pub(crate) fn reported_rtt(&self) -> Option<Duration> {
+        self.reported_rtt
+    }
+
     /// Packets in flight, as this sender's recovery counts them.
     pub(crate) fn in_flight(&self) -> u32 {
         match (self.recovery, self.phase) {
@@ -334,7 +343,7 @@ impl Sender {
 
     /// An ACK arrived.
     pub(crate) fn handle_ack(&mut self, now: Time, ack: Ack<'_>) {
-        self.last_rtt = None;
+        (self.last_rtt, self.reported_rtt) = (None, None);
         if ack.next > self.max || ack.next < self.una {
             return;
         }
@@ -378,20 +387,25 @@ impl Sender {
     /// Every ACK gives a sample and starts the timer anew.
     fn take_echo(&mut self, now: Time, echo: Option<Time>) {
         let Some(sent) = echo else { return };
-        self.estimator.take_echo(sent, now);
+        let rtt = self.settings.echoed_rtt(sent, now);
+        self.estimator.take_echo(rtt);
         self.estimator.end_backoff();
-        self.note_rtt(now.saturating_since(sent));
+        self.last_rtt = Some(now.saturating_since(sent));
+        self.note_rtt(rtt);
         if self.max > self.una {
             self.timer = now + self.estimator.rto();
         }
     }
 
     fn note_rtt(&mut self, rtt: Duration) {
-        self.last_rtt = Some(rtt);
         let rtt_us = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1);
         self.sk.rtt_min_us = self.sk.rtt_min_us.min(rtt_us);
         let srtt = self.estimator.srtt().unwrap_or(rtt);
         self.sk.srtt_us = u32::try_from(srtt.as_micros() * 8).unwrap_or(u32::MAX);
+        self.reported_rtt = Some(match self.settings.rtt_report {
+            RttReport::Sample => rtt,
+            RttReport::Smoothed => srtt,
+        });
         self.sk.mdev_us =
             u32::try_from(self.estimator.rttvar().as_micros() * 4).unwrap_or(u32::MAX);
     }
@@ -402,6 +416,7 @@ impl Sender {
         self.estimator.end_backoff();
         if self.settings.rtt_sampling == RttSampling::OneSegment {
             self.estimator.take_timed(sent, now);
+            self.last_rtt = Some(now.saturating_since(sent));
             self.note_rtt(now.saturating_since(sent));
         }
     }
@@ -420,7 +435,7 @@ impl Sender {
             timer.note_acknowledged(now, next);
         }
         self.publish();
-        let rtt_us = self.last_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
+        let rtt_us = self.reported_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
         let sample = AckSample { pkts_acked: acknowledged, rtt_us, in_flight };
         self.congestion.pkts_acked(&mut self.sk, &sample);
 

@@ -7,8 +7,8 @@ use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_units::{Duration, Time};
 
 use super::sender::{Ack, Sender, Transmit};
-use super::settings::{ClassicSettings, Recovery};
-use super::testing::ns_2_packet;
+use super::settings::{ClassicSettings, Recovery, RttReport};
+use super::testing::{ns_2_packet, ns_3};
 
 /// Bytes of a segment in these tests.
 const SEGMENT: u64 = 1500;
@@ -154,6 +154,28 @@ fn sack_counts_no_duplicate_without_news() {
     let mut script = Script::new(Recovery::Sack, 10);
     assert_eq!(script.duplicates(0, 5), []);
     assert_eq!(script.sender.counters.fast_retransmits, 0);
+}
+
+#[test]
+fn an_algorithm_may_be_told_the_smoothed_rtt() {
+    let told = |rtt_report| {
+        let settings = ClassicSettings { rtt_report, timestamp_tick_us: 0, ..ns_3() };
+        let mut script = Script::with(settings);
+        script.now += Duration::from_millis(20);
+        let ack = Ack {
+            next: SEGMENT,
+            blocks: &[],
+            echo: Some(Time::from_millis(100)),
+            is_bare: true,
+            window_bytes: u64::MAX,
+        };
+        script.sender.handle_ack(script.now, ack);
+        assert_eq!(script.sender.last_rtt(), Some(Duration::from_millis(20)));
+        script.sender.reported_rtt()
+    };
+    assert_eq!(told(RttReport::Sample), Some(Duration::from_millis(20)));
+    // The handshake took 100 ms: 7/8 of that and 1/8 of the sample.
+    assert_eq!(told(RttReport::Smoothed), Some(Duration::from_millis(90)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What distinguishes one classic sender from another: the `[classic]` table of a stack profile.
 
-use cwndlab_units::Duration;
+use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 /// How a sender repairs losses.
@@ -44,6 +44,16 @@ pub enum RttSampling {
     EveryAck,
 }
 
+/// Which round trip time the algorithm is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttReport {
+    /// The sample of the ACK.
+    Sample,
+    /// The smoothed one, of which the timer is made.
+    Smoothed,
+}
+
 /// The settings of a classic sender and receiver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,6 +95,14 @@ pub struct ClassicSettings {
     pub rtt_tick_us: u32,
     /// Which ACKs give a sample.
     pub rtt_sampling: RttSampling,
+    /// Tick of the clock that timestamps show, in which an echo's sample is counted; 0 for a clock
+    /// that is finer than any sample. No sample is less than a microsecond.
+    pub timestamp_tick_us: u32,
+    /// Which of them the algorithm is told.
+    pub rtt_report: RttReport,
+    /// The first packet waits for its peer's address: for a time up to this, drawn anew for each
+    /// connection, that counts as round trip.
+    pub address_wait_ms: u32,
     /// Segments in order that make an ACK without waiting.
     pub ack_segments: u32,
     /// How long an ACK waits for further segments.
@@ -110,7 +128,37 @@ impl ClassicSettings {
         Duration::from_micros(self.rtt_tick_us.into())
     }
 
+    /// What an echoed timestamp tells of the time since then.
+    pub(crate) fn echoed_rtt(&self, sent: Time, now: Time) -> Duration {
+        let tick = u64::from(self.timestamp_tick_us);
+        if tick == 0 {
+            return now.saturating_since(sent);
+        }
+        let ticks = now.as_micros() / tick - sent.as_micros() / tick;
+        Duration::from_micros((ticks * tick).max(1))
+    }
+
+    pub(crate) fn address_wait(&self) -> Duration {
+        Duration::from_millis(self.address_wait_ms.into())
+    }
+
     pub(crate) fn delayed_ack(&self) -> Duration {
         Duration::from_millis(self.delayed_ack_ms.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classic::testing::{ns_2_linux, ns_3};
+
+    #[test]
+    fn timestamps_of_ns_3_count_whole_milliseconds_and_never_nothing() {
+        let us = Time::from_micros;
+        let echoed = |sent, now| ns_3().echoed_rtt(us(sent), us(now)).as_micros();
+        assert_eq!(echoed(1_999, 2_001), 1_000);
+        assert_eq!(echoed(1_001, 1_999), 1);
+        assert_eq!(echoed(1_500, 4_499), 3_000);
+        assert_eq!(ns_2_linux().echoed_rtt(us(1_999), us(2_001)).as_micros(), 2);
     }
 }

@@ -28,6 +28,10 @@ pub(super) fn ns_2_linux() -> ClassicSettings {
     settings_of(include_str!("../../profiles/ns-2-linux.toml"))
 }
 
+pub(super) fn ns_3() -> ClassicSettings {
+    settings_of(include_str!("../../profiles/ns-3.toml"))
+}
+
 pub(super) fn textbook() -> ClassicSettings {
     settings_of(include_str!("../../profiles/textbook.toml"))
 }

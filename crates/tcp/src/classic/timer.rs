@@ -37,9 +37,9 @@ impl RtoEstimator {
     }
 
     /// Takes the RTT that an echoed timestamp gives, rounded to a tick.
-    pub(crate) fn take_echo(&mut self, sent: Time, now: Time) {
+    pub(crate) fn take_echo(&mut self, rtt: Duration) {
         let tick = self.tick.as_nanos();
-        self.take_ticks((now.saturating_since(sent).as_nanos() + tick / 2) / tick);
+        self.take_ticks((rtt.as_nanos() + tick / 2) / tick);
     }
 
     fn take_ticks(&mut self, ticks: u64) {
