@@ -20,6 +20,7 @@ KNOWN_RFCS = {
     896: "Nagle's algorithm",
     1071: "the Internet checksum",
     1122: "requirements for hosts",
+    1624: "the Internet checksum, updated",
     2018: "SACK option",
     2581: "TCP congestion control of 1999",
     2582: "NewReno of 1999",
