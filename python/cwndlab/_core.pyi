@@ -25,6 +25,7 @@ __all__ = [
     "describe_object",
     "parse_trace",
     "run",
+    "saturate",
     "stacks",
     "version",
 ]
@@ -149,6 +150,17 @@ class Result(TypedDict):
     calls: NotRequired[bytes]
 
 @type_check_only
+class Saturation(TypedDict):
+    """What a source got that always sends: arrivals, the queue each ms, a cell's blocks."""
+
+    at_ns: NDArray[np.uint64]
+    delay_ns: NDArray[np.uint64]
+    queue_pkts: NDArray[np.uint32]
+    queue_bytes: NDArray[np.uint64]
+    block_at_ns: NDArray[np.uint64]
+    block_sinr_db: NDArray[np.float64]
+
+@type_check_only
 class Parameter(TypedDict):
     """A parameter of an algorithm."""
 
@@ -238,6 +250,17 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
 
     Raises:
         ValueError: the scenario is wrong; the message begins with the place.
+    """
+
+def saturate(
+    scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int
+) -> Saturation:
+    """Saturate one direction of a scenario's path, `forward` or `reverse`, for one user.
+
+    The scenario's flows do nothing; packets have 1500 bytes. Other threads go on meanwhile.
+
+    Raises:
+        ValueError: the scenario or a trace is wrong, or nothing limits the rate.
     """
 
 def algorithms() -> list[Algorithm]:

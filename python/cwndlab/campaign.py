@@ -153,7 +153,7 @@ def _describe(study: Study, matrix: Matrix, writer: Writer) -> None:
     for run in matrix.runs:
         for trace in run.traces.values():
             names[str(trace.path.resolve())] = f"traces/{trace.sha256[:8]}-{trace.path.name}"
-            writer.replace(names[str(trace.path.resolve())], trace.content)
+            writer.replace(names[str(trace.path.resolve())], trace.original)
     document = _with_copies(study.document, study.folder, names)
     writer.replace("study.toml", write_toml(study.in_file_form(document)).encode())
     writer.replace("matrix.parquet", to_parquet(matrix_frame(matrix)))

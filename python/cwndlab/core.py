@@ -8,6 +8,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cwndlab import drive_test
 from cwndlab.errors import CoreMissingError, TraceError, UnknownNameError, read_failure
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace file: its bytes, and the name of its content by which scenarios call it."""
+    """A trace file, and the name of its content by which scenarios call it."""
 
     path: Path
-    content: bytes
+    original: bytes  # the file
+    content: bytes  # what the simulator reads
     sha256: str
     kind: str
     info: Mapping[str, Any]
@@ -107,6 +109,16 @@ def run(
     more = (dict(objects),) if objects else ()
     tables: Tables = module().run(scenario_json, dict(traces), *more)
     return tables
+
+
+def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Tables:
+    """Arrivals, delays and queue of a source that always sends; other threads go on meanwhile.
+
+    Raises:
+        ValueError: the path is wrong, or nothing limits its rate in this direction.
+    """
+    columns: Tables = module().saturate(scenario_json, dict(traces), direction, user)
+    return columns
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
@@ -169,8 +181,17 @@ def stack(name: str) -> Stack:
     return stacks()[name]
 
 
-def read_trace(path: Path) -> Trace:
+_FORMATS_TRIED = """
+  tried: a Mahimahi trace (a time in ms on each line), a log (time in s and rate in Mbit/s on each
+  line), a drive test (CSV with Timestamp and DL_bitrate)"""
+
+
+def read_trace(path: Path, column: str | None = None) -> Trace:
     """Read and check a trace; what it is, is seen from its content.
+
+    Args:
+        path: the file.
+        column: of a drive test, the name of the column that is the rate.
 
     Raises:
         TraceError: it cannot be read, or is no trace; names the line.
@@ -179,19 +200,22 @@ def read_trace(path: Path) -> Trace:
         stat = path.stat()
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
-    return _read_trace(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return _read_trace(path, column, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
 
 @functools.lru_cache(maxsize=64)
-def _read_trace(path: Path, _state: tuple[int, ...]) -> Trace:
+def _read_trace(path: Path, column: str | None, _state: tuple[int, ...]) -> Trace:
     try:
-        content = path.read_bytes()
+        original = content = path.read_bytes()
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
+    is_drive_test = drive_test.is_drive_test(original)
     try:
+        if is_drive_test or column:
+            content = drive_test.to_log(original, column or drive_test.DEFAULT_COLUMN)
         info = module().parse_trace(content, path.name)
     except ValueError as error:
         reason = str(error).removeprefix(f"{path.name}: ")
-        msg = f"{path}: {reason}"
+        msg = f"{path}: {reason}{'' if is_drive_test or column else _FORMATS_TRIED}"
         raise TraceError(msg) from None
-    return Trace(path, content, hashlib.sha256(content).hexdigest(), info["kind"], info)
+    return Trace(path, original, content, hashlib.sha256(content).hexdigest(), info["kind"], info)

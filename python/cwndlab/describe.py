@@ -14,6 +14,7 @@ from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
+from cwndlab.schema.written import texts
 from cwndlab.source import Arguments
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.core import Trace
     from cwndlab.matrix import Cell
     from cwndlab.schema.link import Link
+    from cwndlab.schema.medium import CellPath, WifiPath
     from cwndlab.study import Study
 
 
@@ -58,11 +60,11 @@ def _grouped(study: Study, describe: Callable[[Cell], list[str]]) -> list[str]:
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
     lines = []
-    for texts, cells in groups.items():
+    for told, cells in groups.items():
         if len(groups) > 1:
             names = ("/".join(str(label) for label in cell.labels.values()) for cell in cells)
             lines.append(f"  {', '.join(names)}:")
-        lines += [f"  {text}" for text in texts]
+        lines += [f"  {text}" for text in told]
     return lines
 
 
@@ -89,6 +91,8 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
     """The stages of a link, for programs."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
+    if not isinstance(resolved.path, si.WirePath):
+        return [{"key": key, "value": text} for key, text in texts(resolved.path)]
     for name, stage in _stages(resolved.path):
         row: dict[str, Any] = {"link": name}
         for key, value in stage.model_dump(mode="json").items():
@@ -120,9 +124,24 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
         raise StudyError([source.problem(error.key, error.message)]) from None
 
 
-def describe_path(path: si.WirePath, traces: Mapping[str, Trace]) -> list[str]:
-    """One line per stage of both directions."""
+def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[str]:
+    """One line per stage of both directions; of a medium one per table of its figures."""
+    if not isinstance(path, si.WirePath):
+        return _describe_medium(path)
     return [f"{name}  {_describe_stage(stage, traces)}" for name, stage in _stages(path)]
+
+
+def _describe_medium(path: CellPath | WifiPath) -> list[str]:
+    """Its figures, those of one table in one line."""
+    lines: dict[str, list[str]] = {}
+    for name, text in texts(path):
+        table, _, key = name.rpartition(".")
+        lines.setdefault(table, []).append(f"{key} {text}")
+    width = max(len(table) for table in lines)
+    return [
+        f"{path.kind}{'.' if table else ' '}{table:{width}}  {', '.join(parts)}"
+        for table, parts in lines.items()
+    ]
 
 
 def _stages(path: si.WirePath) -> Iterator[tuple[str, si.Stage]]:

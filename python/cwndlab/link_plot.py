@@ -1,4 +1,4 @@
-"""A picture of a link's capacity over time, in both directions."""
+"""A picture of a link under a source that always sends: capacity, delay and queue over time."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib import pyplot as plt
 
-from cwndlab.describe import read_link
+from cwndlab.describe import describe_path, read_link
 from cwndlab.errors import LinkError
 from cwndlab.quantity import parse_duration
-from cwndlab.schema import scenario as si
+from cwndlab.saturation import Saturated, saturate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy.typing as npt
+    from matplotlib.axes import Axes
 
-    from cwndlab.core import Trace
-
-_NS_PER_S = 1e9
-_OPPORTUNITY_BYTES = 1504  # Mahimahi's packet with the header of its TUN device
-_MS_PER_BIN = 100
+_BIN_MS = 100
+_MOST_POINTS = 20_000
 _ENDINGS = (".svg", ".pdf", ".png")
-_TITLES = {"forward": "data's direction", "reverse": "ACKs' direction"}
-
-Curve = tuple["npt.NDArray[np.float64]", "npt.NDArray[np.float64]"]
+_TITLES = {"forward": "downlink", "reverse": "uplink"}
+_PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration: str) -> Path:
-    """Draw the capacity of each direction's slowest stage; the path of the picture.
+    """Draw each direction that has a rate; the path of the picture.
 
     Raises:
         LinkError: the picture cannot be of that kind, or the link has no rate to draw.
@@ -38,78 +33,60 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     if out.suffix not in _ENDINGS:
         msg = f"{out}: a picture ends in {', '.join(_ENDINGS)}"
         raise LinkError(msg)
-    duration_s = parse_duration(duration) / _NS_PER_S
+    duration_ns = parse_duration(duration)
     _, resolved = read_link(spec)
-    curves: dict[str, Curve] = {}
-    for name, stages in (("forward", resolved.path.forward), ("reverse", resolved.path.reverse)):
-        found = [
-            curve
-            for stage in stages
-            if (curve := _capacity(stage, resolved.traces, duration_s)) is not None
-        ]
-        if found:
-            curves[name] = min(found, key=lambda curve: float(curve[1].mean()))
-    if not curves:
-        msg = f"{spec}: has no rate in either direction, so there is nothing to draw"
+    found: dict[str, Saturated] = {}
+    problem = ""
+    for direction in ("forward", "reverse"):
+        try:
+            found[direction] = saturate(resolved, direction, duration_ns)
+        except LinkError as error:
+            problem = str(error)
+    if not found:
+        msg = f"{spec}: there is nothing to draw ({problem})"
         raise LinkError(msg)
+    lines = describe_path(resolved.path, resolved.traces)
+    panels = [*_PANELS, *(["SINR (dB)"] if any(s.has_blocks for s in found.values()) else [])]
     figure, axes = plt.subplots(
-        len(curves), 1, sharex=True, squeeze=False, figsize=(8, 2.6 * len(curves))
+        len(panels),
+        len(found),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        figsize=(6 * len(found), 1.9 * len(panels) + 0.16 * len(lines)),
     )
-    for axis, (name, (times_s, rates_mbit_s)) in zip(axes[:, 0], curves.items(), strict=True):
-        axis.step(times_s, rates_mbit_s, where="post", linewidth=1)
-        axis.set_ylim(bottom=0)
-        axis.set_ylabel("capacity (Mbit/s)")
-        axis.set_title(f"{spec}, {_TITLES[name]}", loc="left", fontsize="medium")
-        axis.grid(alpha=0.3)
-    axes[-1, 0].set_xlabel("time (s)")
-    figure.tight_layout()
+    for column, (direction, saturated) in enumerate(found.items()):
+        _draw(list(axes[:, column]), saturated)
+        title = f"{_TITLES[direction]}: {saturated.rate_mbit_s:.2f} Mbit/s"
+        axes[0, column].set_title(title, loc="left", fontsize="medium")
+        axes[-1, column].set_xlabel("time (s)")
+    for axis, label in zip(axes[:, 0], panels, strict=True):
+        axis.set_ylabel(label)
+    figure.suptitle(spec, x=0.01, ha="left")
+    figure.text(0.01, 0.005, "\n".join(lines), family="monospace", fontsize=6, va="bottom")
+    height_inches = figure.get_size_inches()[1]
+    figure.tight_layout(rect=(0, (0.1 + 0.12 * len(lines)) / height_inches, 1, 1))
     figure.savefig(out)
     plt.close(figure)
     return out
 
 
-def _capacity(stage: si.Stage, traces: Mapping[str, Trace], duration_s: float) -> Curve | None:
-    """Times and rates, each of which holds until the next time."""
-    match stage.rate:
-        case si.FixedRate(bits_per_sec=rate) | si.TokenBucketRate(bits_per_sec=rate):
-            steps = [
-                (step.at_ns / _NS_PER_S, step.bits_per_sec)
-                for step in stage.schedule
-                if step.bits_per_sec is not None
-            ]
-            changes = [(0.0, rate), *sorted(steps), (duration_s, 0)]
-            times_s = [min(at_s, duration_s) for at_s, _ in changes]
-            rates = [rate for _, rate in changes]
-            rates[-1] = rates[-2]
-            return np.array(times_s), np.array(rates) / 1e6
-        case si.MahimahiRate(path=name):
-            return _opportunities(traces[name].content, duration_s)
-        case si.LogRate(path=name):
-            return _log(traces[name].content, duration_s)
-        case _:
-            return None
-
-
-def _opportunities(content: bytes, duration_s: float) -> Curve:
-    """Delivery opportunities of a trace that begins anew at its end, in bins of 100 ms."""
-    stamps_ms = np.array(content.split(), dtype=np.int64)
-    bins = max(int(duration_s * 1000) // _MS_PER_BIN, 1)
-    laps = int(duration_s * 1000) // int(stamps_ms[-1]) + 1
-    all_ms = (stamps_ms[None, :] + stamps_ms[-1] * np.arange(laps)[:, None]).ravel()
-    counts = np.bincount(all_ms // _MS_PER_BIN, minlength=bins)[:bins]
-    rates_mbit_s = counts * 8 * _OPPORTUNITY_BYTES / (_MS_PER_BIN * 1000)
-    return np.arange(bins) * _MS_PER_BIN / 1000, rates_mbit_s
-
-
-def _log(content: bytes, duration_s: float) -> Curve:
-    """Rows of time and rate, up to the end of the log or of what is drawn."""
-    rows = []
-    for line in content.decode().splitlines():
-        fields = line.split(",")
-        try:
-            rows.append((float(fields[0]), float(fields[1])))
-        except (ValueError, IndexError):
-            continue  # a header or a comment
-    drawn = [row for row in rows if row[0] <= duration_s]
-    times_s, rates_mbit_s = np.array(drawn).T
-    return times_s - times_s[0], rates_mbit_s
+def _draw(axes: list[Axes], saturated: Saturated) -> None:
+    """The panels of one direction, from above."""
+    rates_mbit_s = saturated.rates_mbit_s(_BIN_MS)
+    times_s = np.arange(len(rates_mbit_s)) * _BIN_MS / 1000
+    axes[0].step(times_s, rates_mbit_s, where="post", linewidth=0.8)
+    step = max(len(saturated.at_ns) // _MOST_POINTS, 1)
+    at_s = saturated.at_ns[::step] / 1e9
+    axes[1].plot(at_s, saturated.delay_ns[::step] / 1e6, ".", markersize=0.8)
+    queue_pkts = saturated.queue_pkts[:: max(len(saturated.queue_pkts) // _MOST_POINTS, 1)]
+    queue_s = np.linspace(0, saturated.duration_ns / 1e9, len(queue_pkts))
+    axes[2].plot(queue_s, queue_pkts, linewidth=0.6)
+    if len(axes) > len(_PANELS) and saturated.has_blocks:
+        step = max(len(saturated.block_at_ns) // _MOST_POINTS, 1)
+        block_s = saturated.block_at_ns[::step] / 1e9
+        axes[3].plot(block_s, saturated.block_sinr_db[::step], linewidth=0.6)
+    for axis in axes[: len(_PANELS)]:
+        axis.set_ylim(bottom=0)
+    for axis in axes:
+        axis.grid(alpha=0.3)

@@ -1,7 +1,8 @@
 """A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file, `trace:PATH` or `log:PATH`; keys of a
-study's `[link]` table follow, separated by commas. It becomes that table.
+study's `[link]` table follow, separated by commas; a key of a table in it is written with a dot. It
+becomes that table.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from cwndlab.errors import QuantityError
 
-_PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_]+\s*=)")
+_PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_][A-Za-z_0-9.]*\s*=)")
 _HEADS = ("trace", "log")
 _REMEDY = (
     'write for example "rate=10 Mbit/s,delay=20 ms,queue=50 packets", '
@@ -36,11 +37,20 @@ def parse_spec(text: str) -> dict[str, Any]:
             table["preset"] = head
     for pair in pairs:
         key, _, value = (part.strip() for part in pair.partition("="))
-        if key in table:
+        *tables, last = key.split(".")
+        place = table
+        for name in tables:
+            place = place.setdefault(name, {})
+        if last in place:
             msg = f'"{key}" is given twice; {_REMEDY}'
             raise QuantityError(msg)
-        table[key] = value
+        place[last] = _plain(value)
     if not table or "" in table.values():
         msg = f"not a link; {_REMEDY}"
         raise QuantityError(msg)
     return table
+
+
+def _plain(text: str) -> str | int:
+    """A number without a unit is a count."""
+    return int(text) if text.isascii() and text.isdecimal() else text

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
+from cwndlab.schema.base import Model
 from cwndlab.schema.link import Link
 from cwndlab.schema.problems import FieldError, field_errors
-from cwndlab.schema.scenario import Model
+from cwndlab.schema.written import merged
 from cwndlab.toml_source import TomlSource
 
 if TYPE_CHECKING:
@@ -120,19 +121,26 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
     own = {name: getattr(link, name) for name in link.model_fields_set}
     given = {name: getattr(preset.link, name) for name in preset.link.model_fields_set}
     if {"rate", "trace", "log"} & own.keys():
-        given = {name: given[name] for name in given.keys() - {"rate", "trace", "log", "burst"}}
-    merged = Link.model_construct(**(given | own))
-    if merged.stage and (wires := own.keys() - {"name", "preset", "stage"}):
+        rates = {"rate", "trace", "log", "burst", "column"}
+        given = {name: given[name] for name in given.keys() - rates}
+    for name in ("cell", "wifi"):
+        if name in own:
+            own[name] = merged(given.get(name), own[name])
+    both = Link.model_construct(**(given | own))
+    if both.stage and (wires := own.keys() - {"name", "preset", "stage"}):
         message = f"{link.preset} is a chain; its stages have the {min(wires)}"
         raise FieldError((*key, min(wires)), message)
-    return merged, preset.reverse_link
+    if both.medium and (others := own.keys() - {"name", "preset", both.medium[0]}):
+        message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
+        raise FieldError((*key, min(others)), message)
+    return both, preset.reverse_link
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
     if isinstance(value, BaseModel):
         for name in sorted(value.model_fields_set - {"name", "kind"}):
             yield from _leaves(getattr(value, name), f"{path}.{name}")
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple) and any(isinstance(item, BaseModel) for item in value):
         for n, item in enumerate(value):
             yield from _leaves(item, f"{path}.{n}")
     elif value is not None:

@@ -123,6 +123,15 @@ _SIZE_UNITS = {
 }
 _SIZE = _Kind("size", '"1500 bytes", "64 KiB"', "1 byte", _SIZE_UNITS)
 _SHARE = _Kind("share", '"1 %", "0.05 %"', "0.0000001 %", {"%": _PPB // 100}, written=1)
+_DECIBEL = _Kind("ratio in decibels", '"16.5 dB"', "0.001 dB", {"dB": 1000}, written=1)
+_POWER = _Kind("power", '"20 dBm"', "0.001 dBm", {"dBm": 1000}, written=1)
+_LENGTH = _Kind("length", '"2.5 m"', "1 mm", {"mm": 1, "m": 10**3, "km": 10**6}, written=3)
+_FREQUENCY = _Kind(
+    "frequency",
+    '"20 MHz", "5.8 Hz"',
+    "0.001 Hz",
+    {"Hz": 10**3, "kHz": 10**6, "MHz": 10**9, "GHz": 10**12},
+)
 _QUEUE_EXAMPLES = '"250 packets", "64 KiB", "1 BDP", "unlimited"'
 _QUEUE_UNITS: dict[str, tuple[Literal["packets", "bytes", "milli_bdp"], _Kind]] = {
     **{
@@ -160,6 +169,66 @@ def parse_share(value: object) -> int:
         msg = f"more than 100 %; {_SHARE.remedy}"
         raise QuantityError(msg)
     return share_ppb
+
+
+def parse_decibel(value: object) -> int:
+    """Thousandths of a decibel, which may be less than 0."""
+    return _parse_signed(_DECIBEL, value)
+
+
+def parse_power(value: object) -> int:
+    """Thousandths of a dBm, which may be less than 0."""
+    return _parse_signed(_POWER, value)
+
+
+def parse_length(value: object) -> int:
+    """Millimetres, which may be less than 0."""
+    return _parse_signed(_LENGTH, value)
+
+
+def parse_frequency(value: object) -> int:
+    """Thousandths of a hertz."""
+    return _FREQUENCY.parse(value)
+
+
+def _parse_signed(kind: _Kind, value: object) -> int:
+    if isinstance(value, str) and value.lstrip().startswith("-"):
+        return -kind.parse(value.lstrip().removeprefix("-"))
+    return kind.parse(value)
+
+
+def format_decibel(ratio_mdb: int) -> str:
+    """As `parse_decibel` reads it."""
+    return _format_signed(_DECIBEL, ratio_mdb)
+
+
+def format_power(power_mdbm: int) -> str:
+    """As `parse_power` reads it."""
+    return _format_signed(_POWER, power_mdbm)
+
+
+def format_length(length_mm: int) -> str:
+    """As `parse_length` reads it."""
+    return _format_signed(_LENGTH, length_mm)
+
+
+def format_frequency(frequency_mhz: int) -> str:
+    """As `parse_frequency` reads it, which takes thousandths of a hertz."""
+    return (
+        f"{_decimal(frequency_mhz, 1000)} Hz"
+        if frequency_mhz < 10**3
+        else _FREQUENCY.format(frequency_mhz)
+    )
+
+
+def _format_signed(kind: _Kind, count: int) -> str:
+    unit, factor = next(iter(kind.units.items()))
+    text = (
+        kind.format(abs(count))
+        if abs(count) >= factor
+        else f"{_decimal(abs(count), factor)} {unit}"
+    )
+    return f"-{text}" if count < 0 else text
 
 
 def format_rate(rate_bits_per_sec: int) -> str:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import types
+import typing
+from typing import Any
+
 from cwndlab.schema import scenario as si
+from cwndlab.schema.base import Model
+from cwndlab.schema.medium import CellPath, WifiPath
 
 _QUEUES: tuple[si.Queue, ...] = (
     si.DropTailQueue(packets=50, bytes=75_000),
@@ -43,6 +49,34 @@ _APPLICATIONS: tuple[si.Application, ...] = (
     si.Paced(bits_per_sec=1, write_bytes=2),
     si.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
 )
+
+
+def media() -> tuple[si.Path, ...]:
+    """Cells and Wi-Fi channels with every kind of everything; they need not make sense."""
+    kinds = 12  # three radios, and four pairs of directions
+    return tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
+
+
+def _filled(annotation: Any, n: int) -> Any:  # noqa: ANN401  types
+    """A value of a type, of its kinds the one with this number."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _filled(arguments[0], n)
+    if origin in (typing.Union, types.UnionType):
+        kinds = [kind for kind in arguments if kind is not types.NoneType]
+        return _filled(kinds[n % len(kinds)], n // len(kinds) + n % len(kinds))
+    if origin is tuple:
+        return (_filled(arguments[0], n), _filled(arguments[0], n + 1))
+    if origin is typing.Literal:
+        return arguments[n % len(arguments)]
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return annotation(
+            **{
+                name: _filled(field.annotation, n)
+                for name, field in annotation.model_fields.items()
+            }
+        )
+    return True if annotation is bool else 1 + n
 
 
 def maximal_scenario() -> si.Scenario:

@@ -283,21 +283,6 @@ def test_link_show_spells_out_what_a_line_means(run: Callable[..., tuple[int, st
     assert rows[0]["loss_ppb"] == 10_000_000
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_link_plot_draws_capacity(run: Callable[..., tuple[int, str, str]], ending: str) -> None:
-    Path("x.down").write_text("".join(f"{ms}\n" for ms in range(1, 500, 3)))
-    status, out, _ = run("link", "plot", "trace:x.down", "--out", f"x.{ending}")
-    assert (status, out) == (0, f"x.{ending}\n")
-    assert Path(f"x.{ending}").stat().st_size > 1000
-
-
-def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, str, str]]) -> None:
-    assert run("link", "plot", "lossy", "--out", "x.bmp")[2] == (
-        "x.bmp: a picture ends in .svg, .pdf, .png\n"
-    )
-    assert "has no rate in either direction" in run("link", "plot", "delay=1 ms")[2]
-
-
 def test_doctor_looks_at_everything(
     run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

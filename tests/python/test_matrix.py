@@ -6,6 +6,7 @@ import pytest
 
 from cwndlab import core
 from cwndlab.study import Study
+from wires import wires
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,7 @@ def test_parameters_reach_only_the_algorithm_that_they_are_for() -> None:
 def test_a_level_may_be_a_whole_link_and_be_changed_by_another_factor() -> None:
     made = study(link=["lossy", "wired-50"], factors={"link.delay": ["5 ms", "10 ms"]})
     assert labels(made)[0] == ("lossy", "5 ms")
-    stages = [cell.resolved.scenario.path.forward[0] for cell in made.cells]
+    stages = [wires(cell.resolved.scenario).forward[0] for cell in made.cells]
     assert [stage.delay_ns for stage in stages] == [5_000_000, 10_000_000] * 2
     assert [stage.loss is None for stage in stages] == [False, False, True, True]
 
@@ -205,7 +206,7 @@ def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     assert (len(quick.cells), quick.repetitions) == (2, 2)
     scenario = quick.cells[0].resolved.scenario
     assert scenario.duration_ns == 5 * 10**9
-    assert scenario.path.forward[0].delay_ns == 1_000_000
+    assert wires(scenario).forward[0].delay_ns == 1_000_000
 
 
 def test_a_study_writes_a_file_that_is_the_same_study(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from cwndlab.errors import LinkError
 from cwndlab.presets import load_preset, presets
 from cwndlab.schema import scenario as si
 from cwndlab.study import Study
+from wires import wires
 
 pytestmark = pytest.mark.usefixtures("fake_core")
 
@@ -19,46 +20,52 @@ def scenario(**keys: Any) -> si.Scenario:  # noqa: ANN401  keys of a study
     return made.cells[0].resolved.scenario
 
 
+def path(**keys: Any) -> si.WirePath:  # noqa: ANN401  keys of a study
+    found = scenario(**keys).path
+    assert isinstance(found, si.WirePath)
+    return found
+
+
 def test_delay_holds_for_both_directions_unless_the_reverse_link_has_its_own() -> None:
-    assert scenario().path.reverse[0].delay_ns == 20_000_000
-    assert scenario(reverse_link="rate=1 Mbit/s").path.reverse[0].delay_ns == 20_000_000
-    own = scenario(reverse_link="rate=1 Mbit/s,delay=3 ms").path.reverse[0]
+    assert path().reverse[0].delay_ns == 20_000_000
+    assert path(reverse_link="rate=1 Mbit/s").reverse[0].delay_ns == 20_000_000
+    own = path(reverse_link="rate=1 Mbit/s,delay=3 ms").reverse[0]
     assert own.delay_ns == 3_000_000
     none = scenario(link="rate=10 Mbit/s,delay=0 ms", reverse_link="delay=40 ms")
-    assert (none.path.forward[0].delay_ns, none.path.reverse[0].delay_ns) == (0, 40_000_000)
+    assert (wires(none).forward[0].delay_ns, wires(none).reverse[0].delay_ns) == (0, 40_000_000)
     chain = scenario(link={"stage": [{"delay": "1 ms"}, {"delay": "2 ms"}]})
-    assert [stage.delay_ns for stage in chain.path.reverse] == [3_000_000]
+    assert [stage.delay_ns for stage in wires(chain).reverse] == [3_000_000]
 
 
 def test_a_queue_holds_one_bdp_of_the_whole_round_trip_unless_said() -> None:
     # 10 Mbit/s * 40 ms = 400,000 bit = 33.3 packets of 1500 bytes.
-    assert scenario().path.forward[0].queue == si.DropTailQueue(packets=34)
+    assert path().forward[0].queue == si.DropTailQueue(packets=34)
     framed = scenario(link="rate=10 Mbit/s,delay=20 ms,framing=100 bytes")
-    assert framed.path.forward[0].queue == si.DropTailQueue(packets=32)
+    assert wires(framed).forward[0].queue == si.DropTailQueue(packets=32)
     short = scenario(link="rate=10 Mbit/s")
-    assert short.path.forward[0].queue == si.DropTailQueue(packets=10)
+    assert wires(short).forward[0].queue == si.DropTailQueue(packets=10)
     half = scenario(link="rate=10 Mbit/s,delay=20 ms,queue=0.5 BDP")
-    assert half.path.forward[0].queue == si.DropTailQueue(packets=17)
+    assert wires(half).forward[0].queue == si.DropTailQueue(packets=17)
     said = scenario(link="rate=10 Mbit/s,delay=20 ms,queue=64 KiB")
-    assert said.path.forward[0].queue == si.DropTailQueue(bytes=65536)
+    assert wires(said).forward[0].queue == si.DropTailQueue(bytes=65536)
     free = scenario(link="delay=20 ms")
-    assert free.path.forward[0].queue == si.DropTailQueue()
+    assert wires(free).forward[0].queue == si.DropTailQueue()
 
 
 def test_a_trace_has_250_packets_and_mahimahis_framing_unless_said(tmp_path: Path) -> None:
     trace = tmp_path / "x.down"
     trace.write_text("1\n2\n3\n")
-    stage = scenario(link=f"trace:{trace},delay=20 ms").path.forward[0]
+    stage = path(link=f"trace:{trace},delay=20 ms").forward[0]
     assert (stage.queue, stage.framing_bytes) == (si.DropTailQueue(packets=250), 4)
     assert stage.rate.kind == "mahimahi"
-    stage = scenario(link=f"trace:{trace},framing=0 bytes,queue=9 packets").path.forward[0]
+    stage = path(link=f"trace:{trace},framing=0 bytes,queue=9 packets").forward[0]
     assert (stage.queue, stage.framing_bytes) == (si.DropTailQueue(packets=9), 0)
 
 
 def test_every_kind_of_queue_has_its_limit_where_it_belongs() -> None:
     def queue(**keys: Any) -> si.Queue:  # noqa: ANN401  keys of a link
         link = {"rate": "10 Mbit/s", "delay": "20 ms", **keys}
-        return scenario(link=link).path.forward[0].queue
+        return path(link=link).forward[0].queue
 
     assert queue(aqm="codel") == si.CodelQueue(packets=1000)
     assert queue(aqm={"kind": "codel", "target": "15 ms", "ecn": True}, queue="2 MB") == (
@@ -94,11 +101,11 @@ def test_short_and_long_forms_are_the_same() -> None:
 def test_a_preset_is_changed_by_the_keys_beside_it() -> None:
     plain = scenario(link="lossy")
     changed = scenario(link="lossy,rate=20 Mbit/s")
-    assert plain.path.forward[0].loss == changed.path.forward[0].loss == si.IidLoss(ppb=10**7)
-    assert changed.path.forward[0].rate == si.FixedRate(bits_per_sec=20_000_000)
-    assert plain.path.reverse[0].rate == si.FixedRate(bits_per_sec=10_000_000)
+    assert wires(plain).forward[0].loss == wires(changed).forward[0].loss == si.IidLoss(ppb=10**7)
+    assert wires(changed).forward[0].rate == si.FixedRate(bits_per_sec=20_000_000)
+    assert wires(plain).reverse[0].rate == si.FixedRate(bits_per_sec=10_000_000)
     other = scenario(link="lossy", reverse_link="rate=1 Mbit/s")
-    assert other.path.reverse[0].rate == si.FixedRate(bits_per_sec=1_000_000)
+    assert wires(other).reverse[0].rate == si.FixedRate(bits_per_sec=1_000_000)
 
 
 @pytest.mark.parametrize("name", presets())
@@ -124,8 +131,9 @@ def test_a_mark_is_one_of_three_and_the_nearest_one_counts(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_resolves(name: str) -> None:
-    path = scenario(link=name).path
-    assert any(stage.rate.kind != "unlimited" for stage in path.forward)
+    found = scenario(link=name).path
+    if isinstance(found, si.WirePath):
+        assert any(stage.rate.kind != "unlimited" for stage in found.forward)
 
 
 def test_a_link_may_be_a_file_whose_paths_are_its_own(
@@ -139,14 +147,14 @@ def test_a_link_may_be_a_file_whose_paths_are_its_own(
         'title = "t"\n[link]\nrate = "1 Mbit/s"\n[reverse_link]\nrate = "2 Mbit/s"\n'
     )
     monkeypatch.chdir(tmp_path)
-    mine = scenario(link="links/mine.toml").path.forward[0]
+    mine = path(link="links/mine.toml").forward[0]
     assert (mine.rate.kind, mine.delay_ns) == ("mahimahi", 7_000_000)
-    assert scenario(link="links/both.toml").path.reverse[0].rate.kind == "fixed"
+    assert path(link="links/both.toml").reverse[0].rate.kind == "fixed"
     (tmp_path / "s.toml").write_text(
         '[study]\nalgorithm="reno"\nlink="links/mine.toml,delay=1 ms"\n'
     )
     loaded = Study.load(tmp_path / "s.toml").cells[0].resolved
-    assert loaded.scenario.path.forward[0].delay_ns == 1_000_000
+    assert wires(loaded.scenario).forward[0].delay_ns == 1_000_000
 
 
 def test_a_mistake_in_a_link_file_names_that_file(

@@ -15,7 +15,7 @@ from cwndlab import core
 from cwndlab.errors import CoreMissingError
 from cwndlab.schema import scenario as si
 from cwndlab.schema.json_schema import study_schema, study_schema_text
-from maximal import maximal_scenario
+from maximal import maximal_scenario, media
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,6 +70,7 @@ def test_the_maximal_scenario_leaves_no_key_unset() -> None:
                 visit(inner)
 
     visit(maximal_scenario())
+    visit(media())
     for model in models(si.Scenario) - {si.UnlimitedRate}:
         assert found[model.__name__] == set(model.model_fields), model.__name__
 
@@ -80,8 +81,12 @@ def test_rust_reads_the_maximal_scenario_and_writes_the_same() -> None:
         core.module()
     except CoreMissingError as missing:
         pytest.skip(str(missing))
-    ours = json.loads(maximal_scenario().to_json())
-    assert without_nulls(json.loads(core.check_scenario(json.dumps(ours)))) == ours
+    wires = maximal_scenario()
+    flows = tuple(flow.model_copy(update={"user": 1}) for flow in wires.flows)
+    for path in (wires.path, *media()):
+        scenario = wires.model_copy(update={"path": path, "flows": flows})
+        ours = json.loads(scenario.to_json())
+        assert without_nulls(json.loads(core.check_scenario(json.dumps(ours)))) == ours
 
 
 def without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON

@@ -1,6 +1,6 @@
 //! A run's output as dictionaries of columns.
 
-use cwndlab_sim::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
+use cwndlab_sim::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples, Saturation};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -134,6 +134,11 @@ fn acks(py: Python<'_>, columns: Acks) -> PyResult<Bound<'_, PyDict>> {
         columns,
         [flow, t_s, snd_una, snd_nxt, cwnd_pkts, ssthresh_pkts, snd_wnd_bytes, srtt_ms]
     ))
+}
+
+/// What came of a saturated direction.
+pub(crate) fn saturation(py: Python<'_>, columns: Saturation) -> PyResult<Bound<'_, PyDict>> {
+    Ok(arrays!(py, columns, [at_ns, delay_ns, queue_pkts, queue_bytes, block_at_ns, block_sinr_db]))
 }
 
 fn events(py: Python<'_>, columns: Events) -> PyResult<Bound<'_, PyDict>> {

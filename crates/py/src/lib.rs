@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateConfig, RateTrace, Traces};
-use cwndlab_sim::{BEHAVIOUR_EPOCH, Scenario};
+use cwndlab_sim::{BEHAVIOUR_EPOCH, Direction, Scenario};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -23,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::loaded::{call_layout, check_object, contract_files, describe_object};
     #[pymodule_export]
-    use super::{check_scenario, parse_trace, run};
+    use super::{check_scenario, parse_trace, run, saturate};
 
     use pyo3::prelude::*;
 
@@ -77,6 +78,30 @@ fn check_scenario(
         cwndlab_sim::check(&scenario, &traces, &Algorithms::default()).map_err(errors::run)?;
     }
     Ok(scenario.to_json())
+}
+
+/// What a path gives to a source that always sends, while other Python threads go on.
+#[pyfunction]
+fn saturate<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    traces: BTreeMap<String, Vec<u8>>,
+    direction: &str,
+    user: u16,
+) -> PyResult<Bound<'py, PyDict>> {
+    let direction = match direction {
+        "forward" => Direction::Forward,
+        "reverse" => Direction::Reverse,
+        _ => return Err(PyValueError::new_err("direction: neither forward nor reverse")),
+    };
+    let saturation = py.detach(|| {
+        let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
+        let traces = read_traces(&scenario, &traces)?;
+        let Scenario { path, seed, duration, .. } = &scenario;
+        cwndlab_sim::saturate(path, &traces, *seed, direction, user, *duration)
+            .map_err(errors::scenario)
+    })?;
+    columns::saturation(py, saturation)
 }
 
 /// Reads a trace and tells what it holds.

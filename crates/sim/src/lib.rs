@@ -19,6 +19,7 @@ mod pcap;
 mod record;
 mod recorder;
 mod run;
+mod saturate;
 mod scenario;
 mod summary;
 mod wake;
@@ -27,6 +28,7 @@ pub use application::{Application, ApplicationConfig, Connection, Distribution};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
 pub use record::FlowRecord;
 pub use run::{RunError, check, run};
+pub use saturate::{Saturation, saturate};
 pub use scenario::{
     Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
 };

@@ -109,15 +109,16 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
             AnyLink::shared(path, traces, seed).map(|medium| Links::Shared(Box::new(medium)))
         }
     };
-    links.map_err(|error| ScenarioError::new(place(&error), error.problem.to_string()))
+    links.map_err(|error| link_error(&error))
 }
 
-/// Where in the scenario a link's error is: `path.forward[0]` for stage `forward.0`.
-fn place(error: &ConfigError) -> String {
-    match error.place.rsplit_once('.') {
+/// A link's error and where in the scenario it is: `path.forward[0]` for stage `forward.0`.
+pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
+    let place = match error.place.rsplit_once('.') {
         Some((name, stage)) => format!("path.{name}[{stage}]"),
         None => format!("path.{}", error.place),
-    }
+    };
+    ScenarioError::new(place, error.problem.to_string())
 }
 
 fn build_flows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -30,32 +30,48 @@ def link_list(output_format: str) -> None:
 
 @link_group.command("show")
 @click.argument("spec", metavar="LINK")
-@format_option
-def link_show(spec: str, output_format: str) -> None:
-    """Show what LINK stands for: a preset, trace:FILE, a TOML file, or keys in one line."""
-    from cwndlab.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
-
-    if output_format == "table":
-        say(*describe_link(spec))
-    else:
-        print_rows(link_facts(spec), output_format)
-
-
-@link_group.command("plot")
-@click.argument("spec", metavar="LINK")
+@click.option("--plot", is_flag=True, help="Draw it under a source that always sends.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
-    help="SVG, PDF or PNG, by its ending.",
+    help="The picture of --plot: SVG, PDF or PNG, by its ending.",
 )
 @click.option("--duration", default="60 s", show_default=True, help="How much of it to draw.")
-def link_plot(spec: str, out: Path, duration: str) -> None:
-    """Draw the capacity of LINK over time, and print the picture's path."""
-    from cwndlab.link_plot import plot_link  # noqa: PLC0415  slow to load
+@format_option
+def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
+    """Show what LINK stands for: a preset, trace:FILE, a TOML file, or keys in one line."""
+    from cwndlab.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
 
-    print_text(str(plot_link(spec, out, duration)))
+    if plot:
+        from cwndlab.link_plot import plot_link  # noqa: PLC0415  slow to load
+
+        print_text(str(plot_link(spec, out, duration)))
+    elif output_format == "table":
+        say(*describe_link(spec))
+    else:
+        print_rows(link_facts(spec), output_format)
+
+
+@link_group.command("export")
+@click.argument("spec", metavar="LINK")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The trace."
+)
+@click.option("--duration", default="60 s", show_default=True, help="How much of it.")
+@click.option("--direction", type=click.Choice(("downlink", "uplink")), default="downlink")
+@click.option("--user", default=1, show_default=True, help="Of a shared medium.")
+def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
+    """Write what LINK delivers to a source that always sends as a trace of Mahimahi."""
+    from cwndlab.describe import read_link  # noqa: PLC0415  --help is to be quick
+    from cwndlab.quantity import parse_duration  # noqa: PLC0415
+    from cwndlab.saturation import export_mahimahi  # noqa: PLC0415
+
+    _, resolved = read_link(spec)
+    way: Literal["forward", "reverse"] = "forward" if direction == "downlink" else "reverse"
+    made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
+    print_text(f"{out}: {len(made.at_ns):,} delivery opportunities, {made.rate_mbit_s:.3f} Mbit/s")
 
 
 @click.group("stack")

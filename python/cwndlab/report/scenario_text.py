@@ -11,7 +11,11 @@ from cwndlab.tables.formatting import join_words
 
 def facts(set_up: SetUp) -> str:
     """Return one line that says what was run: the path of the data, the flows, how long."""
-    forward = [line.partition("  ")[2] for line in set_up.path if line.startswith("forward")]
+    forward = [
+        line.partition("  ")[2].strip()
+        for line in set_up.path
+        if line.startswith(("forward", "cell.radio", "wifi "))
+    ]
     scenario = set_up.scenario
     parts = [
         *forward,

@@ -80,7 +80,7 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
 class ResolvedLink:
     """A link by itself."""
 
-    path: si.WirePath
+    path: si.Path
     traces: Mapping[str, Trace]
 
 

@@ -10,11 +10,14 @@ from cwndlab import core
 from cwndlab.errors import CwndlabError
 from cwndlab.presets import expand_preset
 from cwndlab.schema import link as human
+from cwndlab.schema import medium
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError
+from cwndlab.schema.written import to_si
 
 if TYPE_CHECKING:
     from cwndlab.quantity import QueueLimit
+    from cwndlab.schema.base import Model
     from cwndlab.toml_source import KeyPath
 
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
@@ -33,10 +36,10 @@ class TraceReader:
     folder: Path
     traces: dict[str, core.Trace] = field(default_factory=dict)
 
-    def read(self, key: KeyPath, name: str, kind: str) -> core.Trace:
+    def read(self, key: KeyPath, name: str, kind: str, column: str | None = None) -> core.Trace:
         """The trace in file `name`, which the study names at `key`."""
         try:
-            trace = core.read_trace(self.folder / Path(name).expanduser())
+            trace = core.read_trace(self.folder / Path(name).expanduser(), column)
         except CwndlabError as error:
             raise FieldError(key, str(error)) from None
         if trace.kind != kind:
@@ -51,7 +54,7 @@ _KEY_OF_KIND = {"mahimahi": "trace", "log": "log"}
 
 def resolve_path(
     link: human.Link | None, reverse_link: human.Link | None, traces: TraceReader
-) -> tuple[si.WirePath, bool]:
+) -> tuple[si.Path, bool]:
     """Both directions, and whether the reverse one is a link with a rate and a queue.
 
     Raises:
@@ -60,10 +63,18 @@ def resolve_path(
     if link is None:
         raise FieldError(("link",), "there is no link; add a [link] table with a rate or a trace")
     link, preset_reverse = expand_preset(link, ("link",), traces.folder)
+    if link.medium is not None:
+        if reverse_link is not None:
+            message = f"a {link.medium[0]} is both directions; leave out the reverse link"
+            raise FieldError(("reverse_link",), message)
+        return _medium(*link.medium), True
     if reverse_link is None:
         reverse_link = preset_reverse
     else:
         reverse_link, _ = expand_preset(reverse_link, ("reverse_link",), traces.folder)
+        if reverse_link.medium is not None:
+            message = f"a {reverse_link.medium[0]} is both directions; write it as the link"
+            raise FieldError(("reverse_link",), message)
     forward_wires = link.stage or (link,)
     reverse_wires = (reverse_link.stage or (reverse_link,)) if reverse_link else ()
     forward_delays = [wire.delay or 0 for wire in forward_wires]
@@ -84,6 +95,12 @@ def resolve_path(
     return si.WirePath(forward=forward, reverse=reverse), True
 
 
+def _medium(key: str, written: Model) -> si.Path:
+    if key == "cell":
+        return to_si(written, medium.CellPath, ("link", key))
+    return to_si(written, medium.WifiPath, ("link", key))
+
+
 def _key(table: str, link: human.Link, stage: int) -> KeyPath:
     return (table, "stage", stage) if link.stage else (table,)
 
@@ -98,7 +115,7 @@ def _stage(
         rate = si.MahimahiRate(path=trace.content_name)
         framing_bytes = MAHIMAHI_FRAMING_BYTES if wire.framing is None else wire.framing
     elif wire.log is not None:
-        trace = traces.read((*key, "log"), wire.log, "log")
+        trace = traces.read((*key, "log"), wire.log, "log", wire.column)
         rate = si.LogRate(path=trace.content_name, hold=wire.hold)
     elif wire.rate is not None and wire.burst is not None:
         if wire.burst < (packet_bytes := FULL_PACKET_BYTES + framing_bytes):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from cwndlab.linkspec import parse_spec
-from cwndlab.schema.scenario import Model, OutageKind, Transition
+from cwndlab.schema import medium
+from cwndlab.schema.base import Model
+from cwndlab.schema.scenario import OutageKind, Transition
 from cwndlab.schema.types import DurationText, QueueText, RateText, ShareText, SizeText
+from cwndlab.schema.written import word_as_kind, written_form
 
-
-def word_as_kind(value: object) -> object:
-    """`"codel"` is short for `{ kind = "codel" }`."""
-    return {"kind": value} if isinstance(value, str) else value
+if TYPE_CHECKING:  # what people write is made of the SI models at run time
+    Cell: TypeAlias = Model
+    Wifi: TypeAlias = Model
+else:
+    Cell = written_form(medium.CellPath)
+    Wifi = written_form(medium.WifiPath)
 
 
 def _share_as_loss(value: object) -> object:
@@ -147,6 +152,9 @@ class LinkStage(Model):
     burst: SizeText | None = Field(default=None, description="makes the rate a token bucket's")
     trace: str | None = Field(default=None, description="Mahimahi trace that gives the rate")
     log: str | None = Field(default=None, description="CSV of time_s,rate_mbit_s for the rate")
+    column: str | None = Field(
+        default=None, description="of a drive test as log: the rate's column, else DL_bitrate"
+    )
     hold: bool = Field(default=True, description="a log's rate holds until its next row")
     queue: QueueText | None = Field(
         default=None, description="1 BDP for a rate, 250 packets for a trace, if absent"
@@ -170,6 +178,9 @@ class LinkStage(Model):
         if len(given) > 1:
             msg = f'"{given[0]}" and "{given[1]}" both give the rate; keep one of them'
             raise ValueError(msg)
+        if self.column is not None and self.log is None:
+            msg = '"column" needs a "log", whose column it names'
+            raise ValueError(msg)
         if self.burst is not None and self.rate is None:
             msg = '"burst" needs a "rate", at which its tokens arrive'
             raise ValueError(msg)
@@ -177,13 +188,18 @@ class LinkStage(Model):
 
 
 class Link(LinkStage):
-    """One direction of a path: a single wire, a chain of stages, or a preset with changes."""
+    """One direction of a path: a wire, a chain of stages, or a preset with changes.
+
+    A cell or a Wi-Fi channel is both directions at once.
+    """
 
     name: str | None = Field(default=None, description="what results call it")
     preset: str | None = Field(
         default=None, description="name of a preset or TOML file whose keys hold where none is here"
     )
     stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
+    cell: Cell | None = Field(default=None, description="a radio cell: both directions")
+    wifi: Wifi | None = Field(default=None, description="a Wi-Fi channel: both directions")
 
     @model_validator(mode="after")
     def _has_no_wire_beside_its_stages(self) -> Self:
@@ -191,7 +207,22 @@ class Link(LinkStage):
         if self.stage and beside:
             msg = f'"{beside[0]}" stands beside [[link.stage]]; move it into one of the stages'
             raise ValueError(msg)
+        given = [key for key in ("stage", "cell", "wifi") if getattr(self, key)]
+        if len(given) > 1:
+            msg = f'"{given[0]}" and "{given[1]}" both say what the link is; keep one of them'
+            raise ValueError(msg)
+        if self.medium and beside:
+            msg = f'"{beside[0]}" is a wire\'s; this link is a {given[0]}, with keys of its own'
+            raise ValueError(msg)
         return self
+
+    @property
+    def medium(self) -> tuple[str, Model] | None:
+        """The cell or Wi-Fi channel that the link is, by its key."""
+        for key in ("cell", "wifi"):
+            if getattr(self, key) is not None:
+                return key, getattr(self, key)
+        return None
 
 
 def _text_as_link(value: object) -> object:

@@ -10,19 +10,12 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from cwndlab.schema.base import Count, Model, Packets, Ppb
+from cwndlab.schema.medium import CellPath, WifiPath
 
 SCENARIO_VERSION: Literal[1] = 1
-
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Packets = Annotated[int, Field(ge=0, le=2**32 - 1)]
-Ppb = Annotated[int, Field(ge=0, le=10**9)]
-
-
-class Model(BaseModel):
-    """A frozen record without room for unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class UnlimitedRate(Model):
@@ -194,6 +187,9 @@ class WirePath(Model):
     reverse: tuple[Stage, ...] = ()
 
 
+Path = Annotated[WirePath | CellPath | WifiPath, Field(discriminator="kind")]
+
+
 class Bulk(Model):
     """As much as the connection takes, until the end."""
 
@@ -254,8 +250,8 @@ class End(Model):
 
     stack: str
     algorithm: str
-    parameters: dict[str, int] = {}
-    stack_overrides: dict[str, Any] = {}
+    parameters: dict[str, int] = Field(default={})
+    stack_overrides: dict[str, Any] = Field(default={})
 
 
 class ScenarioFlow(Model):
@@ -288,7 +284,7 @@ class Scenario(Model):
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)]
     duration_ns: Annotated[Count, Field(gt=0)]
     warm_up_ns: Count = 0
-    path: WirePath
+    path: Path
     flows: Annotated[tuple[ScenarioFlow, ...], Field(min_length=1)]
     record: ScenarioRecord = ScenarioRecord()
     jiffies_phase_ns: Count | None = None

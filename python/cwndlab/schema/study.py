@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from cwndlab.schema.link import LinkOrText, word_as_kind
-from cwndlab.schema.scenario import Distribution, Model
+from cwndlab.schema.base import Model
+from cwndlab.schema.link import LinkOrText
+from cwndlab.schema.scenario import Distribution
 from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
+from cwndlab.schema.written import word_as_kind
 
 DEFAULT_STACK = "linux-6.1"
 Direction = Literal["forward", "reverse", "downlink", "uplink"]

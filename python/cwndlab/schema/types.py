@@ -40,6 +40,30 @@ ShareText = Annotated[
     PlainSerializer(quantity.format_share),
     _schema("a share", "1 %", "0.05 %"),
 ]
+DecibelText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_decibel),
+    PlainSerializer(quantity.format_decibel),
+    _schema("a ratio of powers", "16.5 dB"),
+]
+PowerText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_power),
+    PlainSerializer(quantity.format_power),
+    _schema("a power", "20 dBm"),
+]
+LengthText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_length),
+    PlainSerializer(quantity.format_length),
+    _schema("a length", "2.5 m"),
+]
+FrequencyText = Annotated[
+    int,
+    BeforeValidator(quantity.parse_frequency),
+    PlainSerializer(quantity.format_frequency),
+    _schema("a frequency", "20 MHz"),
+]
 SamplesText = Annotated[
     int,
     BeforeValidator(lambda value: 0 if value == "none" else quantity.parse_duration(value)),

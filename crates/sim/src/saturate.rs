@@ -1,0 +1,214 @@
+//! What a path gives to a source that always has something to send.
+//!
+//! The source keeps the path's queue full with packets of 1500 bytes and answers nothing, so what
+//! it gets is the path's capacity, and what its packets wait is the most that they can.
+
+use cwndlab_link::{Admission, AnyLink, Backlog, Link, Packet, PathConfig, Traces, Way};
+use cwndlab_units::{Duration, Ecn, Output, Time};
+
+use crate::run::link_error;
+use crate::scenario::{Direction, ScenarioError};
+
+/// Length of each packet.
+const PACKET_BYTES: u32 = 1500;
+
+/// The most packets under way, where no queue has an end.
+const MOST_PACKETS: u32 = 2_000;
+
+/// How often the source looks whether there is room, beside whenever something has left.
+const TICK: Duration = Duration::from_millis(1);
+
+/// More packets in a tick than any link of ours delivers: 120 Gbit/s.
+const MOST_PACKETS_PER_TICK: usize = 10_000;
+
+/// What came of a saturated direction of a path.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Saturation {
+    /// When each packet arrived, in nanoseconds.
+    pub at_ns: Vec<u64>,
+    /// How long it had been under way.
+    pub delay_ns: Vec<u64>,
+    /// Every tick of a millisecond: packets that waited or were in service.
+    pub queue_pkts: Vec<u32>,
+    /// The same in bytes.
+    pub queue_bytes: Vec<u64>,
+    /// Of a cell, when each transport block of this user was sent...
+    pub block_at_ns: Vec<u64>,
+    /// ...and its ratio of signal to interference and noise.
+    pub block_sinr_db: Vec<f64>,
+}
+
+/// A packet of the source.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    sent: Time,
+    user: u16,
+}
+
+impl Packet for Probe {
+    fn wire_bytes(&self) -> u32 {
+        PACKET_BYTES
+    }
+
+    fn flow(&self) -> u32 {
+        0
+    }
+
+    fn user(&self) -> u16 {
+        self.user
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn mark_ce(&mut self) {}
+}
+
+/// Saturates one direction of a path for one of its users, the other directions staying silent.
+///
+/// # Errors
+/// If the path's settings contradict each other, a trace is missing, or nothing limits the rate.
+pub fn saturate(
+    path: &PathConfig,
+    traces: &Traces,
+    seed: u64,
+    direction: Direction,
+    user: u16,
+    duration: Duration,
+) -> Result<Saturation, ScenarioError> {
+    if user == 0 || path.users().is_some_and(|users| user > users) {
+        return Err(ScenarioError::new("user", format!("there is no user {user}")));
+    }
+    let mut link: AnyLink<Probe> =
+        AnyLink::shared(path, traces, seed).map_err(|error| link_error(&error))?;
+    let (way, port) = match direction {
+        Direction::Forward => (Way::Down, 0),
+        Direction::Reverse => (Way::Up, user),
+    };
+    if let AnyLink::Cell(cell) = &mut link {
+        cell.record_blocks();
+    }
+    let mut source = Source { link, way, port, user };
+    let mut saturation = Saturation::default();
+    let end = Time::ZERO + duration;
+    let mut tick = Time::ZERO;
+    while tick <= end {
+        source.fill(tick);
+        let backlog = source.backlog(tick);
+        saturation.queue_pkts.push(backlog.packets);
+        saturation.queue_bytes.push(backlog.bytes);
+        source.take_blocks(&mut saturation);
+        tick += TICK;
+        let before = saturation.at_ns.len();
+        while source.link.wake_time() <= tick.min(end) {
+            let now = source.link.wake_time();
+            if let Output::Packet { at, packet, .. } = source.link.poll(now) {
+                saturation.at_ns.push(at.as_nanos());
+                saturation.delay_ns.push((at - packet.sent).as_nanos());
+                source.send(now);
+            }
+            if saturation.at_ns.len() - before > MOST_PACKETS_PER_TICK {
+                let message = format!("nothing limits the rate {}", direction.name());
+                return Err(ScenarioError::new("path", message));
+            }
+        }
+    }
+    Ok(saturation)
+}
+
+/// A source at its place on a path.
+struct Source {
+    link: AnyLink<Probe>,
+    way: Way,
+    port: u16,
+    user: u16,
+}
+
+impl Source {
+    fn send(&mut self, now: Time) -> Admission {
+        let Self { port, user, .. } = *self;
+        self.link.handle_packet(now, port, Probe { sent: now, user })
+    }
+
+    /// Sends until the queue is full.
+    fn fill(&mut self, now: Time) {
+        for _ in self.backlog(now).packets..MOST_PACKETS {
+            if self.send(now) == Admission::Dropped {
+                break;
+            }
+        }
+    }
+
+    /// Notes the blocks of this user that a cell has sent.
+    fn take_blocks(&mut self, saturation: &mut Saturation) {
+        let AnyLink::Cell(cell) = &mut self.link else { return };
+        for block in cell.take_blocks() {
+            if block.way == self.way && block.port == self.user {
+                saturation.block_at_ns.push(block.at.as_nanos());
+                saturation.block_sinr_db.push(block.sinr.as_f64());
+            }
+        }
+    }
+
+    /// What waits for this user in this direction.
+    fn backlog(&mut self, now: Time) -> Backlog {
+        let mut sum = Backlog::default();
+        for stage in self.link.stages_of(self.way, self.user) {
+            let backlog = self.link.backlog(stage, now);
+            sum.packets += backlog.packets;
+            sum.bytes += backlog.bytes;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wire(json: &str) -> PathConfig {
+        let json = format!(r#"{{"kind": "wire", "forward": [{json}], "reverse": [{{}}]}}"#);
+        serde_json::from_str(&json).expect("a path")
+    }
+
+    fn saturated(path: &PathConfig, seconds: u64) -> Result<Saturation, ScenarioError> {
+        let duration = Duration::from_secs(seconds);
+        saturate(path, &Traces::new(), 1, Direction::Forward, 1, duration)
+    }
+
+    #[test]
+    fn a_wire_gives_its_rate_and_its_queue_is_full() {
+        let path = wire(
+            r#"{"rate": {"kind": "fixed", "bits_per_sec": 12000000}, "delay_ns": 20000000,
+                "queue": {"kind": "drop_tail", "packets": 30}}"#,
+        );
+        let saturation = saturated(&path, 10).expect("a rate");
+        // One millisecond a packet, the last 20 ms are still under way.
+        assert_eq!(saturation.at_ns.len(), 10_000 - 20);
+        let last = saturation.delay_ns.len() - 1;
+        assert_eq!(saturation.delay_ns[last], 50_000_000, "30 packets and 20 ms");
+        assert!(saturation.queue_pkts[1..].iter().all(|&packets| packets == 30));
+    }
+
+    #[test]
+    fn an_outage_delays_and_a_loss_thins_out() {
+        let path = wire(
+            r#"{"rate": {"kind": "fixed", "bits_per_sec": 12000000},
+                "queue": {"kind": "drop_tail", "packets": 5},
+                "loss": {"kind": "iid", "ppb": 100000000},
+                "outages": [{"start_ns": 2000000000, "stop_ns": 3000000000, "kind": "hold"}]}"#,
+        );
+        let saturation = saturated(&path, 10).expect("a rate");
+        let during = |at: &&u64| (2_000_000_001..3_000_000_000).contains(*at);
+        assert_eq!(saturation.at_ns.iter().filter(during).count(), 0);
+        // Loss is on arrival: the queue is filled again at once, so that the rate is still full.
+        assert!(saturation.at_ns.len() > 8_900, "{}", saturation.at_ns.len());
+    }
+
+    #[test]
+    fn a_path_without_a_rate_is_refused() {
+        let error = saturated(&wire("{}"), 1).expect_err("no rate");
+        assert_eq!(error.to_string(), "path: nothing limits the rate forward");
+    }
+}

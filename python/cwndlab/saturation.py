@@ -1,0 +1,133 @@
+"""What a link gives to a source that always sends: its capacity, its longest delay, its queue.
+
+The picture of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` are made
+of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from cwndlab import core
+from cwndlab.errors import LinkError
+from cwndlab.schema import scenario as si
+from cwndlab.schema.medium import CellPath
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from cwndlab.resolve import ResolvedLink
+
+PACKET_BYTES = 1500
+_NS_PER_S = 10**9
+_NS_PER_MS = 10**6
+
+Direction = Literal["forward", "reverse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saturated:
+    """One direction of a link under a source that always sends packets of 1500 bytes."""
+
+    duration_ns: int
+    at_ns: npt.NDArray[np.uint64]  # when each packet arrived
+    delay_ns: npt.NDArray[np.uint64]
+    queue_pkts: npt.NDArray[np.uint32]  # at each millisecond
+    propagation_ns: int
+    block_at_ns: npt.NDArray[np.uint64]  # of a cell: when each transport block was sent
+    block_sinr_db: npt.NDArray[np.float64]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether the link is a cell that has sent something."""
+        return len(self.block_at_ns) > 0
+
+    @property
+    def rate_mbit_s(self) -> float:
+        """Mean of the whole time, from the first arrival on."""
+        if not len(self.at_ns):
+            return 0.0
+        seconds = (self.duration_ns - int(self.at_ns[0])) / _NS_PER_S
+        return len(self.at_ns) * PACKET_BYTES * 8 / 1e6 / seconds
+
+    def rates_mbit_s(self, bin_ms: int) -> npt.NDArray[np.float64]:
+        """Mean of each `bin_ms`."""
+        bins = max(self.duration_ns // (bin_ms * _NS_PER_MS), 1)
+        counts = np.bincount(
+            (self.at_ns // np.uint64(bin_ms * _NS_PER_MS)).astype(np.int64), minlength=bins
+        )[:bins]
+        return np.asarray(counts * (PACKET_BYTES * 8 / (bin_ms * 1000)), dtype=np.float64)
+
+    def mahimahi(self) -> str:
+        """The trace of Mahimahi that gives as much at the same times, without the propagation.
+
+        Raises:
+            LinkError: nothing passed.
+        """
+        left_ms = (self.at_ns - np.uint64(self.propagation_ns)) // np.uint64(_NS_PER_MS)
+        if not len(left_ms):
+            msg = "nothing passed in this time, so there is no delivery opportunity to write"
+            raise LinkError(msg)
+        return "".join(f"{stamp}\n" for stamp in left_ms)
+
+
+def saturate(
+    resolved: ResolvedLink, direction: Direction, duration_ns: int, *, user: int = 1, seed: int = 1
+) -> Saturated:
+    """Let a source send as much as one direction of a link takes.
+
+    Raises:
+        LinkError: nothing limits the rate in this direction, or there is no such user.
+    """
+    end = si.End(stack="linux-6.1", algorithm="reno")
+    scenario = si.Scenario(
+        seed=seed,
+        duration_ns=duration_ns,
+        path=resolved.path,
+        flows=(si.ScenarioFlow(id=0, sender=end, receiver=end),),
+    )
+    traces = {name: trace.content for name, trace in resolved.traces.items()}
+    try:
+        columns = core.saturate(scenario.to_json(), traces, direction, user)
+    except ValueError as error:
+        raise LinkError(str(error)) from None
+    return Saturated(
+        duration_ns,
+        columns["at_ns"],
+        columns["delay_ns"],
+        columns["queue_pkts"],
+        propagation_ns(resolved.path, direction),
+        columns["block_at_ns"],
+        columns["block_sinr_db"],
+    )
+
+
+def propagation_ns(path: si.Path, direction: Direction) -> int:
+    """The delay that every packet has, whatever it waits for."""
+    match path:
+        case si.WirePath():
+            stages = path.forward if direction == "forward" else path.reverse
+            return sum(stage.delay_ns for stage in stages)
+        case CellPath():
+            way = path.downlink if direction == "forward" else path.uplink
+            return way.core_delay_ns
+        case _:
+            return 0
+
+
+def export_mahimahi(
+    resolved: ResolvedLink, direction: Direction, duration_ns: int, out: Path, *, user: int = 1
+) -> Saturated:
+    """Write a link's direction as a trace of Mahimahi.
+
+    Raises:
+        LinkError: nothing limits the rate, or nothing passed.
+    """
+    saturated = saturate(resolved, direction, duration_ns, user=user)
+    out.write_text(saturated.mahimahi(), encoding="ascii")
+    return saturated

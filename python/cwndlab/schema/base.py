@@ -1,0 +1,17 @@
+"""What every model is, and the whole numbers that they are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Packets = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Ppb = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class Model(BaseModel):
+    """A frozen record without room for unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,271 @@
+"""How a model in whole SI units is written by people.
+
+A medium has too many figures to define each twice. Its SI model is the only definition: a field
+says with `Written` which quantity people write for it, and `written_form` makes the model that a
+study file is read into, in which every key may be absent, so that a preset's keys and those of a
+study go together. `to_si` makes the SI model of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, create_model
+
+from cwndlab.schema.base import Model
+from cwndlab.schema.problems import FieldError, field_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+
+    from cwndlab.toml_source import KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A field of an SI model that people write as a quantity with its unit."""
+
+    text: Any  # the type that reads and writes it
+    unit: str  # how the SI field's name ends
+    instead: str = ""  # what the written key ends in
+    scale: int = 1  # how many of the text's smallest units are one of the field's
+
+    def key(self, name: str) -> str:
+        """What people call the field."""
+        return name.removesuffix(self.unit) + self.instead
+
+    def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
+        """The field's value for what the text was read as."""
+        if isinstance(value, tuple):
+            return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
+        if value % self.scale:
+            raise FieldError(key, f"too fine for a field that counts in {self.unit.strip('_')}")
+        return value // self.scale
+
+    def to_text(self, value: int) -> str:
+        """As people write it."""
+        serializer = next(
+            item for item in self.text.__metadata__ if isinstance(item, PlainSerializer)
+        )
+        func: Any = serializer.func
+        return str(func(value * self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A list that may be written as a number of items alike, which another key describes."""
+
+    alike: str
+
+
+def written_key(field: FieldInfo, name: str) -> str:
+    """What people call a field of an SI model."""
+    written = _mark(field, Written)
+    return written.key(name) if written else name
+
+
+@functools.cache
+def written_form(model: type[Model]) -> type[Model]:
+    """The model that people's keys are read into; each of them may be absent."""
+    fields: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        several = _mark(field, Several)
+        annotation = _form(field.annotation, field)
+        if several:
+            item = typing.get_args(annotation)[0]
+            annotation = Annotated[int, Field(ge=1, le=2007)] | annotation
+            fields[several.alike] = (
+                item | None,
+                Field(default=None, description=f"what each of {name} has in common"),
+            )
+        description = Field(default=None, description=field.description)
+        if name == "kind":
+            fields[name] = (annotation, field.default)
+        else:
+            fields[written_key(field, name)] = (annotation | None, description)
+    form: type[Model] = create_model(
+        model.__name__, __base__=Model, __doc__=model.__doc__, **fields
+    )
+    return form
+
+
+def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
+    """The written form of a type."""
+    written = _mark(field, Written) if field else None
+    bare = _bare(annotation)
+    if typing.get_origin(bare) is tuple:
+        inner = written.text if written else _form(typing.get_args(bare)[0])
+        return types.GenericAlias(tuple, (inner, ...))
+    if written:
+        return written.text
+    if typing.get_origin(bare) in (typing.Union, types.UnionType):
+        kinds = [_form(kind) for kind in typing.get_args(bare) if kind is not types.NoneType]
+        union = functools.reduce(lambda one, other: one | other, kinds)
+        return Annotated[
+            Annotated[union, Field(discriminator="kind")], BeforeValidator(word_as_kind)
+        ]
+    if isinstance(bare, type) and issubclass(bare, Model):
+        return written_form(bare)
+    return bare
+
+
+def word_as_kind(value: object) -> object:
+    """`"codel"` is short for `{ kind = "codel" }`."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+SI = TypeVar("SI", bound=Model)
+
+
+def to_si(value: Model, model: type[SI], key: KeyPath) -> SI:
+    """The SI model of what people wrote at `key`.
+
+    Raises:
+        FieldError: something is missing, or does not fit.
+    """
+    document = _document(value, model, key)
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        problem = field_errors(error, model, document)[0]
+        place = _written_path(model, error.errors()[0]["loc"])
+        raise FieldError((*key, *place), problem.message) from None
+
+
+def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
+    """The SI model's own keys, with values that are not checked yet."""
+    document: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        written = _mark(field, Written)
+        given = getattr(value, written_key(field, name))
+        place: KeyPath = (*key, written_key(field, name))
+        if several := _mark(field, Several):
+            given = _items(given, getattr(value, several.alike))
+        if given is None:
+            continue
+        document[name] = (
+            written.to_si(given, place) if written else _plain(given, field.annotation, place)
+        )
+    return document
+
+
+def _items(given: Any, alike: Model | None) -> Any:  # noqa: ANN401  a number, a list or nothing
+    """The items of a list that may be a number, with what they have in common."""
+    if given is None:
+        given = 1
+    if isinstance(given, int):
+        return (alike or {},) * given
+    return tuple(merged(alike, item) for item in given) if alike else given
+
+
+def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
+    """What a value is in the SI model's document."""
+    if isinstance(given, tuple):
+        inner = typing.get_args(_bare(annotation))[0]
+        return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
+    if not isinstance(given, Model):
+        return given
+    kind = getattr(given, "kind", None)
+    for model in models_in(annotation):
+        if kind is None or model.model_fields["kind"].default == kind:
+            return _document(given, model, key)
+    msg = f"{type(given).__name__} is none of {annotation}"
+    raise TypeError(msg)
+
+
+def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
+    """`own`, with what only `base` says added; tables of another kind are not mixed."""
+    if not isinstance(base, Model) or type(base) is not type(own):
+        return own
+    values = {name: getattr(base, name) for name in base.model_fields_set}
+    for name in own.model_fields_set:
+        values[name] = merged(values.get(name), getattr(own, name))
+    return type(own).model_construct(**values)
+
+
+def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
+    """Where people wrote what the SI model has at `location`."""
+    path: KeyPath = ()
+    models = [model]
+    for part in location:
+        if isinstance(part, int):
+            path += (part,)
+            continue
+        found = [
+            (inner, inner.model_fields[part]) for inner in models if part in inner.model_fields
+        ]
+        if not found:
+            models = [inner for inner in models if inner.model_fields["kind"].default == part]
+            continue
+        path += (written_key(found[0][1], part),)
+        models = models_in(found[0][1].annotation)
+    return path
+
+
+def texts(value: Model) -> Iterator[tuple[str, str]]:
+    """Each figure of an SI model that differs from its default: its written path and text."""
+    for name, field in type(value).model_fields.items():
+        given = getattr(value, name)
+        if name == "kind" or given is None or given == field.default:
+            continue
+        yield from _texts(given, written_key(field, name), _mark(field, Written))
+
+
+def _texts(given: Any, path: str, written: Written | None) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    if isinstance(given, Model):
+        if kind := getattr(given, "kind", None):
+            yield path, str(kind)
+        for inner, text in texts(given):
+            yield f"{path}.{inner}", text
+    elif isinstance(given, tuple) and given and isinstance(given[0], Model):
+        for n, item in enumerate(given):
+            if n and item == given[n - 1]:
+                continue  # as the one before
+            alike = next((m for m in range(n, len(given)) if given[m] != item), len(given))
+            name = f"{path}.{n}" if alike == n + 1 else f"{path}.{n}-{alike - 1}"
+            yield from _texts(item, name, None)
+    elif isinstance(given, tuple):
+        yield path, ", ".join(written.to_text(item) if written else str(item) for item in given)
+    else:
+        yield path, written.to_text(given) if written else str(given)
+
+
+def models_in(annotation: Any) -> list[type[Model]]:  # noqa: ANN401  types
+    """The models that a type is made of."""
+    bare = _bare(annotation)
+    if isinstance(bare, type) and issubclass(bare, Model):
+        return [bare]
+    return [model for inner in typing.get_args(bare) for model in models_in(inner)]
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401  types
+    """A type without what is annotated on it, and without None."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        return _bare(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
+        return _bare(kinds[0]) if len(kinds) == 1 else annotation
+    return annotation
+
+
+Mark = TypeVar("Mark", Written, Several)
+
+
+def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
+    """What is annotated on a field, also inside an optional."""
+    metadata = list(field.metadata)
+    pending: list[Any] = [field.annotation]
+    while pending:
+        annotation = pending.pop()
+        if typing.get_origin(annotation) is Annotated:
+            metadata += annotation.__metadata__
+        elif typing.get_origin(annotation) in (typing.Union, types.UnionType, tuple):
+            pending += typing.get_args(annotation)
+    return next((item for item in metadata if isinstance(item, kind)), None)

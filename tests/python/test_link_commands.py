@@ -1,0 +1,62 @@
+"""`cwndlab link` with the compiled core: pictures, exports, media."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cwndlab import cli, core
+from cwndlab.errors import CoreMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in an empty folder; its status, output and errors."""
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = cli.run(list(arguments))
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_link_plot_draws_capacity(run: Callable[..., tuple[int, str, str]], ending: str) -> None:
+    Path("x.down").write_text("".join(f"{ms}\n" for ms in range(1, 500, 3)))
+    status, out, _ = run("link", "show", "trace:x.down", "--plot", "--out", f"x.{ending}")
+    assert (status, out) == (0, f"x.{ending}\n")
+    assert Path(f"x.{ending}").stat().st_size > 1000
+
+
+def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, str, str]]) -> None:
+    assert run("link", "show", "lossy", "--plot", "--out", "x.bmp")[2] == (
+        "x.bmp: a picture ends in .svg, .pdf, .png\n"
+    )
+    told = run("link", "show", "delay=1 ms", "--plot")[2]
+    assert told == "delay=1 ms: there is nothing to draw (path: nothing limits the rate reverse)\n"
+
+
+def test_link_export_writes_the_delivery_opportunities(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    out = run("link", "export", "rate=12 Mbit/s,delay=9 ms", "--out", "x", "--duration", "1 s")[1]
+    assert out == "x: 991 delivery opportunities, 12.012 Mbit/s\n"
+    assert Path("x").read_text() == "".join(f"{stamp}\n" for stamp in range(1, 992))
+    stamps = "".join(f"{stamp}\n" for stamp in (3, 3, 7, 20, 20, 20, 41))
+    Path("x.up").write_text(stamps)
+    link = ("trace:x.up,delay=5 ms", "--out", "y", "--duration", "46 ms")
+    assert run("link", "export", *link)[0] == 0
+    assert Path("y").read_text() == stamps

@@ -1,0 +1,133 @@
+"""Cells and Wi-Fi channels as people write them, up to what the simulator takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cwndlab import core
+from cwndlab.errors import CoreMissingError, StudyError
+from cwndlab.schema.medium import CellPath, Fading, Node, WifiPath
+from cwndlab.study import Study
+
+CELL = """
+title = "a cell"
+[link.cell]
+radio = { kind = "lte", resource_blocks = 50, layers = 1, category = 3 }
+user = { downlink = "16.5 dB", uplink = "-3 dB", fading = { doppler = "5.8 Hz", branches = 4 } }
+access = { request_period = "20 ms" }
+[link.cell.downlink]
+core_delay = "5 ms"
+queue = "500 kB"
+adaptation = { kind = "fixed", scheme = 20 }
+[link.cell.uplink]
+adaptation = { kind = "fixed", scheme = 10 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+    monkeypatch.chdir(tmp_path)
+    Path("cell.toml").write_text(CELL)
+
+
+def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
+    return Study(**{"algorithm": "reno", "duration": "2 s", **keys})
+
+
+def cell(**keys: Any) -> CellPath:  # noqa: ANN401  keys of a study
+    path = study(**keys).cells[0].resolved.scenario.path
+    assert isinstance(path, CellPath)
+    return path
+
+
+def complaint(**keys: Any) -> str:  # noqa: ANN401  keys of a study
+    with pytest.raises(StudyError) as caught:
+        study(**keys)
+    return str(caught.value)
+
+
+def test_quantities_become_whole_si_units() -> None:
+    path = cell(link="cell.toml")
+    assert (path.downlink.core_delay_ns, path.downlink.queue_bytes) == (5_000_000, 500_000)
+    assert path.access
+    assert path.access.request_period_ns == 20_000_000
+    (user,) = path.users
+    assert (user.downlink_mdb, user.uplink_mdb) == (16_500, -3_000)
+    assert user.fading == Fading(doppler_mhz=5_800, branches=4)
+
+
+def test_a_key_of_a_preset_is_changed_and_the_others_stay() -> None:
+    path = cell(link="cell.toml,cell.access.keep_alive=5 ms,cell.downlink.queue_packets=75")
+    assert path.access
+    assert (path.access.keep_alive_ns, path.access.request_period_ns) == (5_000_000, 20_000_000)
+    assert (path.downlink.queue_packets, path.downlink.queue_bytes) == (75, 500_000)
+
+
+def test_a_number_of_users_are_alike_and_a_list_shares_what_they_have_in_common() -> None:
+    alike = cell(link="cell.toml,cell.users=3")
+    assert len(set(map(str, alike.users))) == 1
+    assert len(alike.users) == 3
+    link = {"preset": "cell.toml", "cell": {"users": [{}, {"downlink": "3 dB"}]}}
+    first, second = cell(link=link).users
+    assert (first.downlink_mdb, second.downlink_mdb, second.uplink_mdb) == (16_500, 3_000, -3_000)
+    assert second.fading == first.fading
+
+
+def test_a_wifi_channel_needs_little() -> None:
+    path = study(link="wifi.standard=802.11n,wifi.stations=2,wifi.channel=40 MHz").cells[0]
+    expected = WifiPath(standard="802.11n", stations=(Node(), Node()), channel_mhz=40)
+    assert path.resolved.scenario.path == expected
+
+
+def test_factors_reach_into_a_medium() -> None:
+    made = study(link="cell.toml", factors={"link.cell.access.keep_alive": ["0 ms", "20 ms"]})
+    paths = [made.resolved.scenario.path for made in made.cells]
+    times = [
+        path.access.keep_alive_ns for path in paths if isinstance(path, CellPath) and path.access
+    ]
+    assert times == [0, 20_000_000]
+
+
+def test_mistakes_name_the_key_as_it_was_written() -> None:
+    wrong = complaint(link="cell.toml,cell.access.keepalive=5 ms")
+    assert "unknown key; did you mean keep_alive?" in wrong
+    assert "not a time" in complaint(link="cell.toml,cell.access.keep_alive=5 MHz")
+    missing = complaint(link={"cell": {"radio": {"kind": "lte"}}})
+    assert "this key is needed here and is missing" in missing
+    assert "both directions; leave out the reverse link" in complaint(
+        link="cell.toml", reverse_link="rate=1 Mbit/s"
+    )
+    assert '"rate" is a wire\'s' in complaint(
+        link={"rate": "1 Mbit/s", "wifi": {"standard": "802.11n"}}
+    )
+    assert "cell.toml is a cell; write cell.KEY" in complaint(link="cell.toml,delay=5 ms")
+
+
+def test_the_core_refuses_what_no_cell_can_be() -> None:
+    assert "user 2 of a medium with 1" in complaint(link="cell.toml", flows=2, user="each")
+    link = {
+        "preset": "cell.toml",
+        "cell": {"radio": {"kind": "lte", "resource_blocks": 51, "layers": 1, "category": 3}},
+    }
+    assert "51" in complaint(link=link)
+
+
+def test_two_users_of_a_cell_are_told_apart_in_the_results(tmp_path: Path) -> None:
+    made = study(
+        link="cell.toml,cell.users=2,cell.user.uplink=12 dB",
+        flow=[{"user": 1}, {"user": 2, "direction": "uplink"}],
+    )
+    results = made.run(tmp_path / "results")
+    flows = results.flows().sort("flow")
+    assert flows["user"].to_list() == [1, 2]
+    assert flows["direction"].to_list() == ["forward", "reverse"]
+    assert all(rate > 0.5 for rate in flows["goodput_mbit_s"])
+    links = results.links()["link"].unique().sort().to_list()
+    assert links == [f"user{user}.{way}.0" for user in (1, 2) for way in ("forward", "reverse")]
