@@ -48,6 +48,7 @@ KNOWN_RFCS = {
     6356: "coupled congestion control",
     6528: "initial sequence numbers",
     6582: "NewReno",
+    6598: "addresses shared by carriers",
     6675: "SACK loss recovery",
     6691: "the MSS option",
     6817: "LEDBAT",
