@@ -3,6 +3,7 @@
 //! JSON and bytes come in, columns go out; nothing is decided here. The documentation of what
 //! Python sees is in `python/cwndlab/_core.pyi`.
 
+mod capture;
 mod columns;
 mod errors;
 mod listing;
@@ -19,6 +20,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::capture::analyse_capture;
     #[pymodule_export]
     use super::listing::{algorithms, stacks};
     #[pymodule_export]

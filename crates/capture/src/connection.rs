@@ -1,0 +1,109 @@
+//! A connection: its handshake, its two directions.
+
+use crate::sender::Sender;
+use crate::{AnalysisConfig, Flow, Peer, TcpPacket, Vantage};
+
+/// A TCP header of an IPv4 packet without options; a segment with time stamps is 12 bytes shorter.
+const TIMESTAMP_BYTES: u32 = 12;
+/// RFC 9293 section 3.7.1: what an end takes that names no segment size.
+const DEFAULT_MSS_BYTES: u32 = 536;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// In the order of their addresses.
+    ends: [Peer; 2],
+    /// What each of them sent.
+    senders: [Sender; 2],
+    handshake: Handshake,
+}
+
+#[derive(Debug, Default)]
+struct Handshake {
+    /// Which end opened the connection, when, and the number with which it began.
+    syn: Option<(usize, u64, u32)>,
+    syn_ack_ns: Option<u64>,
+    ack_ns: Option<u64>,
+    mss_bytes: [Option<u32>; 2],
+    has_timestamps: bool,
+    is_closed: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(at_ns: u64, ends: [Peer; 2], config: AnalysisConfig) -> Self {
+        let senders = [Sender::new(at_ns, config), Sender::new(at_ns, config)];
+        Self { ends, senders, handshake: Handshake::default() }
+    }
+
+    /// Whether a SYN with this number begins another connection of the same ends.
+    pub(crate) fn is_over(&self, packet: &TcpPacket) -> bool {
+        let opens = packet.has(TcpPacket::SYN) && !packet.has(TcpPacket::ACK);
+        let is_same = self.handshake.syn.is_some_and(|(_, _, seq)| seq == packet.seq);
+        opens && !is_same && (self.handshake.is_closed || self.handshake.syn.is_some())
+    }
+
+    pub(crate) fn handle_packet(&mut self, at_ns: u64, packet: &TcpPacket) {
+        let from = usize::from(packet.source != self.ends[0]);
+        self.handle_handshake(at_ns, from, packet);
+        let vantage = [self.vantage(0), self.vantage(1)];
+        self.senders[from].handle_sent(at_ns, packet, vantage[from]);
+        self.senders[1 - from].handle_answer(at_ns, packet, vantage[1 - from]);
+        self.handshake.is_closed |= packet.has(TcpPacket::FIN | TcpPacket::RST);
+    }
+
+    fn handle_handshake(&mut self, at_ns: u64, from: usize, packet: &TcpPacket) {
+        let handshake = &mut self.handshake;
+        if packet.has(TcpPacket::SYN) {
+            handshake.mss_bytes[from] = packet.options.mss_bytes.map(u32::from);
+            if packet.has(TcpPacket::ACK) {
+                handshake.syn_ack_ns = Some(at_ns);
+                handshake.has_timestamps = packet.options.timestamps.is_some();
+                let [first, second] =
+                    handshake.mss_bytes.map(|mss| mss.unwrap_or(DEFAULT_MSS_BYTES));
+                let options_bytes = if handshake.has_timestamps { TIMESTAMP_BYTES } else { 0 };
+                let mss_bytes = first.min(second).saturating_sub(options_bytes);
+                for sender in &mut self.senders {
+                    sender.set_mss(mss_bytes);
+                }
+            } else {
+                // Only the last of several tells how long the answer took.
+                handshake.syn = Some((from, at_ns, packet.seq));
+            }
+        } else if handshake.ack_ns.is_none()
+            && let (Some((client, syn_ns, _)), Some(_)) = (handshake.syn, handshake.syn_ack_ns)
+            && from == client
+        {
+            handshake.ack_ns = Some(at_ns);
+            let rtt_us = u32::try_from(at_ns.saturating_sub(syn_ns) / 1_000).unwrap_or(u32::MAX);
+            for sender in &mut self.senders {
+                sender.handle_handshake_rtt(rtt_us);
+            }
+        }
+    }
+
+    /// Where the capture was taken, seen from the data of one end: the long part of the handshake is
+    /// on the far side.
+    fn vantage(&self, sender: usize) -> Vantage {
+        let handshake = &self.handshake;
+        let (Some((client, syn_ns, _)), Some(syn_ack_ns), Some(ack_ns)) =
+            (handshake.syn, handshake.syn_ack_ns, handshake.ack_ns)
+        else {
+            return Vantage::Unknown;
+        };
+        let is_near_client = syn_ack_ns.saturating_sub(syn_ns) >= ack_ns.saturating_sub(syn_ack_ns);
+        if is_near_client == (sender == client) { Vantage::Sender } else { Vantage::Receiver }
+    }
+
+    /// A flow for each direction that carried data.
+    pub(crate) fn finish(self, number: u32) -> impl Iterator<Item = Flow> {
+        let vantage = [self.vantage(0), self.vantage(1)];
+        let client = self.handshake.syn.map(|(client, _, _)| client);
+        let ends = self.ends;
+        self.senders.into_iter().enumerate().filter(|(_, sender)| sender.has_data()).map(
+            move |(at, sender)| Flow {
+                connection: number,
+                is_sender_client: client.map(|client| client == at),
+                ..sender.finish(vantage[at], (ends[at], ends[1 - at]))
+            },
+        )
+    }
+}

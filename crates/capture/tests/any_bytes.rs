@@ -1,0 +1,117 @@
+//! Captures are read from any bytes.
+
+use cwndlab_capture::{AnalysisConfig, Flow, analyse};
+use proptest::prelude::*;
+
+fn analysed(bytes: &[u8]) -> Vec<Flow> {
+    let flows = analyse(bytes, AnalysisConfig { max_samples: 50, ..AnalysisConfig::default() })
+        .unwrap_or_default();
+    for flow in &flows {
+        assert!(flow.retransmitted_pkts <= flow.sent_pkts);
+        assert!(flow.longest_burst_pkts <= flow.retransmitted_pkts);
+        assert!(flow.rtts_us.is_sorted());
+        assert!(flow.window_ns.is_none_or(|window_ns| window_ns <= flow.lifetime_ns));
+    }
+    flows
+}
+
+/// A segment of the one connection of a capture, between addresses chosen by a bit.
+fn segment(
+    (is_back, flags, seq, ack, payload, sacks): (bool, u8, u32, u32, u16, Vec<(u32, u32)>),
+) -> Vec<u8> {
+    let options_bytes = (2 + 8 * sacks.len()).next_multiple_of(4);
+    let header_bytes = 40 + options_bytes;
+    let total = header_bytes as u32 + u32::from(payload);
+    let mut bytes = vec![0x45, 0];
+    bytes.extend((total.min(65_535) as u16).to_be_bytes());
+    bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+    let (from, to) = if is_back { (2, 1) } else { (1, 2) };
+    bytes.extend([10, 0, 0, from, 10, 0, 0, to, 0, from, 0, to]);
+    bytes.extend(seq.to_be_bytes());
+    bytes.extend(ack.to_be_bytes());
+    bytes.extend([((20 + options_bytes) as u8 / 4) << 4, flags, 1, 0, 0, 0, 0, 0]);
+    bytes.extend([5, (2 + 8 * sacks.len()) as u8]);
+    for (start, end) in sacks {
+        bytes.extend(start.to_be_bytes());
+        bytes.extend(end.to_be_bytes());
+    }
+    bytes.resize(header_bytes, 0);
+    let mut record = Vec::new();
+    record.extend((header_bytes as u32).to_le_bytes());
+    record.extend(total.to_le_bytes());
+    record.extend(bytes);
+    record
+}
+
+const HEAD: [u8; 24] =
+    [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_bytes_are_a_capture_or_an_error(
+        magic in prop::sample::select(vec![
+            [0x4d_u8, 0x3c, 0xb2, 0xa1], [0xa1, 0xb2, 0xc3, 0xd4], [0x0a, 0x0d, 0x0d, 0x0a], [0; 4],
+        ]),
+        rest in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        analysed(&[&magic[..], &rest].concat());
+    }
+
+    #[test]
+    fn any_segments_in_any_order_are_taken(
+        segments in prop::collection::vec(
+            (
+                any::<bool>(), any::<u8>(), near(), near(), prop_oneof![Just(0_u16), any::<u16>()],
+                prop::collection::vec((near(), near()), 0..4),
+            ),
+            0..60,
+        ),
+        times in prop::collection::vec(0_u32..3, 60),
+    ) {
+        let mut bytes = HEAD.to_vec();
+        let mut now_s = 0;
+        for (segment_of, step) in segments.into_iter().zip(times) {
+            now_s += step;
+            bytes.extend(now_s.to_le_bytes());
+            bytes.extend([0; 4]);
+            bytes.extend(segment(segment_of));
+        }
+        analysed(&bytes);
+    }
+}
+
+/// Numbers near each other, around the one after which 32 bits begin again, or anywhere.
+fn near() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        4 => (0_u32..20_000).prop_map(|n| n.wrapping_sub(10_000)),
+        1 => any::<u32>(),
+    ]
+}
+
+#[test]
+fn a_segment_made_here_is_read() {
+    let mut bytes = HEAD.to_vec();
+    for (second, is_back, payload) in [(1_u32, false, 1_000_u16), (2, true, 0)] {
+        bytes.extend(second.to_le_bytes());
+        bytes.extend([0; 4]);
+        let ack = if is_back { 1_005 } else { 0 };
+        bytes.extend(segment((is_back, 0x10, 5, ack, payload, vec![])));
+    }
+    let flows = analysed(&bytes);
+    assert_eq!(flows.len(), 1);
+    assert_eq!((flows[0].delivered_bytes, flows[0].rtts_us.len()), (1_000, 1));
+    assert_eq!(flows[0].rtts_us[0], 1_000_000);
+}
+
+#[test]
+fn the_fuzzers_corpus_is_taken() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/analyse_capture");
+    let mut flows = 0;
+    for entry in std::fs::read_dir(folder).expect("the corpus") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        flows += analysed(&bytes).len();
+    }
+    assert!(flows >= 3, "the corpus holds captures too: {flows}");
+}
