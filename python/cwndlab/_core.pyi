@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "algorithms",
+    "analyse_capture",
     "behaviour_epoch",
     "call_layout",
     "check_object",
@@ -35,6 +36,25 @@ version: str
 
 behaviour_epoch: int
 """Grows when the same scenario and seed may give another result than before."""
+
+def analyse_capture(
+    path: str | PathLike[str], *, warm_up_ns: int = 0, sample_interval_ns: int = ...
+) -> list[dict[str, Any]]:
+    """Tell what the packets of a pcap or pcapng file tell of its TCP connections.
+
+    Args:
+        path: of the file, which is read as a stream.
+        warm_up_ns: left out of each flow's means and rates at its beginning.
+        sample_interval_ns: of the time series, 100 ms if not said; 0 for none.
+
+    Returns:
+        A dictionary for each direction of a connection that carried data; its keys are the fields
+        of `Flow` in `crates/capture`, `samples` and `events` are columns.
+
+    Raises:
+        ValueError: it is no capture, or damaged elsewhere than at its end.
+        OSError: it cannot be read.
+    """
 
 @type_check_only
 class Flows(TypedDict):

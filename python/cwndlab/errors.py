@@ -63,6 +63,10 @@ class UnknownNameError(CwndlabError, ValueError):
         self.name = name
 
 
+class MeasurementError(CwndlabError):
+    """A measured file, or a folder of them, that cannot be understood."""
+
+
 class ResultsError(CwndlabError):
     """A folder that holds no results, or whose results are damaged."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,10 +15,15 @@ from cwndlab.metrics import run_metrics
 from cwndlab.store import Folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cwndlab.figures.plotter import Plotter
     from cwndlab.study import Study
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+IMPORT_FILE = "import.toml"
+"""Stands instead of a study where results were measured elsewhere."""
 
 KEYS = ("run", "cell", "repetition", "seed")
 
@@ -46,10 +52,40 @@ class Results:
 
     @cached_property
     def study(self) -> Study:
-        """The study that was run."""
+        """The study that was run.
+
+        Raises:
+            ResultsError: none was: the results were imported.
+        """
         from cwndlab.study import Study  # noqa: PLC0415  a study's run gives results
 
+        if self.imported is not None:
+            msg = f"{self.path}: was imported from {self.imported['folder']}; there is no study"
+            raise ResultsError(msg)
         return Study.load(self.path / "study.toml")
+
+    @cached_property
+    def imported(self) -> Mapping[str, Any] | None:
+        """Where the results were imported from, and what to know of them; None if a study ran."""
+        path = self.path / IMPORT_FILE
+        if not path.exists():
+            return None
+        try:
+            table: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))["import"]
+        except (OSError, ValueError, KeyError) as error:
+            msg = f"{path}: damaged ({error}); import the files again"
+            raise ResultsError(msg) from None
+        return table
+
+    @property
+    def id(self) -> str:
+        """The name of the study, or of the import."""
+        return self.study.id if self.imported is None else str(self.imported["id"])
+
+    @property
+    def title(self) -> str:
+        """What reports call the results."""
+        return self.study.title if self.imported is None else f"{self.id} (imported)"
 
     @property
     def manifest(self) -> list[dict[str, Any]]:

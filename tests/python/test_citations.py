@@ -38,6 +38,7 @@ KNOWN_RFCS = {
     3708: "D-SACK and spurious retransmits",
     3742: "limited slow start",
     4015: "Eifel response",
+    4898: "TCP variables (Web100)",
     5166: "metrics for congestion control",
     5681: "TCP congestion control",
     5682: "F-RTO",

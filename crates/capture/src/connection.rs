@@ -7,6 +7,8 @@ use crate::{AnalysisConfig, Flow, Peer, TcpPacket, Vantage};
 const TIMESTAMP_BYTES: u32 = 12;
 /// RFC 9293 section 3.7.1: what an end takes that names no segment size.
 const DEFAULT_MSS_BYTES: u32 = 536;
+/// Times of the handshake's two parts that differ by less than this factor tell nothing.
+const CLEARLY_LONGER: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -89,8 +91,12 @@ impl Connection {
         else {
             return Vantage::Unknown;
         };
-        let is_near_client = syn_ack_ns.saturating_sub(syn_ns) >= ack_ns.saturating_sub(syn_ack_ns);
-        if is_near_client == (sender == client) { Vantage::Sender } else { Vantage::Receiver }
+        let far_ns = syn_ack_ns.saturating_sub(syn_ns);
+        let near_ns = ack_ns.saturating_sub(syn_ack_ns);
+        if far_ns.max(near_ns) < CLEARLY_LONGER * far_ns.min(near_ns) {
+            return Vantage::Unknown;
+        }
+        if (far_ns > near_ns) == (sender == client) { Vantage::Sender } else { Vantage::Receiver }
     }
 
     /// A flow for each direction that carried data.

@@ -9,7 +9,7 @@ pub enum Vantage {
     Sender,
     /// Beside their receiver.
     Receiver,
-    /// The handshake that would tell is not in the capture; taken as beside the sender.
+    /// The handshake does not tell, or is not in the capture; taken as beside the sender.
     Unknown,
 }
 

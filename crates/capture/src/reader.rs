@@ -260,7 +260,6 @@ impl<R: Read> Reader<R> {
     }
 
     /// Time, link type, length on the wire and captured length of the packet in the buffer.
-    #[expect(clippy::type_complexity, reason = "the parts of a frame without its content")]
     fn packet_in_block(
         &self,
         at: u64,

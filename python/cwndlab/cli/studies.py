@@ -167,7 +167,7 @@ def print_comparisons(results: Results) -> None:
     from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
 
     done = results.runs().height
-    say("", f"  {results.study.title}: {plural(done, 'run')} in {results.path}")
+    say("", f"  {results.title}: {plural(done, 'run')} in {results.path}")
     for comparison in compare(results):
         say("", *([f"  {comparison.name}"] if comparison.name else []))
         say(indented(terminal_table(comparison)))

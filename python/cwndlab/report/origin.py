@@ -1,5 +1,6 @@
 """Where results come from: the study, what it resolved to, versions, machine, the command again."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.describe import describe_flows, describe_path
+from cwndlab.quantity import format_duration
 
 if TYPE_CHECKING:
     from cwndlab.results import Results
+
+_NO_WARM_UP = format_duration(0)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Origin:
 
 def origin_of(results: "Results") -> Origin:
     """Read where results come from out of their folder."""
+    if results.imported is not None:
+        return _origin_of_import(results, results.imported)
     study = results.study
     manifest = [entry for entry in results.manifest if entry.get("status") == "done"]
     set_ups = [
@@ -70,6 +76,21 @@ def origin_of(results: "Results") -> Origin:
         seed=study.model.seed,
         set_ups=set_ups,
         versions=_versions(manifest),
+        is_complete=results.is_complete,
+    )
+
+
+def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
+    """Say what was imported, what its files could not tell, and which of them were left out."""
+    left_out = [f"Left out: {each}." for each in imported["left_out"]]
+    command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
+    if imported["warm_up"] != _NO_WARM_UP:
+        command += ["--warm-up", imported["warm_up"]]
+    return Origin(
+        title=results.title,
+        description=" ".join([*imported["notes"], *left_out]),
+        command=shlex.join(command),
+        versions=_versions([each for each in results.manifest if each.get("status") == "done"]),
         is_complete=results.is_complete,
     )
 

@@ -67,7 +67,7 @@ def write_report(
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = Context(results, origin_of(results), smallest_effect=smallest_effect)
     if sections is None:
-        paper = find_paper(results.study.id)
+        paper = find_paper(results.id)
         sections = SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
     return write_page(context, folder, formats=formats, sections=sections)
 

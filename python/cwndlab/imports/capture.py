@@ -1,0 +1,124 @@
+"""Captures: pcap and pcapng, from packets alone (`crates/capture`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab import core
+from cwndlab.errors import MeasurementError
+from cwndlab.imports.measurement import Measurement, mbit_s, rtt_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_MAGICS = (
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)
+_SMALLEST_SHARE = 0.01  # flows with less data than this share of the largest are control
+_BESIDE_RECEIVER = (
+    "Captured beside the data's receiver: round-trip times and timeouts cannot be told, and "
+    "packets that were lost on the way are not counted."
+)
+_NO_HANDSHAKE = (
+    "The handshake does not tell at which end a capture was made; it is taken as the data's sender."
+)
+
+
+def is_capture(head: bytes) -> bool:
+    """Whether a file begins like a capture."""
+    return head[:4] in _MAGICS
+
+
+def read_capture(path: Path, warm_up_s: float) -> Measurement:
+    """Read a capture; every direction of a connection with data in it is a flow.
+
+    Raises:
+        MeasurementError: it is damaged, or holds no TCP data.
+    """
+    try:
+        found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
+    except ValueError as error:
+        msg = f"is no capture: {error}"
+        raise MeasurementError(msg) from None
+    most = max((flow["delivered_bytes"] for flow in found), default=0)
+    flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]
+    if not flows:
+        msg = "holds no TCP data that were acknowledged"
+        raise MeasurementError(msg)
+    began_ns = min(flow["begin_ns"] for flow in flows)
+    measurement = Measurement([], began_unix_s=began_ns / 1e9)
+    for number, flow in enumerate(flows):
+        measurement.flows.append(_flow(number, flow, began_ns))
+        measurement.samples += _samples(number, flow, began_ns)
+        measurement.events += _events(number, flow, began_ns)
+    vantages = {flow["vantage"] for flow in flows}
+    if "receiver" in vantages:
+        measurement.notes.append(_BESIDE_RECEIVER)
+    if "unknown" in vantages:
+        measurement.notes.append(_NO_HANDSHAKE)
+    return measurement
+
+
+def _flow(number: int, flow: Mapping[str, Any], began_ns: int) -> dict[str, Any]:
+    start_s = (flow["begin_ns"] - began_ns) / 1e9
+    window_s = None if flow["window_ns"] is None else flow["window_ns"] / 1e9
+    base_us, completion_ns = flow["rtt_base_us"], flow["completion_ns"]
+    row: dict[str, Any] = {
+        "flow": number,
+        "start_s": start_s,
+        "end_s": start_s + flow["lifetime_ns"] / 1e9,
+        "window_s": window_s,
+        "delivered_bytes": flow["delivered_bytes"],
+        "sent_pkts": flow["sent_pkts"],
+        "retransmitted_pkts": flow["retransmitted_pkts"],
+        "retransmission_bursts": flow["bursts"],
+        "retransmission_burst_max_pkts": flow["longest_burst_pkts"] if flow["bursts"] else None,
+        "timeouts": flow["timeouts"],
+        "ecn_marked_pkts": flow["ecn_marked_pkts"],
+    }
+    if window_s:
+        row["goodput_mbit_s"] = mbit_s(flow["window_delivered_bytes"], window_s)
+        row["throughput_mbit_s"] = mbit_s(flow["window_sent_bytes"], window_s)
+    if completion_ns is not None:
+        row["completion_ms"] = completion_ns / 1e6
+    rtts_ms = np.asarray(flow["rtts_us"], dtype=np.float64) / 1e3
+    return row | rtt_columns(rtts_ms, None if base_us is None else base_us / 1e3)
+
+
+def _samples(number: int, flow: Mapping[str, Any], began_ns: int) -> list[dict[str, Any]]:
+    columns = flow["samples"]
+    rows = []
+    before_ns = flow["begin_ns"]
+    for at, at_ns in enumerate(columns["at_ns"]):
+        step_s = (at_ns - before_ns) / 1e9
+        rtt_us, srtt_us = columns["rtt_us"][at], columns["srtt_us"][at]
+        rows.append(
+            {
+                "flow": number,
+                "t_s": (at_ns - began_ns) / 1e9,
+                "goodput_mbit_s": mbit_s(columns["delivered_bytes"][at], step_s),
+                "throughput_mbit_s": mbit_s(columns["sent_bytes"][at], step_s),
+                "rtt_ms": None if rtt_us is None else rtt_us / 1e3,
+                "srtt_ms": None if srtt_us is None else srtt_us / 1e3,
+                "inflight_pkts": round(columns["inflight_bytes"][at] / flow["mss_bytes"]),
+            }
+        )
+        before_ns = at_ns
+    return rows
+
+
+def _events(number: int, flow: Mapping[str, Any], began_ns: int) -> list[dict[str, Any]]:
+    columns = flow["events"]
+    return [
+        {"flow": number, "t_s": (at_ns - began_ns) / 1e9, "event": event, "value": float(value)}
+        for at_ns, event, value in zip(
+            columns["at_ns"], columns["event"], columns["value"], strict=True
+        )
+    ]

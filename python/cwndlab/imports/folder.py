@@ -1,0 +1,303 @@
+"""A folder of measured files, as results: the same store, tables, report and verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab import core
+from cwndlab.encoding import encode_result, to_parquet
+from cwndlab.errors import MeasurementError, UnknownNameError, read_failure
+from cwndlab.imports.capture import is_capture, read_capture
+from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
+from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
+from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
+from cwndlab.imports.table import is_table, read_table
+from cwndlab.quantity import format_duration
+from cwndlab.results import IMPORT_FILE, Results
+from cwndlab.store import Writer
+from cwndlab.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from cwndlab.imports.measurement import Measurement
+
+IMPORT_EPOCH = 1
+"""Grows when the same files may give other values than before."""
+
+_HEAD_BYTES = 1 << 16
+_KEY_DIGITS = 32
+_ALGORITHM = "algorithm"
+_DIRECTION = "direction"
+_DIRECTIONS = {"downlink": "forward", "uplink": "reverse"}
+
+Fields = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What to import, and where to."""
+
+    folder: Path
+    pattern: NamePattern
+    results: Path
+    id: str
+    warm_up_ns: int = 0
+
+
+@dataclass(slots=True)
+class ImportSummary:
+    """What became of the files."""
+
+    results: Results
+    notes: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run, of one file or of one from each end."""
+
+    paths: list[Path]
+    fields: Fields
+    measurement: Measurement
+    digest: str
+    repetition: int = 0
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {name: value for name, value in self.fields.items() if name != REPETITION}
+
+    def key(self, request: ImportRequest) -> str:
+        content = json.dumps([IMPORT_EPOCH, self.digest, self.fields, request.warm_up_ns])
+        return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def import_folder(request: ImportRequest) -> ImportSummary:
+    """Read every file of a folder that follows the pattern, and keep it as results.
+
+    Files that hold no run are told and left out; those of runs that failed are kept as failures.
+
+    Raises:
+        MeasurementError: no file follows the pattern, or none holds a run.
+        ResultsError: the results cannot be written.
+    """
+    files = request.pattern.files(request.folder)
+    problems: list[str] = []
+    runs = _merged(_read_all(files, request, problems))
+    if not runs:
+        raise MeasurementError("\n".join(problems[:10]))
+    notes = list(dict.fromkeys(note for run in runs for note in run.measurement.notes))
+    failures = list(problems)
+    done = [run for run in runs if run.measurement.error is None]
+    notes += _name_algorithms(done, request)
+    for run in runs:
+        if run.measurement.error is not None:
+            names = ", ".join(path.name for path in run.paths)
+            failures.append(f"{names}: {run.measurement.error}")
+    if not done:
+        raise MeasurementError("\n".join(failures[:10]))
+    _number(done)
+    columns = list(dict.fromkeys(name for run in done for name in run.labels))
+    with Writer(request.results, request.id) as writer:
+        writer.replace(IMPORT_FILE, _record(request, notes, failures))
+        writer.replace("matrix.parquet", to_parquet(_matrix(done, columns, request)))
+        committed = writer.folder.committed()
+        for run in done:
+            key = run.key(request)
+            if key not in committed:
+                tables = encode_result(key, run.measurement.tables())
+                writer.commit(key, tables, _entry(run, request))
+        for run in runs:
+            if run.measurement.error is not None:
+                reason = {"error": run.measurement.error, "files": _names(run, request)}
+                writer.note_failure(run.key(request), reason, _entry(run, request))
+    return ImportSummary(Results(request.results), notes, failures)
+
+
+def _read_all(
+    files: Mapping[Path, Fields], request: ImportRequest, problems: list[str]
+) -> list[_Run]:
+    runs = []
+    for path, fields in files.items():
+        try:
+            measurement, digest = read_file(path, request.warm_up_ns / 1e9)
+        except MeasurementError as error:
+            problems.append(f"{path}: {error}")
+            continue
+        except OSError as error:
+            problems.append(read_failure(path, error))
+            continue
+        runs.append(_Run([path], dict(fields), measurement, digest))
+    return runs
+
+
+def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
+    """What a file measures, its kind known by its content, and the SHA-256 of that.
+
+    Raises:
+        MeasurementError: it holds no measurement.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if is_capture(head):
+        return read_capture(path, warm_up_s), digest
+    for is_kind, read in (
+        (is_iperf3, read_iperf3),
+        (is_socket_statistics, read_socket_statistics),
+        (is_table, read_table),
+    ):
+        if is_kind(head):
+            return read(path.read_bytes(), warm_up_s), digest
+    msg = "is neither JSON of iperf3, a log of ss -tin, a capture, nor a table with known names"
+    raise MeasurementError(msg)
+
+
+def _merged(runs: Iterable[_Run]) -> list[_Run]:
+    """Files of both ends about the same transfer are one run."""
+    found: dict[object, _Run] = {}
+    for run in runs:
+        side = run.fields.pop(SIDE, None)
+        identity = run.measurement.identity
+        key: object = (identity, tuple(run.fields.items())) if identity else id(run)
+        other = found.get(key)
+        if other is None:
+            found[key] = run
+            continue
+        first, second = (run, other) if side == "client" else (other, run)
+        measurement = merge(first.measurement, second.measurement)
+        digest = hashlib.sha256((first.digest + second.digest).encode()).hexdigest()
+        found[key] = _Run([*first.paths, *second.paths], run.fields, measurement, digest)
+    return list(found.values())
+
+
+def _name_algorithms(runs: Iterable[_Run], request: ImportRequest) -> list[str]:
+    """Name each run's algorithm by its file's name, unless its sender says that it ran another.
+
+    Nothing is attributed to an algorithm in a direction in which it did not send.
+    """
+    notes = []
+    unknown = []
+    for run in runs:
+        named = run.fields.get(_ALGORITHM)
+        ran = next(
+            (row["algorithm"] for row in run.measurement.flows if row.get("algorithm")), None
+        )
+        if named is None and ran is None:
+            unknown.append(run.paths[0])
+        elif named is None:
+            run.fields = {_ALGORITHM: str(ran)} | run.fields
+        elif ran is not None and _canonical(named) != _canonical(ran):
+            run.fields[_ALGORITHM] = f"{ran} (named {named})"
+            notes.append(
+                f"{run.paths[0].name} is named {named}, but its data were sent by {ran}: "
+                f"nothing of it is attributed to {named}."
+            )
+        for row in run.measurement.flows:
+            row["algorithm"] = run.fields.get(_ALGORITHM)
+            if direction := run.fields.get(_DIRECTION):
+                row["direction"] = _DIRECTIONS[direction]
+    if unknown:
+        msg = (
+            f"{unknown[0]}: does not tell its algorithm; name it in the files' names: "
+            f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
+        )
+        raise MeasurementError(msg)
+    return notes
+
+
+def _canonical(name: str) -> str:
+    """The same for all names of an algorithm."""
+    try:
+        return core.algorithm(name.lower()).name
+    except UnknownNameError:
+        return name.lower()
+
+
+def _number(runs: list[_Run]) -> None:
+    """Count the repetitions of each combination: by their names, or in the order of time."""
+    cells: dict[tuple[tuple[str, str], ...], list[_Run]] = defaultdict(list)
+    for run in runs:
+        cells[tuple(run.labels.items())].append(run)
+    for alike in cells.values():
+        alike.sort(key=lambda run: (run.measurement.began_unix_s or 0.0, run.paths))
+        for count, run in enumerate(alike):
+            named = run.fields.get(REPETITION)
+            run.repetition = count if named is None else int(named)
+        counts = [run.repetition for run in alike]
+        if len(set(counts)) < len(counts):
+            twice = next(run for run in alike if counts.count(run.repetition) > 1)
+            msg = (
+                f"{twice.paths[0]}: another file has the same fields and the same repetition; "
+                "name what differs in --pattern"
+            )
+            raise MeasurementError(msg)
+    runs.sort(key=lambda run: (run.repetition, run.measurement.began_unix_s or 0.0))
+
+
+def _matrix(runs: list[_Run], columns: list[str], request: ImportRequest) -> pl.DataFrame:
+    """The runs as a study's matrix has them; equal seeds mean that runs belong together."""
+    cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
+    frame: dict[str, Any] = {
+        "run": [run.key(request) for run in runs],
+        "cell": [cells[_cell(run)] for run in runs],
+    }
+    for name in columns:
+        values = [label(run.labels.get(name, "")) for run in runs]
+        is_mixed = len({type(value) for value in values}) > 1
+        frame[name] = [run.labels.get(name, "") for run in runs] if is_mixed else values
+    frame["repetition"] = [run.repetition for run in runs]
+    frame["seed"] = [
+        run.repetition if REPETITION in run.fields else number for number, run in enumerate(runs)
+    ]
+    return pl.DataFrame(frame)
+
+
+def _cell(run: _Run) -> tuple[tuple[str, str], ...]:
+    return tuple(run.labels.items())
+
+
+def _entry(run: _Run, request: ImportRequest) -> dict[str, Any]:
+    began = run.measurement.began_unix_s
+    entry: dict[str, Any] = {
+        "cell": run.labels,
+        "repetition": run.repetition,
+        "backend": "import",
+        "files": _names(run, request),
+        "cwndlab": core.version(),
+    }
+    if began is not None:
+        entry["began"] = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
+    if run.measurement.host is not None:
+        entry["host"] = run.measurement.host
+    return entry
+
+
+def _names(run: _Run, request: ImportRequest) -> list[str]:
+    return [path.relative_to(request.folder).as_posix() for path in run.paths]
+
+
+def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
+    """What the report says of where the results come from."""
+    document = {
+        "import": {
+            "id": request.id,
+            "folder": str(request.folder),
+            "pattern": request.pattern.text,
+            "warm_up": format_duration(request.warm_up_ns),
+            "notes": notes,
+            "left_out": failures,
+        }
+    }
+    return write_toml(document).encode()

@@ -1,0 +1,168 @@
+"""What a file tells of one run: flows, time series and events in the columns of all results.
+
+What a source cannot tell is None, never 0, and its `notes` say why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[np.float64]
+
+FLOW_COLUMNS = (
+    "flow",
+    "direction",
+    "user",
+    "algorithm",
+    "stack",
+    "receiver_algorithm",
+    "receiver_stack",
+    "application",
+    "start_s",
+    "end_s",
+    "window_s",
+    "goodput_mbit_s",
+    "throughput_mbit_s",
+    "delivered_bytes",
+    "rtt_mean_ms",
+    "rtt_p50_ms",
+    "rtt_p95_ms",
+    "rtt_p99_ms",
+    "rtt_base_ms",
+    "srtt_mean_ms",
+    "queueing_delay_mean_ms",
+    "sent_pkts",
+    "retransmitted_pkts",
+    "retransmitted_pct",
+    "retransmission_bursts",
+    "retransmission_burst_mean_pkts",
+    "retransmission_burst_max_pkts",
+    "timeouts",
+    "spurious_timeouts",
+    "recoveries",
+    "tail_loss_probes",
+    "ecn_marked_pkts",
+    "cwnd_mean_pkts",
+    "cwnd_max_pkts",
+    "completion_ms",
+    "utilisation_pct",
+    "busy_s",
+    "rwnd_limited_s",
+    "sndbuf_limited_s",
+)
+"""The columns of every `flows` table, whatever made it."""
+
+SAMPLE_COLUMNS = (
+    "flow",
+    "t_s",
+    "cwnd_pkts",
+    "ssthresh_pkts",
+    "srtt_ms",
+    "rtt_ms",
+    "throughput_mbit_s",
+    "goodput_mbit_s",
+    "inflight_pkts",
+    "queue_pkts",
+    "queue_bytes",
+    "pacing_rate_mbit_s",
+    "delivery_rate_mbit_s",
+    "ca_state",
+)
+"""The columns of every `samples` table."""
+
+EVENT_COLUMNS = ("flow", "t_s", "event", "value")
+
+
+@dataclass(slots=True)
+class Measurement:
+    """One run as a file tells it. Rows need only the columns that their source knows."""
+
+    flows: list[dict[str, Any]]
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    began_unix_s: float | None = None
+    host: str | None = None
+    identity: str | None = None
+    """The same in every file about the same transfer."""
+    notes: list[str] = field(default_factory=list)
+    error: str | None = None
+    """Why the run gave no result, where it failed."""
+
+    def tables(self) -> dict[str, dict[str, list[Any]]]:
+        """The tables of a run, as they are stored."""
+        for row in self.flows:
+            _derive(row)
+        return {
+            "flows": _columns(FLOW_COLUMNS, self.flows),
+            "samples": _columns(SAMPLE_COLUMNS, self.samples),
+            "events": _columns(EVENT_COLUMNS, self.events),
+        }
+
+
+def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
+    """Mean, percentiles and base of round-trip times, one for each acknowledgement."""
+    values = np.asarray(rtts_ms, dtype=np.float64)
+    row: dict[str, float | None] = {"rtt_base_ms": base_ms}
+    if values.size:
+        p50, p95, p99 = np.percentile(values, (50, 95, 99))
+        row |= {
+            "rtt_mean_ms": float(values.mean()),
+            "rtt_p50_ms": float(p50),
+            "rtt_p95_ms": float(p95),
+            "rtt_p99_ms": float(p99),
+        }
+    return row
+
+
+def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
+    """What samples of the smoothed RTT tell: its mean and median, no tail, which it hides."""
+    values = np.asarray(srtts_ms, dtype=np.float64)
+    values = values[np.isfinite(values) & (values > 0)]
+    row: dict[str, float | None] = {"rtt_base_ms": base_ms}
+    if values.size:
+        mean = float(values.mean())
+        row |= {
+            "srtt_mean_ms": mean,
+            "rtt_mean_ms": mean,
+            "rtt_p50_ms": float(np.median(values)),
+        }
+    return row
+
+
+SMOOTHED = (
+    "Mean and median round-trip time are of the sender's smoothed RTT at intervals; such samples "
+    "hide the tail, so there are no 95th and 99th percentiles."
+)
+
+
+def mbit_s(size_bytes: float, time_s: float) -> float | None:
+    """A rate; None where no time passed."""
+    return 8e-6 * size_bytes / time_s if time_s > 0 else None
+
+
+def _derive(row: dict[str, Any]) -> None:
+    """Fill in what follows from the other columns."""
+    sent, again = row.get("sent_pkts"), row.get("retransmitted_pkts")
+    if sent and again is not None:
+        row.setdefault("retransmitted_pct", 100 * again / sent)
+    mean, base = row.get("rtt_mean_ms"), row.get("rtt_base_ms")
+    if mean is not None and base is not None:
+        row.setdefault("queueing_delay_mean_ms", mean - base)
+    bursts = row.get("retransmission_bursts")
+    if bursts:
+        row.setdefault("retransmission_burst_mean_pkts", again / bursts)
+    row.setdefault("user", 1)
+    row.setdefault("application", "bulk")
+    row.setdefault("direction", "forward")
+
+
+def _columns(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row.get(name) for row in rows] for name in names}

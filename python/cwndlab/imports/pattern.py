@@ -1,0 +1,131 @@
+"""What the names of files say: `{algorithm}_{direction}_{duration}.json`."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import MeasurementError, nearest, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+REPETITION = "repetition"
+SIDE = "side"
+IGNORED = "_"
+
+_RESERVED = {"run", "cell", "seed", "flow", "t_s", "contestant"}
+_WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "direction": {
+        "downlink": ("downlink", "down", "dl", "download", "forward", "d"),
+        "uplink": ("uplink", "up", "ul", "upload", "reverse", "u"),
+    },
+    SIDE: {"client": ("client", "c"), "server": ("server", "s")},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """A pattern of names, whose fields become factors of the results."""
+
+    text: str
+    fields: tuple[str, ...]
+    expression: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: str) -> NamePattern:
+        """Read a pattern.
+
+        Raises:
+            MeasurementError: it has a field twice, or one that cannot be.
+        """
+        expression, fields = "", []
+        try:
+            parts = list(string.Formatter().parse(text))
+        except ValueError as error:
+            msg = f'"{text}": {error}; write fields as {{algorithm}}'
+            raise MeasurementError(msg) from None
+        for literal, name, form, conversion in parts:
+            expression += re.escape(literal)
+            if name is None:
+                continue
+            if name in ("", IGNORED):
+                expression += "[^/]*?"
+                continue
+            if form or conversion or not name.isidentifier() or name in _RESERVED:
+                msg = f'"{{{name}}}" in "{text}" is no name of a field; write for example {{place}}'
+                raise MeasurementError(msg)
+            if name in fields:
+                msg = f"{{{name}}} stands twice in {text!r}; write {{}} for what does not matter"
+                raise MeasurementError(msg)
+            fields.append(name)
+            number = "[0-9]+" if name == REPETITION else "[^/]+?"
+            expression += f"(?P<{name}>{number})"
+        return cls(text, tuple(fields), re.compile(expression))
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The fields that tell runs apart, `repetition` and `side` aside."""
+        return tuple(name for name in self.fields if name not in (REPETITION, SIDE))
+
+    def match(self, name: str) -> dict[str, str] | None:
+        """The fields of a name; None if it does not follow the pattern.
+
+        Raises:
+            MeasurementError: a direction or a side that is none.
+        """
+        found = self.expression.fullmatch(name)
+        if found is None:
+            return None
+        return {field: _word(field, value, name) for field, value in found.groupdict().items()}
+
+    def files(self, folder: Path) -> dict[Path, dict[str, str]]:
+        """The files below a folder that follow the pattern, in the order of their names.
+
+        Raises:
+            MeasurementError: there is no such folder, or no such file in it.
+        """
+        if not folder.is_dir():
+            msg = f"{folder}: there is no such folder"
+            raise MeasurementError(msg)
+        names = sorted(path for path in folder.rglob("*") if path.is_file())
+        found = {}
+        for path in names:
+            fields = self.match(path.relative_to(folder).as_posix())
+            if fields is not None:
+                found[path] = fields
+        if not found:
+            near = nearest(self.text, [path.name for path in names])
+            such = f", such as {near or names[0].name}" if names else ""
+            msg = (
+                f"{folder}: none of its {plural(len(names), 'file')}{such} "
+                f"is named as --pattern {self.text!r} says"
+            )
+            raise MeasurementError(msg)
+        return found
+
+
+def label(value: str) -> str | int | float:
+    """A field's value as results call it: a number where it is one."""
+    for kind in (int, float):
+        if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", value):
+            try:
+                return kind(value)
+            except ValueError:
+                continue
+    return value
+
+
+def _word(field: str, value: str, name: str) -> str:
+    words = _WORDS.get(field)
+    if words is None:
+        return value
+    for word, ways in words.items():
+        if value.lower() in ways:
+            return word
+    known = ", ".join(way for ways in words.values() for way in ways)
+    msg = f"{name}: {value!r} is no {field}; known: {known}"
+    raise MeasurementError(msg)

@@ -1,0 +1,284 @@
+"""Measured files become results: each kind against what is known of the same transfer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cwndlab as cw
+from cwndlab.errors import MeasurementError, ResultsError
+from cwndlab.imports import ImportRequest, ImportSummary, import_folder
+from cwndlab.imports.folder import read_file
+from cwndlab.imports.iperf3 import read_iperf3
+from cwndlab.imports.measurement import FLOW_COLUMNS, SAMPLE_COLUMNS
+from cwndlab.imports.pattern import NamePattern
+from cwndlab.imports.socket_statistics import read_socket_statistics
+from cwndlab.imports.table import read_table
+from cwndlab.report import write_report
+
+if TYPE_CHECKING:
+    from cwndlab.results import Results
+
+MEASURED = Path(__file__).parent / "measured"
+LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
+
+
+def imported(folder: Path, pattern: str, results: Path, warm_up_ns: int = 0) -> ImportSummary:
+    request = ImportRequest(folder, NamePattern.parse(pattern), results, "mine", warm_up_ns)
+    return import_folder(request)
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    study = cw.Study(
+        link=LINK,
+        algorithm=["reno", "cubic"],
+        duration="6 s",
+        repetitions=2,
+        factors={"link.delay": ["20 ms", "40 ms"]},
+        record={"pcap": True},
+    )
+    return study.run(tmp_path_factory.mktemp("simulated") / "results")
+
+
+@pytest.fixture
+def captures(simulated: Results, tmp_path: Path) -> Path:
+    """The captures of a simulated study, named as a user would name theirs."""
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    for row in simulated.runs().to_dicts():
+        delay = row["delay"].replace(" ", "")
+        name = f"{row['algorithm']}_{delay}_{row['repetition']}.pcap"
+        shutil.copy(simulated.path / "runs" / row["run"] / "capture.pcap", folder / name)
+    return folder
+
+
+def test_columns_are_those_of_the_simulator(simulated: Results) -> None:
+    for table, columns in (("flows", FLOW_COLUMNS), ("samples", SAMPLE_COLUMNS)):
+        own = simulated.scan(table).collect_schema().names()
+        assert tuple(own) == ("run", *columns)
+
+
+def test_a_capture_tells_what_the_endpoints_know(
+    simulated: Results, captures: Path, tmp_path: Path
+) -> None:
+    pattern = "{algorithm}_{delay}_{repetition}.pcap"
+    found = imported(captures, pattern, tmp_path / "r").results
+    assert found.factors == ("algorithm", "delay")
+    theirs = {
+        (row["factor_algorithm"], row["delay"].replace(" ", ""), row["repetition"]): row
+        for row in simulated.flows().to_dicts()
+    }
+    rows = found.flows().to_dicts()
+    assert len(rows) == len(theirs) == 8
+    for row in rows:
+        truth = theirs[row["factor_algorithm"], row["delay"], row["repetition"]]
+        for column in ("sent_pkts", "retransmitted_pkts", "retransmission_bursts", "timeouts"):
+            assert row[column] == truth[column], column
+        for column in ("goodput_mbit_s", "rtt_mean_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_base_ms"):
+            assert row[column] == pytest.approx(truth[column], rel=0.02), column
+
+
+def test_the_report_of_an_import_judges_without_a_run(captures: Path, tmp_path: Path) -> None:
+    summary = imported(captures, "{algorithm}_{delay}_{repetition}.pcap", tmp_path / "r")
+    page = write_report(summary.results, formats=()).read_text(encoding="utf-8")
+    assert "cwndlab import" in page
+    assert "mine (imported)" in page
+    for words in ("All settings at a glance", "delay 40ms", "goodput"):
+        assert words.lower() in page.lower()
+    with pytest.raises(ResultsError, match="was imported from"):
+        _ = summary.results.study
+
+
+def test_importing_again_changes_nothing_and_new_files_are_added(
+    captures: Path, tmp_path: Path
+) -> None:
+    pattern = "{algorithm}_{delay}_{repetition}.pcap"
+    late = captures / "cubic_40ms_1.pcap"
+    late.rename(tmp_path / late.name)
+    first = imported(captures, pattern, tmp_path / "r").results
+    runs = set(first.runs()["run"])
+    assert len(runs) == 7
+    (tmp_path / late.name).rename(late)
+    second = imported(captures, pattern, tmp_path / "r").results
+    assert len(set(second.runs()["run"]) - runs) == 1
+    assert [entry["status"] for entry in second.manifest] == ["done"] * 8
+
+
+@pytest.mark.parametrize(
+    ("name", "sender", "receiver"),
+    [("cubic_up_1", "client", "server"), ("bbr_down_2", "server", "client")],
+)
+def test_iperf3_values_are_its_own(name: str, sender: str, receiver: str) -> None:
+    documents: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for side in (sender, receiver):
+        path = MEASURED / f"{name}_{side}.json"
+        documents[side] = json.loads(path.read_bytes())
+        rows[side] = read_file(path, 0)[0].flows[0]
+    theirs = documents[receiver]["end"]["streams"][0]["receiver"]["bits_per_second"] / 1e6
+    assert rows[receiver]["goodput_mbit_s"] == pytest.approx(theirs, rel=1e-3)
+    stream = documents[sender]["end"]["streams"][0]["sender"]
+    assert rows[sender]["retransmitted_pkts"] == stream["retransmits"]
+    assert rows[sender]["rtt_mean_ms"] == pytest.approx(stream["mean_rtt"] / 1e3, rel=0.01)
+    assert rows[sender].get("timeouts") is None, "iperf3 does not tell"
+    assert rows[sender].get("rtt_p95_ms") is None, "smoothed values hide the tail"
+
+
+def test_both_ends_files_of_a_transfer_are_one_run(tmp_path: Path) -> None:
+    found = imported(MEASURED, "{algorithm}_{direction}_{repetition}_{side}.json", tmp_path / "r")
+    flows = found.results.flows()
+    assert flows.height == 2
+    assert flows.filter(direction="forward")["factor_direction"].to_list() == ["downlink"]
+    for row in flows.to_dicts():
+        for column in ("goodput_mbit_s", "retransmitted_pkts", "rtt_p50_ms", "delivered_bytes"):
+            assert row[column] is not None, column
+
+
+def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> None:
+    """The downlink of a thesis that set the algorithm on the client."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+    shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "vegas_up.json")
+    shutil.copy(MEASURED / "bbr_down_2_client.json", folder / "bbr_down.json")
+    found = imported(folder, "{algorithm}_{direction}.json", tmp_path / "r")
+    assert found.results.runs()["algorithm"].sort().to_list() == ["bbr", "cubic (named vegas)"]
+    assert any("nothing of it is attributed to vegas" in note for note in found.notes)
+
+
+def test_socket_statistics_agree_with_iperf3() -> None:
+    log = read_file(MEASURED / "cubic_up_1.ss", 0)[0]
+    (flow,) = log.flows
+    iperf3 = read_file(MEASURED / "cubic_up_1_client.json", 0)[0].flows[0]
+    assert flow["algorithm"] == "cubic"
+    assert flow["retransmitted_pkts"] == iperf3["retransmitted_pkts"]
+    assert flow["rtt_p50_ms"] == pytest.approx(iperf3["rtt_p50_ms"], rel=0.15)
+    # What iperf3's server read, which the log does not see, within the log's last tenth.
+    assert flow["goodput_mbit_s"] == pytest.approx(19.1, rel=0.02)
+    assert flow["cwnd_max_pkts"] > 50
+
+
+def test_socket_statistics_without_times_say_how_to_log_them() -> None:
+    text = (MEASURED / "cubic_up_1.ss").read_text(encoding="utf-8")
+    without = "\n".join(line for line in text.splitlines() if not line[:1].isdigit())
+    with pytest.raises(MeasurementError, match="date"):
+        read_socket_statistics(without.encode(), 0)
+
+
+WEB100 = """Duration CurMSS CurCwnd SmoothedRTT MinRTT PktsRetrans Timeouts ThruBytesAcked
+0 1448 14480 40 40 0 0 0
+1000000 1448 72400 60 40 0 0 1250000
+2000000 1448 36200 80 40 3 1 2500000
+3000000 1448 36200 70 40 3 1 3750000
+"""
+
+
+def test_web100_variables_are_known() -> None:
+    (flow,) = read_table(WEB100.encode(), 0).flows
+    assert flow["goodput_mbit_s"] == pytest.approx(10)
+    assert (flow["timeouts"], flow["retransmitted_pkts"]) == (1, 3)
+    assert (flow["cwnd_max_pkts"], flow["rtt_base_ms"]) == (50, 40)
+    assert flow["rtt_p50_ms"] == 65
+    warm = read_table(WEB100.encode(), 1).flows[0]
+    assert warm["rtt_p50_ms"] == 70
+    assert warm["window_s"] == 2
+
+
+def test_a_csv_of_rates_needs_no_counters() -> None:
+    (flow,) = read_table(b"time;goodput_mbit_s;rtt\n0;10;40\n1;12;40\n2;14;44\n", 0).flows
+    assert flow["goodput_mbit_s"] == 13
+    assert flow["rtt_p50_ms"] == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("cwnd,srtt\n1,2\n", "no column of times"),
+        ("t_s,cwnd\n0,1\n1,2\n", "no column of data"),
+        ("t_s,goodput_mbit_s\n0,1\n", "fewer than two"),
+        ("t_s,goodput_mbit_s\n0,1\nx,2\n", "line 3: 'x' is no number"),
+        ("t_s,acked_bytes\n0,1\n1,1e999\n", "line 3: '1e999' is no number"),
+    ],
+)
+def test_a_table_that_cannot_be_read_says_why(text: str, complaint: str) -> None:
+    with pytest.raises(MeasurementError, match=complaint):
+        read_table(text.encode(), 0)
+
+
+def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "cubic_1.json")
+    failed = {"start": {"test_start": {}}, "end": {}, "error": "unable to connect to server"}
+    (folder / "cubic_2.json").write_text(json.dumps(failed), encoding="utf-8")
+    (folder / "cubic_3.json").write_text("{}", encoding="utf-8")
+    found = imported(folder, "{algorithm}_{repetition}.json", tmp_path / "r")
+    assert found.results.runs().height == 1
+    assert any("unable to connect" in failure for failure in found.failures)
+    assert any("cubic_3.json" in failure and "--json" in failure for failure in found.failures)
+    statuses = [entry["status"] for entry in found.results.manifest]
+    assert sorted(statuses) == ["done", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [
+        ("{algorithm}_{algorithm}", "stands twice"),
+        ("{algorithm", "write fields as"),
+        ("{run}", "no name of a field"),
+        ("{algorithm}.txt", "none of its 5 files"),
+    ],
+)
+def test_a_pattern_that_does_not_fit_says_so(pattern: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match=complaint):
+        imported(MEASURED, pattern, tmp_path / "r")
+
+
+def test_a_direction_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cubic_sideways.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(MeasurementError, match="known: downlink"):
+        imported(tmp_path, "{algorithm}_{direction}.json", tmp_path / "r")
+
+
+def test_files_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    for name in ("a_cubic_1.json", "b_cubic_1.json"):
+        document = json.loads((MEASURED / "cubic_up_1_client.json").read_bytes())
+        document["start"]["cookie"] = name
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(MeasurementError, match="name what differs"):
+        imported(folder, "{}_{algorithm}_{repetition}.json", tmp_path / "r")
+
+
+@given(
+    st.sampled_from((read_iperf3, read_socket_statistics, read_table)),
+    st.one_of(
+        st.binary(max_size=300),
+        st.text('0123456789.:/,{}[]" \nESTABcwndrtoack_', max_size=300).map(str.encode),
+        st.recursive(
+            st.none() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(
+                        ["start", "end", "streams", "sender", "receiver", "test_start", "intervals"]
+                    ),
+                    inner,
+                    max_size=4,
+                )
+            ),
+            max_leaves=20,
+        ).map(lambda value: json.dumps(value).encode()),
+    ),
+)
+def test_any_content_is_a_measurement_or_an_error(read: Any, content: bytes) -> None:  # noqa: ANN401  one of three functions
+    with contextlib.suppress(MeasurementError):
+        read(content, 0.0).tables()
