@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -17,11 +20,13 @@ import pytest
 
 from cwndlab import core, doctor
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, KernelError
-from cwndlab.kernel import capabilities, helper, loading
+from cwndlab.kernel import capabilities, helper, loading, names
 from cwndlab.kernel.capabilities import Kernel, Obstacle, obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import Pin, kernel_states, load, require_loading, unload
+from cwndlab.kernel.names import KernelAlgorithms
 from cwndlab.kernel.objects import kernel_object, kernel_program
+from cwndlab.kernel.replay import Recorder, replay
 from test_docs import algorithms as algorithms_of_the_documentation
 from test_end_to_end import run
 from user_code import mine
@@ -265,6 +270,87 @@ def test_a_command_leaves_nothing_behind(tmp_path: Path, end: signal.Signals) ->
     running.wait(20)
     running.stdout.close()
     assert is_gone_soon(name)
+
+
+def test_a_study_means_the_kernels_own_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(names, "this_kernel", lambda: DEBIAN)
+    with KernelAlgorithms(tmp_path) as algorithms:
+        assert algorithms.name_of("cubic") == "cubic"
+        with pytest.raises(KernelError, match="takes no parameters; ours:cubic does"):
+            algorithms.name_of("cubic", {"beta": 700})
+
+
+def test_a_module_is_asked_for_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    modprobe = tmp_path / "modprobe"
+    modprobe.write_text(f"#!/bin/sh\necho $* > {tmp_path}/asked\n", encoding="utf-8")
+    modprobe.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with_vegas = dataclasses.replace(DEBIAN, available=DEBIAN.available | {"vegas"})
+    monkeypatch.setattr(
+        names, "this_kernel", lambda: with_vegas if (tmp_path / "asked").exists() else DEBIAN
+    )
+    with KernelAlgorithms(tmp_path) as algorithms:
+        assert algorithms.name_of("vegas") == "vegas"
+    assert (tmp_path / "asked").read_text() == "--quiet tcp_vegas\n"
+
+
+@needs_kernel
+def test_what_the_kernel_lacks_is_ours(tmp_path: Path) -> None:
+    mine(tmp_path, core.algorithm("reno").source_text + f"int x{os.getpid()};\n")
+    with KernelAlgorithms(tmp_path) as algorithms:
+        found = [
+            algorithms.name_of("hstcp", {"halve_first": 1}),
+            algorithms.name_of("ours:reno"),
+            algorithms.name_of("./mine.c"),
+        ]
+        assert len(set(found)) == 3
+        assert set(found) <= this_kernel().ours
+        assert algorithms.name_of("./mine.c") == found[2]
+    assert all(is_gone_soon(name) for name in found)
+
+
+def send(algorithm: str, count: int) -> None:
+    """Send bytes over the loopback with an algorithm at both ends."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        for each in (server, client):
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+        client.connect(server.getsockname())
+        connection, _ = server.accept()
+        with connection:
+            reader = threading.Thread(target=lambda: drain(connection))
+            reader.start()
+            client.sendall(bytes(count))
+            client.shutdown(socket.SHUT_WR)
+            reader.join()
+
+
+def drain(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+@needs_kernel
+def test_recorded_calls_are_made_again(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    parameters = {"high_gain": 700}
+    recorder = Recorder("bbr", tmp_path, calls, parameters)
+    send(recorder.program.name, 3_000_000)
+    count = recorder.finish()
+    assert is_gone_soon(recorder.program.name)
+    same = replay("bbr", tmp_path, calls, parameters)
+    assert (same.total, same.mismatches, same.differences) == (count, 0, ())
+    assert same.calls["bbr_cong_control"] > 10
+    assert replay("bbr", tmp_path, calls).mismatches > 0
+    with pytest.raises(BrokenAlgorithmError, match="no_such=1"):
+        replay("bbr", tmp_path, calls, {"no_such": 1})
+    with pytest.raises(BrokenAlgorithmError, match="named after its hook"):
+        replay("reno", tmp_path, calls)
+    mine(tmp_path, core.algorithm("bbr").source_text.replace("PERCENT	99u", "PERCENT	98u"))
+    changed = replay("./mine.c", tmp_path, calls, parameters)
+    assert changed.mismatches > 0
+    assert "sk_pacing_rate" in {each["field"] for each in changed.differences}
 
 
 PINNING = """

@@ -18,7 +18,7 @@ from cwndlab import core
 from cwndlab.algorithms import label_of
 from cwndlab.errors import AlgorithmError
 from cwndlab.recoveries import DESCRIPTIONS, algorithm_named
-from cwndlab.usercode.compiler import run
+from cwndlab.usercode.compiler import preprocess, run
 from cwndlab.usercode.program import (
     LINUX_PREFIX,
     Program,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 CLANG_PACKAGES = "apt install clang"
 _FLAGS = ("-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11")
+_REPLAY_FLAGS = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-DCC_LOADED", "-DCC_REPLAY")
 _NEWEST_CLANG, _OLDEST_CLANG = 25, 12
 
 
@@ -72,35 +73,43 @@ def clang() -> tuple[str, ...]:
 
 
 def kernel_program(
-    reference: str, folder: Path, parameters: Mapping[str, int] | None = None
+    reference: str,
+    folder: Path,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    is_recording: bool = False,
 ) -> KernelProgram:
     """The program of a name or a file, for the kernel.
+
+    One that is recording takes down every call of its hooks, and has another name.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
         BrokenAlgorithmError: the preprocessor refuses it.
         UnknownNameError: there is no algorithm of this name.
     """
-    if reference.startswith(LINUX_PREFIX):
-        module = Path(reference.removeprefix(LINUX_PREFIX)).stem
-        msg = f"{reference} is a module of a kernel, which loads it by itself: modprobe {module}"
-        raise AlgorithmError(msg)
-    if reference in DESCRIPTIONS:
-        reno = algorithm_named(reference)
-        why = "the recovery is the kernel's affair"
-        msg = f"{reference} is {reno} with a recovery of its own; {why}, so load {reno}"
-        raise AlgorithmError(msg)
-    contract = contract_folder()
-    if is_file_reference(reference):
-        source = existing_file(reference, folder)
-    else:
-        source = _built_in_file(core.algorithm(reference), contract)
-    flags = (*_FLAGS, f"-I{contract / 'include'}")
+    source, contract = _source(reference, folder)
+    recording = ("-DCC_RECORD",) if is_recording else ()
+    flags = (*_FLAGS, *recording, f"-I{contract / 'include'}")
     text = run(source, [*clang(), *flags, "-E", str(source)])
     program = Program(str(source), (Unit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
     digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
     return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings)
+
+
+def replay_program(reference: str, folder: Path) -> Program:
+    """The native program that makes recorded calls of the algorithm again.
+
+    Raises:
+        AlgorithmError: the file cannot be read.
+        BrokenAlgorithmError: the preprocessor refuses it.
+    """
+    source, contract = _source(reference, folder)
+    flags = (*_REPLAY_FLAGS, f"-I{contract / 'include'}")
+    files = (source, contract / "port" / "replay.c")
+    units = (Unit(str(file), preprocess(file, flags), _REPLAY_FLAGS) for file in files)
+    return Program(str(source), tuple(units))
 
 
 def kernel_object(program: Program) -> Path:
@@ -120,6 +129,23 @@ def kernel_object(program: Program) -> Path:
         run(unit.file, [*clang(), *unit.flags, "-c", str(source), "-o", str(whole)])
         write_whole(target, whole.read_bytes())
     return target
+
+
+def _source(reference: str, folder: Path) -> tuple[Path, Path]:
+    """The file of an algorithm, and the folder of what it is compiled with."""
+    if reference.startswith(LINUX_PREFIX):
+        module = Path(reference.removeprefix(LINUX_PREFIX)).stem
+        msg = f"{reference} is a module of a kernel, which loads it by itself: modprobe {module}"
+        raise AlgorithmError(msg)
+    if reference in DESCRIPTIONS:
+        reno = algorithm_named(reference)
+        why = "the recovery is the kernel's affair"
+        msg = f"{reference} is {reno} with a recovery of its own; {why}, so load {reno}"
+        raise AlgorithmError(msg)
+    contract = contract_folder()
+    if is_file_reference(reference):
+        return existing_file(reference, folder), contract
+    return _built_in_file(core.algorithm(reference), contract), contract
 
 
 def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:

@@ -64,16 +64,31 @@ def warnings(path: Path, flags: Sequence[str]) -> str:
 
 
 def shared_object(program: Program) -> Path:
-    """The compiled program, from the cache if it is there.
+    """The compiled program as a library, from the cache if it is there.
 
     Raises:
         BrokenAlgorithmError: it does not compile or link; names the lines.
     """
+    return _linked(program, "so", ("-shared", "-Wl,-z,defs", *program.link_flags))
+
+
+def executable(program: Program) -> Path:
+    """The compiled program as one to be started, from the cache if it is there.
+
+    Raises:
+        BrokenAlgorithmError: it does not compile or link; names the lines.
+    """
+    path = _linked(program, "run", program.link_flags)
+    path.chmod(0o755)
+    return path
+
+
+def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
     from cwndlab.usercode.program import write_whole  # noqa: PLC0415  knows this one
 
     # Of the same text elsewhere, an object would name the lines of a file elsewhere.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
-    target = _objects_folder() / f"{key[:32]}.so"
+    target = _objects_folder() / f"{key[:32]}.{ending}"
     if target.exists():
         return target
     optimised = (*_OPTIMISED, f"-fdebug-prefix-map={Path.cwd()}=.")
@@ -86,8 +101,7 @@ def shared_object(program: Program) -> Path:
             objects.append(str(folder / f"{n}.o"))
             flags = (*unit.flags, *optimised)
             run(unit.file, [*compiler(), *flags, "-c", str(source), "-o", objects[-1]])
-        whole = folder / "algorithm.so"
-        link = ("-shared", "-Wl,-z,defs", *program.link_flags)
+        whole = folder / "whole"
         run(program.file, [*compiler(), *link, *objects, "-o", str(whole)])
         write_whole(target, whole.read_bytes())
     return target

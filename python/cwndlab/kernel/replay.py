@@ -1,0 +1,100 @@
+"""Calls that the kernel made of an algorithm's hooks, made again in the native build."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import BrokenAlgorithmError
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program, replay_program
+from cwndlab.usercode.compiler import executable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How the native build did at the kernel's calls."""
+
+    calls: Mapping[str, int]  # by program, cubic_cong_avoid
+    mismatches: int
+    differences: tuple[Mapping[str, Any], ...]  # the first of them
+
+    @property
+    def total(self) -> int:
+        """All calls."""
+        return sum(self.calls.values())
+
+
+class Recorder:
+    """An algorithm in the kernel that takes down every call of its hooks."""
+
+    def __init__(
+        self,
+        reference: str,
+        folder: Path,
+        recording: Path,
+        parameters: Mapping[str, int] | None = None,
+    ) -> None:
+        """Load it, and begin.
+
+        Raises:
+            AlgorithmError: it cannot be compiled, or the kernel does not take it; says why.
+            KernelError: this kernel or user cannot load it, or the file cannot be written.
+        """
+        self.program: KernelProgram = kernel_program(
+            reference, folder, parameters, is_recording=True
+        )
+        self._helper = Helper()
+        try:
+            self._helper.ask(
+                {
+                    "do": "load",
+                    "object": str(kernel_object(self.program.program)),
+                    "name": self.program.name,
+                    "parameters": dict(self.program.parameters),
+                }
+            )
+            self._helper.ask({"do": "record", "name": self.program.name, "file": str(recording)})
+        except BaseException:
+            self._helper.close()
+            raise
+
+    def finish(self) -> int:
+        """End the recording and unload; how many calls there are."""
+        try:
+            answer = self._helper.ask({"do": "stop_recording", "name": self.program.name})
+        finally:
+            self._helper.close()
+        return int(answer["calls"])
+
+
+def replay(
+    reference: str, folder: Path, recording: Path, parameters: Mapping[str, int] | None = None
+) -> Replay:
+    """Make recorded calls again in the native build of the same algorithm.
+
+    Raises:
+        AlgorithmError: it cannot be compiled.
+        BrokenAlgorithmError: the calls cannot be made; says why.
+    """
+    program = executable(replay_program(reference, folder))
+    settings = [f"{name}={value}" for name, value in (parameters or {}).items()]
+    with recording.open("rb") as calls:
+        done = subprocess.run(  # noqa: S603  our own program around the user's algorithm
+            [str(program), *settings], stdin=calls, capture_output=True, text=True, check=False
+        )
+    if done.returncode not in (0, 1):
+        raise BrokenAlgorithmError(done.stderr.strip() or f"replay ended by {done.returncode}")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    programs = [line for line in lines if "program" in line]
+    return Replay(
+        {line["program"]: line["calls"] for line in programs},
+        sum(line["mismatches"] for line in programs),
+        tuple(line["difference"] for line in lines if "difference" in line),
+    )
