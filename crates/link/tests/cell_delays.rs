@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::cell::{access, cell, direction, errors, hsdpa, lte, nr, stalls};
+use common::cell::{access, cell, direction, errors, hsdpa, lte, nr, pings, stalls};
 use common::{Frame, Outcome, run_until};
 use cwndlab_link::Link;
 use cwndlab_link::cellular::{
@@ -12,27 +12,6 @@ use cwndlab_units::{Duration, Time};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-/// Milliseconds of pings of 84 bytes that are answered at once, one every 150 ms and a bit.
-fn pings(config: &CellConfig, count: u64) -> Vec<f64> {
-    let mut cell = cell(config, 11);
-    let mut delays = Vec::new();
-    for number in 0..count {
-        let sent = Time::from_micros(1_000_000 + number * 150_137);
-        let mut outcome = Outcome::default();
-        run_until(&mut cell, sent, &mut outcome);
-        cell.handle_packet(sent, 1, Frame::new(0, 84));
-        run_until(&mut cell, sent + ms(70), &mut outcome);
-        let came = outcome.left.last().expect("the request came").at;
-        // The cell was run further, so the answer comes to a network of its own.
-        let mut back = common::cell::cell(config, 11);
-        back.handle_packet(came, 0, Frame::new(1, 84));
-        let mut outcome = Outcome::default();
-        run_until(&mut back, came + ms(140), &mut outcome);
-        delays.push((outcome.left[0].at - sent).as_millis_f64());
-    }
-    delays
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -92,6 +92,13 @@ pub(crate) struct Counts {
     pub(crate) queue_max: u32,
 }
 
+impl<P> Entry<P> {
+    /// Where in the stream it begins.
+    fn start(&self) -> u64 {
+        self.end - u64::from(self.length)
+    }
+}
+
 impl<P: Packet> Bearer<P> {
     pub(crate) fn new(
         config: &DirectionConfig,
@@ -165,7 +172,8 @@ impl<P: Packet> Bearer<P> {
         out.tell_drop(at, packet.flow(), bytes, reason);
     }
 
-    /// Lets packets that have been processed be sent, and forgets those that waited too long.
+    /// Lets packets that have been processed be sent, and drops those that waited too long, each in
+    /// time in proportion to the queue.
     pub(crate) fn refresh(&mut self, now: Time, out: &mut Outbox<P>) {
         while let Some(entry) = self.line.get(self.ready) {
             if entry.came + self.processing > now {
@@ -175,15 +183,17 @@ impl<P: Packet> Bearer<P> {
             self.ready += 1;
         }
         let Some(discard) = self.discard else { return };
-        while self.unsent < self.ready {
-            let entry = &self.line[self.unsent];
-            let has_begun = self.sent + u64::from(entry.length) > entry.end;
-            if has_begun || entry.came + discard > now {
-                break;
+        // What has been sent in part is sent to its end.
+        let begun = self.line.get(self.unsent).is_some_and(|entry| entry.start() < self.sent);
+        let first = self.unsent + usize::from(begun);
+        while first < self.ready && self.line[first].came + discard <= now {
+            let entry = self.line.remove(first).expect("the entry was just seen");
+            for later in self.line.range_mut(first..) {
+                later.end -= u64::from(entry.length);
             }
-            let entry = self.line.remove(self.unsent).expect("the entry was just seen");
+            self.end -= u64::from(entry.length);
+            self.ready_end -= u64::from(entry.length);
             self.ready -= 1;
-            self.sent = entry.end;
             self.leave_queue(now, entry.bytes);
             let packet = entry.packet.expect("what was not sent is not out");
             self.drop_packet(now, &packet, DropReason::Aqm, out);
@@ -329,7 +339,7 @@ impl<P: Packet> Bearer<P> {
 
     fn damage(&mut self, range: Range) {
         for entry in &mut self.line {
-            if entry.end - u64::from(entry.length) >= range.end {
+            if entry.start() >= range.end {
                 break;
             }
             entry.is_damaged |= entry.end > range.start;
@@ -356,7 +366,7 @@ impl<P: Packet> Bearer<P> {
     fn release_whole(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
         let first = self.line.partition_point(|entry| entry.end <= range.start);
         for entry in self.line.range_mut(first..) {
-            let start = entry.end - u64::from(entry.length);
+            let start = entry.start();
             if start >= range.end {
                 break;
             }

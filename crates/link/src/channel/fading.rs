@@ -30,9 +30,11 @@ impl FadingConfig {
     pub const MOST_BRANCHES: u8 = 16;
 }
 
-/// Waves in one branch. The autocorrelation departs from `J0` by `J_WAVES`, which is below 0.05
-/// until a lag of twice the coherence time.
-const WAVES: usize = 12;
+/// Waves in one branch. The amplitude's autocorrelation departs from `J0` by `J_WAVES`, which is
+/// nothing for many coherence times, and the power's, which is `J0^2`, by 1 in `WAVES - 1`. An odd
+/// number: waves from opposite sides would be one standing wave, and the mean over time not that
+/// over all channels.
+const WAVES: usize = 25;
 
 /// A fading channel of mean power 1.
 #[derive(Clone, Debug)]
@@ -81,7 +83,9 @@ impl Fading {
 
 impl Branch {
     fn new(doppler_hz: f64, random: &mut Stream) -> Self {
-        let first = random.unit();
+        // About a quarter of the way from wave to wave, where the waves from left and right differ
+        // most in their shifts; not the same in each branch.
+        let first = 0.15 + 0.2 * random.unit();
         let turns_per_nano = doppler_hz * 1e-9 * TURN;
         Self {
             phases: core::array::from_fn(|_| random.next_u64() as i64),
@@ -97,6 +101,7 @@ impl Branch {
         let (mut real, mut imaginary) = (0.0, 0.0);
         for (&phase, &shift) in self.phases.iter().zip(&self.shifts) {
             let phase = phase.wrapping_add(shift.wrapping_mul(nanos));
+            let phase = (phase >> 32) as i32;
             real += sine(phase.wrapping_add(QUARTER_TURN));
             imaginary += sine(phase);
         }
@@ -106,16 +111,17 @@ impl Branch {
 
 /// 2^64, a whole turn.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
-const QUARTER_TURN: i64 = 1 << 62;
+/// In parts of 2^32 of a turn.
+const QUARTER_TURN: i32 = 1 << 30;
 
-/// Sine of a phase in parts of 2^64 of a turn: the Taylor polynomial up to the ninth power, within
+/// Sine of a phase in parts of 2^32 of a turn: the Taylor polynomial up to the ninth power, within
 /// 4e-6, as a library's would cost as much as the rest of an interval.
 #[inline]
-fn sine(phase: i64) -> f64 {
+fn sine(phase: i32) -> f64 {
     // The second and third quarters are the first and fourth, mirrored.
     let folded =
-        if phase.wrapping_add(QUARTER_TURN) < 0 { (i64::MIN).wrapping_sub(phase) } else { phase };
-    let x = folded as f64 * (core::f64::consts::TAU / TURN);
+        if phase.wrapping_add(QUARTER_TURN) < 0 { i32::MIN.wrapping_sub(phase) } else { phase };
+    let x = f64::from(folded) * (core::f64::consts::TAU / 4_294_967_296.0);
     let s = x * x;
     let series = 1.0 / 120.0 + s * (-1.0 / 5_040.0 + s * (1.0 / 362_880.0));
     x * (1.0 + s * (-1.0 / 6.0 + s * series))
@@ -139,7 +145,7 @@ mod tests {
         for i in 0..1000_i64 {
             let turns = (i as f64 + 0.37) / 1000.0 - 0.5;
             let exact = libm::sin(core::f64::consts::TAU * turns);
-            let ours = sine((turns * TURN) as i64);
+            let ours = sine((turns * 4_294_967_296.0) as i32);
             assert!((ours - exact).abs() < 4e-6, "{turns}: {ours} {exact}");
         }
     }

@@ -238,3 +238,24 @@ pub(crate) fn stalls(config: &CellConfig, blocks: u32) -> Stalls {
         overtaken: outcome.left.windows(2).filter(|pair| pair[1].number < pair[0].number).count(),
     }
 }
+
+/// Milliseconds of pings of 84 bytes that are answered at once, one every 600 ms and a bit.
+pub(crate) fn pings(config: &CellConfig, count: u64) -> Vec<f64> {
+    let mut cell = cell(config, 11);
+    let mut delays = Vec::new();
+    for number in 0..count {
+        let sent = Time::from_micros(1_000_000 + number * 600_137);
+        let mut outcome = super::Outcome::default();
+        super::run_until(&mut cell, sent, &mut outcome);
+        cell.handle_packet(sent, 1, Frame::new(0, 84));
+        super::run_until(&mut cell, sent + Duration::from_millis(500), &mut outcome);
+        let came = outcome.left.last().expect("the request came").at;
+        // The cell was run further, so the answer comes to a network of its own.
+        let mut back = self::cell(config, 11);
+        back.handle_packet(came, 0, Frame::new(1, 84));
+        let mut outcome = super::Outcome::default();
+        super::run_until(&mut back, came + Duration::from_millis(500), &mut outcome);
+        delays.push((outcome.left[0].at - sent).as_millis_f64());
+    }
+    delays
+}

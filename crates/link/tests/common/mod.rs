@@ -3,6 +3,7 @@
 #![expect(dead_code, reason = "each test program uses its own part")]
 
 pub(crate) mod cell;
+pub(crate) mod cell_rows;
 
 use cwndlab_link::{
     AnyLink, Link, LinkEvent, Packet, QueueConfig, RateConfig, RateTrace, StageConfig, Traces,

@@ -2,6 +2,7 @@
 //!
 //! Usage: `validate_links [--only PREFIX] [--traces DIR]`
 
+mod cells;
 mod plain;
 mod wifi;
 
@@ -44,4 +45,5 @@ fn main() {
     }
     plain::measure(&report);
     wifi::measure(&report);
+    cells::measure(&report);
 }

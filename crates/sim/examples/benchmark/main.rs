@@ -1,7 +1,9 @@
 //! One run for `make bench`, which measures it from outside: prints its totals as JSON.
 //!
-//! Usage: `benchmark dumbbell|gigabit|window|wifi [--flows N] [--seconds N] [--samples] [--window N]
-//! [--algorithm NAME]`
+//! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr [--flows N] [--seconds N] [--samples]
+//! [--window N] [--algorithm NAME]`
+
+mod cells;
 
 use std::fs;
 use std::process::ExitCode;
@@ -28,8 +30,8 @@ struct Options {
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
-            "usage: benchmark dumbbell|gigabit|window|wifi [--flows N] [--seconds N] [--samples] \
-             [--window N] [--algorithm NAME]"
+            "usage: benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr [--flows N] [--seconds N] \
+             [--samples] [--window N] [--algorithm NAME]"
         );
         return ExitCode::from(2);
     };
@@ -39,8 +41,11 @@ fn main() -> ExitCode {
         "window" => window(&options),
         "wifi" => wifi(&options),
         other => {
-            eprintln!("benchmark: unknown case {other}");
-            return ExitCode::from(2);
+            let Some(path) = cells::cell(other) else {
+                eprintln!("benchmark: unknown case {other}");
+                return ExitCode::from(2);
+            };
+            scenario(&options, &path, &options.algorithm, &json!({}), &large_buffers())
         }
     };
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
@@ -83,7 +88,8 @@ fn dumbbell(options: &Options) -> Value {
         "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
     });
     let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
-    scenario(options, &bottleneck, &back, &options.algorithm, &json!({}), &json!({}))
+    let path = wire(&bottleneck, &back);
+    scenario(options, &path, &options.algorithm, &json!({}), &json!({}))
 }
 
 /// One flow on 1 Gbit/s with a 12 MB buffer, so that slow start loses thousands of segments.
@@ -95,7 +101,7 @@ fn gigabit(options: &Options) -> Value {
     });
     let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
     let parameters = json!({"hystart": 0});
-    scenario(options, &bottleneck, &back, "cubic", &parameters, &large_buffers())
+    scenario(options, &wire(&bottleneck, &back), "cubic", &parameters, &large_buffers())
 }
 
 /// A window of a given size that just fills its path and, from 3 s on, loses every 100th segment.
@@ -114,17 +120,16 @@ fn window(options: &Options) -> Value {
     let mut overrides = large_buffers();
     overrides["compressed_sack_limit"] = json!(0);
     overrides["send_buffer_bytes"] = json!(1_u64 << 28);
-    scenario(options, &bottleneck, &back, "fixed", &parameters, &overrides)
+    scenario(options, &wire(&bottleneck, &back), "fixed", &parameters, &overrides)
 }
 
 /// As many stations as flows, which send to the access point of an 802.11n channel of 65 Mbit/s.
 fn wifi(options: &Options) -> Value {
-    let mut scenario =
-        scenario(options, &json!({}), &json!({}), &options.algorithm, &json!({}), &json!({}));
-    scenario["path"] = json!({
+    let path = json!({
         "kind": "wifi", "standard": "802.11n", "rate_control": {"kind": "fixed", "index": 7},
         "aggregation": {}, "stations": vec![json!({}); options.flows as usize],
     });
+    let mut scenario = scenario(options, &path, &options.algorithm, &json!({}), &json!({}));
     for (index, flow) in scenario["flows"].as_array_mut().expect("a list").iter_mut().enumerate() {
         flow["user"] = json!(index + 1);
         flow["direction"] = json!("reverse");
@@ -136,10 +141,13 @@ fn large_buffers() -> Value {
     json!({"receive_buffer_max_bytes": 1_u64 << 28, "send_buffer_max_bytes": 1_u64 << 28})
 }
 
+fn wire(forward: &Value, reverse: &Value) -> Value {
+    json!({"kind": "wire", "forward": [forward], "reverse": [reverse]})
+}
+
 fn scenario(
     options: &Options,
-    forward: &Value,
-    reverse: &Value,
+    path: &Value,
     algorithm: &str,
     parameters: &Value,
     overrides: &Value,
@@ -154,7 +162,7 @@ fn scenario(
     json!({
         "version": 1, "seed": 1, "duration_ns": options.seconds * 1_000_000_000,
         "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
-        "path": {"kind": "wire", "forward": [forward], "reverse": [reverse]},
+        "path": path,
         "flows": flows,
         "record": {"sample_interval_ns": options.samples.then_some(100_000_000)},
     })
@@ -164,7 +172,7 @@ fn totals(output: &RunOutput, baseline_kib: u64) -> Value {
     let delivered_bytes: u64 = output.flows.iter().map(|flow| flow.delivered_bytes).sum();
     json!({
         "delivered_segments": delivered_bytes / MSS_BYTES,
-        "acks": output.links.iter().filter(|link| link.link.starts_with("reverse"))
+        "acks": output.links.iter().filter(|link| link.link.contains("reverse"))
             .map(|link| link.delivered_pkts).sum::<u64>(),
         "retransmitted": output.flows.iter().map(|flow| flow.retransmitted_pkts).sum::<u64>(),
         "goodput_mbit_s": output.flows.iter().filter_map(|flow| flow.goodput_mbit_s).sum::<f64>(),

@@ -1,0 +1,19 @@
+//! Cells, whose measurements are those of the link crate's tests.
+
+#[path = "../../../link/tests/common/mod.rs"]
+mod common;
+
+use crate::Report;
+use common::cell_rows;
+
+/// Measures what is wanted of the cells.
+pub(crate) fn measure(report: &Report) {
+    for rows in cell_rows::all() {
+        if !rows.ids.iter().any(|id| report.wants(id)) {
+            continue;
+        }
+        for (id, value) in rows.ids.iter().zip((rows.measure)(|config| config)) {
+            report.measure(id, || value);
+        }
+    }
+}
