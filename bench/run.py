@@ -56,6 +56,9 @@ CASES = (
         ("wifi", "--flows", "7"),
         simulated_seconds=300,
     ),
+    Case("HSDPA, walking", ("hsdpa",), simulated_seconds=1000),
+    Case("LTE 20 MHz, 10 users in the background", ("lte",), simulated_seconds=400),
+    Case("NR 50 MHz, walking", ("nr",), simulated_seconds=400),
 )
 
 
