@@ -57,7 +57,7 @@ impl Transfer {
                 jiffies_phase: Duration::ZERO,
             })
         };
-        let mut ends = [end(1), end(2)];
+        let mut ends = [end(1_000_000), end(2_000_000)];
         ends[1].listen();
         ends[0].connect(Time::ZERO);
         Self {
@@ -429,4 +429,58 @@ fn stacks_talk_to_each_other() {
             assert_eq!(arrived, 100_000, "{sender} to {receiver}");
         }
     }
+}
+
+#[test]
+fn clocks_of_older_linux_show_in_timestamps_and_newer_ones_are_offset() {
+    // Both ends have the same clock; an offset of each hides it.
+    for (stack, is_offset) in
+        [("linux-2.6.24", false), ("linux-3.5", false), ("linux-5.10", true), ("linux-6.18", true)]
+    {
+        let sent = Transfer::new(stack, &[]).send(10_000, SECOND);
+        let stamp = |index: usize| sent.log[index].2.timestamps.expect("timestamps").0;
+        let apart = stamp(1).wrapping_sub(stamp(0));
+        assert_eq!(apart > 100, is_offset, "{stack}: {apart}");
+    }
+}
+
+#[test]
+fn send_buffers_of_4_mib_bound_the_flight() {
+    // Nothing is lost, the wire holds 2,000 segments and the receiver lets 5,000 go.
+    let flight = |stack| {
+        let sent = Transfer::between(stack, "linux-6.1", &[]).send(400_000_000, Time::from_secs(5));
+        sent.ends[0].info().unacked_pkts
+    };
+    for stack in ["linux-2.6.24", "linux-3.5", "linux-5.10", "linux-6.18"] {
+        assert!((1_000..1_100).contains(&flight(stack)), "{stack}: {}", flight(stack));
+    }
+    assert!(flight("linux-6.1") > 3_000, "{}", flight("linux-6.1"));
+}
+
+#[test]
+fn windows_reports_four_holes_where_timestamps_leave_room_for_three() {
+    let most_blocks = |stack| {
+        let lost = [11, 13, 15, 17, 19];
+        let sent = Transfer::with(stack, &[("initial_window_pkts", 30)], &lost);
+        let sent = sent.send(100_000, SECOND);
+        sent.acks().map(|ack| ack.sacks.as_slice().len()).max()
+    };
+    assert_eq!(most_blocks("windows-7"), Some(4));
+    assert_eq!(most_blocks("ns-3"), Some(3));
+}
+
+#[test]
+fn windows_repairs_two_holes_in_a_round_trip_and_newreno_needs_two() {
+    let between_repairs = |stack| {
+        let sent = Transfer::with(stack, &[("initial_window_pkts", 30)], &[5, 15]);
+        let sent = sent.send(43_800, SECOND);
+        let hole = |number: usize| sent.data().nth(number).expect("data").2.seq;
+        let repair = |seq: u32| {
+            let of_seq = sent.data().filter(|(_, _, segment)| segment.seq == seq);
+            of_seq.map(|(at, _, _)| *at).nth(1).expect("a repair")
+        };
+        repair(hole(15)).saturating_since(repair(hole(5)))
+    };
+    assert!(between_repairs("windows-7") < DELAY, "{:?}", between_repairs("windows-7"));
+    assert!(between_repairs("textbook") >= DELAY * 2, "{:?}", between_repairs("textbook"));
 }

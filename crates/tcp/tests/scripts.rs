@@ -58,6 +58,7 @@ scripts! {
     ecn_echo,
     ecn_lost_capability,
     ecn_negotiation,
+    ecn_off,
     ecn_passive,
     ecn_reduction,
     ecn_refused,
@@ -95,6 +96,7 @@ scripts! {
     paws,
     paws_reordered_ack,
     prr,
+    prr_linux_3_5,
     prr_slow_start,
     quick_acks,
     rack_lost_retransmission,
@@ -112,6 +114,7 @@ scripts! {
     sack_compression,
     sack_recovery,
     sack_reneging,
+    sack_uncompressed,
     send_buffer,
     sequence_wrap,
     silly_window,
@@ -159,6 +162,29 @@ fn every_script_is_played_and_says_what_and_whence() {
         assert!(script.title.ends_with('.'), "{name}: the first line is a sentence");
         assert!(!script.sources.is_empty(), "{name}: no `# Source:`");
         assert!(!script.steps.is_empty(), "{name} does nothing");
+    }
+}
+
+#[test]
+fn linux_2_6_24_does_what_3_5_did() {
+    // With the first window and the window's reduction of 3.5, which have scripts of their own.
+    let changes: toml::Table =
+        toml::from_str("initial_cwnd_pkts = 10\nwindow_reduction = \"prr\"").expect("settings");
+    for name in [
+        "forward_acknowledgement",
+        "growth_per_ack",
+        "prr_linux_3_5",
+        "sack_uncompressed",
+        "spurious_timeout_halved",
+        "ticks_of_rtt",
+    ] {
+        let mut script = load(name);
+        assert_eq!(script.setup.stack, "linux-3.5", "{name}");
+        script.setup.stack = "linux-2.6.24".to_owned();
+        script.setup.settings.extend(changes.clone());
+        if let Err(failure) = run(&script) {
+            panic!("{name}:{}: {}", failure.line, failure.problem);
+        }
     }
 }
 
