@@ -352,7 +352,9 @@ fn ticks_per_s(value: u8) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn frames(bytes: &[u8]) -> Result<(Vec<(u64, u16, u32, Vec<u8>)>, bool), CaptureError> {
+    type Owned = (u64, u16, u32, Vec<u8>);
+
+    fn frames(bytes: &[u8]) -> Result<(Vec<Owned>, bool), CaptureError> {
         let mut reader = Reader::new(bytes)?;
         let mut frames = Vec::new();
         while let Some(frame) = reader.next_frame()? {
