@@ -329,7 +329,7 @@ impl<P: Packet> WifiChannel<P> {
             if is_answered {
                 contender.succeed();
             } else {
-                contender.fail(self.rules.attempts);
+                contender.fail(self.rules.failures);
             }
         }
         self.rest_since(at);

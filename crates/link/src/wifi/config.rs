@@ -373,14 +373,18 @@ impl WifiConfig {
         Ok(())
     }
 
-    /// How often a packet is sent: with block ACKs it ends when its time does. dot11ShortRetryLimit
-    /// is 7, which most drivers use for all frames.
+    /// How often a packet is sent: with block ACKs it ends when its time does.
     pub(crate) fn most_attempts(&self) -> u32 {
         match self.attempts {
-            Some(attempts) => attempts.get(),
             None if self.aggregation.is_some() => u32::MAX,
-            None => 7,
+            _ => self.most_failures(),
         }
+    }
+
+    /// After so many failures in a row the contention begins anew: dot11ShortRetryLimit is 7, and
+    /// most drivers use it for all frames (802.11-2012 section 9.19.2.5).
+    pub(crate) fn most_failures(&self) -> u32 {
+        self.attempts.map_or(7, NonZeroU32::get)
     }
 
     /// The most bytes in one A-MPDU (802.11-2012 table 8-125, 802.11ac-2013 section 8.4.2.160.2).

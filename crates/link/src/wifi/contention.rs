@@ -94,10 +94,10 @@ impl Contender {
         self.draw();
     }
 
-    /// What it sent was not answered; after so many attempts it begins anew.
-    pub(crate) fn fail(&mut self, attempts: u32) {
+    /// What it sent was not answered; after so many failures it begins anew.
+    pub(crate) fn fail(&mut self, most: u32) {
         self.failures += 1;
-        if self.failures >= attempts {
+        if self.failures >= most {
             return self.succeed();
         }
         self.cw = (2 * self.cw + 1).min(self.category.cw_max);

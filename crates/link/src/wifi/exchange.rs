@@ -15,6 +15,8 @@ pub(super) struct Rules {
     /// What each packet has before and behind it.
     pub(super) header_bytes: u32,
     pub(super) attempts: u32,
+    /// Frames in a row without response after which the contention begins anew.
+    pub(super) failures: u32,
     pub(super) queue_packets: u32,
     queue_time: Duration,
     asks_before_repeating: bool,
@@ -33,6 +35,7 @@ impl Rules {
             // LLC and SNAP 8, FCS 4, and a header of 24, with QoS 26 (802.11-2012 section 8.2).
             header_bytes: if config.has_priorities() { 38 } else { 36 },
             attempts: config.most_attempts(),
+            failures: config.most_failures(),
             queue_packets: config.queue_packets,
             queue_time: config.queue_time,
             asks_before_repeating: config.asks_before_repeating,
