@@ -2,6 +2,7 @@
 
 mod applications;
 mod capture;
+mod cell;
 mod delay_based;
 mod model_based;
 mod runs;
