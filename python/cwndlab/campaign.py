@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab import core, progress
+from cwndlab import backends, core, progress
 from cwndlab.encoding import to_parquet
 from cwndlab.errors import DiskFullError, InterruptedStudyError, RunsFailedError, plural
-from cwndlab.executor import LocalExecutor, Task
+from cwndlab.executor import Task
 from cwndlab.results import Results
 from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
@@ -22,6 +22,7 @@ from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cwndlab.backends import Backend
     from cwndlab.executor import Executor, Outcome
     from cwndlab.matrix import Matrix, Run
     from cwndlab.progress import Reporter
@@ -40,15 +41,16 @@ class _Failures:
     first: str = ""
 
 
-def default_folder(study: Study) -> Path:
+def default_folder(study: Study, backend: Backend = "sim") -> Path:
     """Where results go unless the user says otherwise."""
-    return RESULTS_FOLDER / study.id
+    return RESULTS_FOLDER / (study.id if backend == "sim" else f"{study.id}-{backend}")
 
 
-def run_study(
+def run_study(  # noqa: PLR0913  each has its default
     study: Study,
     folder: Path | None = None,
     *,
+    backend: Backend = "sim",
     jobs: int | None = None,
     executor: Executor | None = None,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
@@ -58,9 +60,10 @@ def run_study(
 
     Args:
         study: the study.
-        folder: of the results; `results/ID` if None.
+        folder: of the results; `results/ID` if None, for the kernel `results/ID-kernel`.
+        backend: where the runs happen.
         jobs: how many runs at once, with the local executor.
-        executor: where runs are computed; the cores of this machine if None.
+        executor: what computes them; what the backend has on this machine if None.
         report: makes what is told about the progress, of title, total and number done.
         again: what the user does to go on after an interruption.
 
@@ -69,8 +72,8 @@ def run_study(
         InterruptedStudyError: the user stopped it.
         ResultsError: the folder cannot be used, or its disk is full.
     """
-    folder = folder or default_folder(study)
-    matrix = study.matrix
+    folder = folder or default_folder(study, backend)
+    matrix = backends.keyed(study.matrix, backend)
     failures = _Failures()
     with Writer(folder, study.id) as writer:
         _describe(study, matrix, writer)
@@ -87,7 +90,8 @@ def run_study(
             reporter = report(study.title, len(wanted), len(wanted) - len(missing))
             try:
                 with reporter:
-                    _compute(missing, executor or LocalExecutor(jobs), writer, reporter, failures)
+                    executor = executor or backends.executor(backend, jobs)
+                    _compute(missing, executor, writer, reporter, failures, backend)
             except KeyboardInterrupt:
                 message = f"stopped; {safe()}, {again} goes on from here"
                 raise InterruptedStudyError(message) from None
@@ -106,12 +110,17 @@ def run_study(
 
 
 def _compute(
-    missing: list[Run], executor: Executor, writer: Writer, reporter: Reporter, failures: _Failures
+    missing: list[Run],
+    executor: Executor,
+    writer: Writer,
+    reporter: Reporter,
+    failures: _Failures,
+    backend: Backend,
 ) -> None:
     runs = {run.key: run for run in missing}
     for outcome in executor.outcomes(tasks(missing)):
         run = runs[outcome.key]
-        entry = _manifest_entry(run, outcome)
+        entry = _manifest_entry(run, outcome, backend)
         if outcome.error is None:
             writer.commit(outcome.key, outcome.files, entry)
         else:
@@ -132,7 +141,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
         yield Task(run.key, run.scenario.to_json(), traces, programs, problem)
 
 
-def _manifest_entry(run: Run, outcome: Outcome) -> dict[str, Any]:
+def _manifest_entry(run: Run, outcome: Outcome, backend: Backend) -> dict[str, Any]:
     return {
         "cell": dict(run.labels),
         "repetition": run.repetition,
@@ -141,9 +150,10 @@ def _manifest_entry(run: Run, outcome: Outcome) -> dict[str, Any]:
         "duration_s": round(outcome.duration_s, 6),
         "host": outcome.host,
         "kernel": platform.release(),
-        "backend": "sim",
+        "backend": backend,
         "cwndlab": core.version(),
         "behaviour_epoch": core.behaviour_epoch(),
+        **outcome.notes,
     }
 
 

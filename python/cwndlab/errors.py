@@ -87,6 +87,10 @@ class CoreMissingError(CwndlabError):
     """The compiled part is not there."""
 
 
+class KernelRunError(CwndlabError):
+    """Something is not possible on the kernel of this machine."""
+
+
 class RunsFailedError(CwndlabError):
     """Some runs of a study failed; the others are done."""
 

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab import core
 from cwndlab.encoding import encode_result
@@ -52,6 +52,8 @@ class Outcome:
     host: str
     began_unix_s: float
     duration_s: float
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What else the manifest is to know: how well a machine kept up, for example."""
 
 
 class Executor(Protocol):
@@ -72,7 +74,7 @@ def compute(task: Task, objects: Mapping[str, tuple[str, str]] | None = None) ->
     def files() -> Mapping[str, bytes]:
         return encode_result(task.key, core.run(task.scenario_json, task.traces, objects))
 
-    return _outcome(task, files)
+    return outcome_of(task, files)
 
 
 def compute_apart(task: Task, process: WorkerProcess) -> Outcome:
@@ -86,10 +88,15 @@ def compute_apart(task: Task, process: WorkerProcess) -> Outcome:
             raise BrokenAlgorithmError(outcome.error)
         return outcome.files
 
-    return _outcome(task, files)
+    return outcome_of(task, files)
 
 
-def _outcome(task: Task, files: Callable[[], Mapping[str, bytes]]) -> Outcome:
+def outcome_of(
+    task: Task,
+    files: Callable[[], Mapping[str, bytes]],
+    notes: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """What became of a task whose files are made by `files`, which may add to `notes`."""
     began_unix_s = time.time()
     began_s = time.perf_counter()
     done: Mapping[str, bytes] = {}
@@ -99,7 +106,8 @@ def _outcome(task: Task, files: Callable[[], Mapping[str, bytes]]) -> Outcome:
     except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
         error = str(caught) or type(caught).__name__
     duration_s = time.perf_counter() - began_s
-    return Outcome(task.key, done, error, socket.gethostname(), began_unix_s, duration_s)
+    host = socket.gethostname()
+    return Outcome(task.key, done, error, host, began_unix_s, duration_s, notes or {})
 
 
 class LocalExecutor:

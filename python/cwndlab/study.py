@@ -26,6 +26,7 @@ from cwndlab.toml_source import TomlSource
 from cwndlab.toml_writer import write_toml
 
 if TYPE_CHECKING:
+    from cwndlab.backends import Backend
     from cwndlab.matrix import Cell, Matrix
     from cwndlab.results import Results
     from cwndlab.source import Source
@@ -181,20 +182,28 @@ class Study:
         """All runs."""
         return matrix.expand(self.model, self.columns, self.cells)
 
-    def run(self, results: str | Path | None = None, *, jobs: int | None = None) -> Results:
+    def run(
+        self,
+        results: str | Path | None = None,
+        *,
+        backend: Backend = "sim",
+        jobs: int | None = None,
+    ) -> Results:
         """Run what has not been run yet, and open the results.
 
         Args:
             results: the folder for them; `results/ID` if None.
+            backend: `sim`, or `kernel`: this machine's, as root and in real time.
             jobs: how many runs at once; one per core if None.
 
         Raises:
             RunsFailedError: some runs failed; the others are done.
             ResultsError: the folder cannot be used.
+            KernelRunError: the backend is not there.
         """
         from cwndlab.campaign import run_study  # noqa: PLC0415  the store knows studies
 
-        return run_study(self, Path(results) if results else None, jobs=jobs)
+        return run_study(self, Path(results) if results else None, backend=backend, jobs=jobs)
 
     def to_toml(self) -> str:
         """A study file that says the same."""

@@ -180,6 +180,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 self.foreign += 1;
                 continue;
             }
+            frame.enter(now);
             let port = port as u16;
             self.tap.handle_arrival(now, port, &mut frame);
             self.link.handle_packet(now, port, frame);

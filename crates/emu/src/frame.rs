@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use cwndlab_link::Packet;
-use cwndlab_units::Ecn;
+use cwndlab_units::{Ecn, Time};
 
 /// The largest packet that crosses, Ethernet's.
 pub const MTU_BYTES: usize = 1500;
@@ -27,6 +27,7 @@ pub struct Frame {
     bytes: u16,
     user: u16,
     flow: u32,
+    entered: Time,
 }
 
 impl Frame {
@@ -35,7 +36,7 @@ impl Frame {
     pub(crate) fn read(read: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Self> {
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(|| Box::new([0; MTU_BYTES]));
         let bytes = read(&mut buffer[..]).map_or(0, |bytes| bytes.min(MTU_BYTES) as u16);
-        let frame = Self { buffer: Some(buffer), bytes, user: 1, flow: 0 };
+        let frame = Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO };
         (bytes > 0).then_some(frame)
     }
 
@@ -61,6 +62,15 @@ impl Frame {
     pub fn is_ipv4(&self) -> bool {
         let content = self.content();
         content.len() >= 20 && content[0] >> 4 == 4
+    }
+
+    /// When it was read from its TUN.
+    pub fn entered(&self) -> Time {
+        self.entered
+    }
+
+    pub(crate) fn enter(&mut self, now: Time) {
+        self.entered = now;
     }
 
     /// Says to which flow it belongs, and on a shared medium to the user of which port.

@@ -25,6 +25,7 @@ mod lock;
 mod namespace;
 mod privilege;
 mod realtime;
+mod route;
 mod tun;
 
 pub use clock::Clock;
@@ -35,4 +36,5 @@ pub use lock::StudyLock;
 pub use namespace::Namespace;
 pub use privilege::what_is_missing;
 pub use realtime::{Priority, set_priority};
-pub use tun::{Tun, TunConfig};
+pub use route::Route;
+pub use tun::{Tun, TunConfig, address_of};

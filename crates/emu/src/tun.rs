@@ -1,13 +1,13 @@
 //! TUN devices: where packets of a namespace enter the emulator and come back.
 
-use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::Namespace;
 use crate::frame::{Frame, MTU_BYTES};
+use crate::route;
+use crate::{Namespace, Route};
 
 /// How many frames a TUN keeps for the emulator: a large window that is sent at once. The default
 /// of 500 loses packets at 1 Gbit/s that nobody sees.
@@ -20,10 +20,8 @@ pub struct TunConfig {
     pub name: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// How many bits of the address are those of its network, which is reached through it.
-    pub prefix_bits: u8,
-    /// Whether everything else is reached through it too.
-    pub is_default_route: bool,
+    /// What is reached through it.
+    pub routes: Vec<Route>,
 }
 
 /// An open TUN; the device vanishes with it.
@@ -54,13 +52,10 @@ impl Tun {
             control_device(&control, libc::SIOCSIFTXQLEN, &mut request)?;
             request.ifr_ifru.ifru_addr = socket_address(config.address);
             control_device(&control, libc::SIOCSIFADDR, &mut request)?;
-            let mask = u32::MAX.checked_shl(32 - u32::from(config.prefix_bits)).unwrap_or(0);
-            request.ifr_ifru.ifru_netmask = socket_address(Ipv4Addr::from_bits(mask));
+            request.ifr_ifru.ifru_netmask = socket_address(Ipv4Addr::BROADCAST);
             control_device(&control, libc::SIOCSIFNETMASK, &mut request)?;
             bring_up(&config.name)?;
-            if config.is_default_route {
-                add_default_route(&control, &config.name)?;
-            }
+            config.routes.iter().try_for_each(|route| route::add(&config.name, route))?;
             Ok(descriptor)
         })?;
         Ok(Self { descriptor, name: config.name.clone(), namespace: namespace.clone() })
@@ -114,6 +109,25 @@ fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
     let line =
         devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'))?;
     line.split_whitespace().nth(11)?.parse().ok()
+}
+
+/// The address of a device of this thread's namespace; nothing if there is no such device.
+///
+/// # Errors
+/// If the namespace does not tell.
+pub fn address_of(name: &str) -> io::Result<Option<Ipv4Addr>> {
+    let mut request = request(name)?;
+    match control_device(&control_socket()?, libc::SIOCGIFADDR, &mut request) {
+        // SAFETY: the call has filled in an address of the Internet, whose last bytes it is.
+        Ok(()) => Ok(Some(unsafe {
+            let address = (&raw const request.ifr_ifru).cast::<libc::sockaddr_in>();
+            Ipv4Addr::from(address.read_unaligned().sin_addr.s_addr.to_ne_bytes())
+        })),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ENODEV | libc::EADDRNOTAVAIL) => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 /// Brings a device of this thread's namespace up.
@@ -170,19 +184,6 @@ fn control_device(
     checked(status).map(|_| ())
 }
 
-fn add_default_route(control: &OwnedFd, name: &str) -> io::Result<()> {
-    let device = CString::new(name)?;
-    // SAFETY: all zeros is an rtentry.
-    let mut route: libc::rtentry = unsafe { std::mem::zeroed() };
-    route.rt_dst = socket_address(Ipv4Addr::UNSPECIFIED);
-    route.rt_genmask = socket_address(Ipv4Addr::UNSPECIFIED);
-    route.rt_flags = libc::RTF_UP;
-    route.rt_dev = device.as_ptr().cast_mut();
-    // SAFETY: the operation reads an rtentry, whose device name lives as long.
-    let status = unsafe { libc::ioctl(control.as_raw_fd(), libc::SIOCADDRT, &raw const route) };
-    checked(status).map(|_| ())
-}
-
 fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
     let internet = libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
@@ -207,8 +208,7 @@ mod tests {
         TunConfig {
             name: name.into(),
             address: Ipv4Addr::new(100, 64, 0, 1),
-            prefix_bits: 24,
-            is_default_route: true,
+            routes: vec![Route::default_with(None)],
         }
     }
 
@@ -228,14 +228,14 @@ mod tests {
         let namespace = Namespace::new().expect("a namespace");
         let tun = Tun::new(&namespace, &config("tun0")).expect("a TUN");
         namespace
-            .run(|| {
-                // Beyond the device's own network, so that the default route is needed.
-                std::net::UdpSocket::bind("0.0.0.0:0")?.send_to(b"hello", "203.0.113.7:9")
-            })
+            .run(|| std::net::UdpSocket::bind("0.0.0.0:0")?.send_to(b"hello", "203.0.113.7:9"))
             .expect("sent");
         let frame = tun.read().expect("a frame");
         assert!(frame.is_ipv4());
         assert_eq!(frame.content()[12..20], [100, 64, 0, 1, 203, 0, 113, 7]);
+        let address = |name| namespace.run(|| address_of(name)).expect("told");
+        assert_eq!(address("tun0"), Some(Ipv4Addr::new(100, 64, 0, 1)));
+        assert_eq!((address("tun1"), address("lo").is_some()), (None, true));
         assert!(tun.read().is_none(), "nothing but that: no IPv6 either");
         assert_eq!(tun.ring_drops().expect("told"), 0);
     }

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use cwndlab_emu::{
-    Clock, Emulator, Frame, Namespace, Report, Stop, Tap, Tun, TunConfig, what_is_missing,
+    Clock, Emulator, Frame, Namespace, Report, Route, Stop, Tap, Tun, TunConfig, what_is_missing,
 };
 use cwndlab_link::{
     AnyLink, Duplex, JitterConfig, Link, LinkEvent, LossConfig, QueueConfig, RateConfig,
@@ -71,12 +71,8 @@ impl Bed {
         let wire = |stage, name| AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("fine");
         let ends = [(); 2].map(|()| Namespace::new().expect("a namespace"));
         let tun = |(namespace, address)| {
-            let config = TunConfig {
-                name: "tun0".into(),
-                address,
-                prefix_bits: 24,
-                is_default_route: false,
-            };
+            let routes = vec![Route::default_with(Some("reno"))];
+            let config = TunConfig { name: "tun0".into(), address, routes };
             Tun::new(namespace, &config).expect("a TUN")
         };
         let tuns = ends.iter().zip([SERVER, CLIENT]).map(tun).collect();

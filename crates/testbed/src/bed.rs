@@ -3,12 +3,11 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use cwndlab_emu::{Namespace, Tun, TunConfig};
+use cwndlab_emu::{Namespace, Route, Tun, TunConfig};
 use cwndlab_sim::{Direction, FlowConfig, Scenario};
 
 /// Of the addresses that carriers use within their networks (RFC 6598 section 7).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
-const PREFIX_BITS: u8 = 16;
 
 /// Namespaces with a TUN each.
 #[derive(Debug)]
@@ -26,8 +25,7 @@ impl Bed {
             let config = TunConfig {
                 name: format!("cwndlab{port}"),
                 address: address(port),
-                prefix_bits: PREFIX_BITS,
-                is_default_route: false,
+                routes: vec![Route::default_with(None)],
             };
             bed.tuns.push(Tun::new(&namespace, &config)?);
             bed.namespaces.push(namespace);

@@ -1,17 +1,14 @@
 //! The helper: requests in, answers out.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::process;
 use std::sync::mpsc;
 use std::thread;
 
-use cwndlab_link::{RateConfig, RateTrace, Traces};
-use cwndlab_sim::Scenario;
-
 use crate::protocol::{Answer, Ran, Request};
 use crate::run::run;
+use crate::traces::read_traces;
 
 /// Answers requests until standard input ends, which ends whatever is being done.
 ///
@@ -41,7 +38,7 @@ pub fn serve() -> io::Result<()> {
 fn answer(request: Request) -> Answer {
     let Request::Run { scenario, traces, kernel_names, capture } = request;
     let waiting = || drop(tell(&Answer::Waiting));
-    let done = read_traces(&scenario, &traces).and_then(|traces| {
+    let done = read_traces(&scenario.path, &traces).and_then(|traces| {
         let done = run(&scenario, &traces, &kernel_names, waiting).map_err(|e| e.to_string())?;
         if let (Some(path), Some(bytes)) = (&capture, &done.output.pcap) {
             fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -66,22 +63,4 @@ fn tell(answer: &Answer) -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(&line)?;
     output.flush()
-}
-
-/// The traces that a scenario names, each as the kind that its stage wants.
-fn read_traces(scenario: &Scenario, contents: &BTreeMap<String, String>) -> Result<Traces, String> {
-    let mut traces = Traces::new();
-    for rate in scenario.path.rates() {
-        let (name, parse): (_, fn(&[u8]) -> _) = match rate {
-            RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
-            RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
-            _ => continue,
-        };
-        // A missing one is reported by the run, which knows the stage.
-        if let (None, Some(content)) = (traces.find(name), contents.get(name)) {
-            let trace = parse(content.as_bytes()).map_err(|error| format!("{name}: {error}"))?;
-            traces.insert(name.clone(), trace);
-        }
-    }
-    Ok(traces)
 }

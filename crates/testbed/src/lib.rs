@@ -16,17 +16,23 @@
 
 mod bed;
 mod capture;
+mod child;
 mod ends;
 mod helper;
+mod live;
 mod netstat;
 mod packet;
 mod poll;
 pub mod protocol;
+mod proxy;
 mod rtt;
 mod run;
+mod shell;
 mod socket;
 mod tcp_info;
+mod traces;
 mod watch;
 
 pub use helper::serve;
 pub use run::{KernelOutput, RunError, run};
+pub use shell::{ShellSetup, main_of_shell, shell, status_code};

@@ -1,8 +1,22 @@
-//! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output.
+//! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output; or
+//! `cwndlab-testbed shell DESCRIPTOR PROGRAM...`, a program behind a link.
 
 #[cfg(target_os = "linux")]
-fn main() -> std::io::Result<()> {
-    cwndlab_testbed::serve()
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    let ended = match arguments.split_first() {
+        Some((word, rest)) if word == "shell" => cwndlab_testbed::main_of_shell(rest),
+        _ => cwndlab_testbed::serve().map(|()| 0).map_err(|error| error.to_string()),
+    };
+    match ended {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cwndlab.cli.output import command_line, format_option, print_frame, say
-from cwndlab.cli.studies import completed, indented, jobs_option
+from cwndlab.cli.studies import backend_option, completed, indented, jobs_option
 from cwndlab.errors import plural
 
 if TYPE_CHECKING:
+    from cwndlab.backends import Backend
     from cwndlab.comparison import Comparison
     from cwndlab.results import Results
     from cwndlab.study import Study
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Folder for the results.  [default: results/compare-HASH]",
 )
+@backend_option
 @jobs_option
 @format_option
 def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -58,6 +60,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     direction: str,
     transfer: str | None,
     results: Path | None,
+    backend: Backend,
     jobs: int | None,
     output_format: str,
 ) -> None:
@@ -84,8 +87,8 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         **given,
     }
     study = Study(**document, id=_name_of(document), title=_title(document))
-    folder = results or default_folder(study)
-    with completed(study, folder, jobs, "the same command") as done:
+    folder = results or default_folder(study, backend)
+    with completed(study, folder, jobs, "the same command", backend) as done:
         _print(study, done, output_format)
 
 

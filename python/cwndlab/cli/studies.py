@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.padding import Padding
 
+from cwndlab.backends import BACKENDS
 from cwndlab.cli.output import command_line, format_option, print_frame, print_rows, say
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from cwndlab.backends import Backend
     from cwndlab.results import Results
     from cwndlab.study import Study
 
@@ -29,17 +31,27 @@ jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
 )
 
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default="sim",
+    show_default=True,
+    help="The simulator, or this machine's kernel in real time (root).",
+)
+
 
 @click.command("run")
 @click.argument("study", type=click.Path(path_type=Path))
 @results_option
+@backend_option
 @jobs_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
 @format_option
-def run_command(
+def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
     results: Path | None,
+    backend: Backend,
     jobs: int | None,
     output_format: str,
     *,
@@ -64,9 +76,10 @@ def run_command(
                 output_format,
             )
         return
-    again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick))
-    folder = results or _default_folder(loaded, is_quick=is_quick)
-    with completed(loaded, folder, jobs, f"`{again}`") as done:
+    chosen = ["--backend", backend] if backend != "sim" else []
+    again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick), *chosen)
+    folder = results or _default_folder(loaded, backend, is_quick=is_quick)
+    with completed(loaded, folder, jobs, f"`{again}`", backend) as done:
         if output_format != "table":
             print_frame(done.runs(), output_format)
         else:
@@ -130,23 +143,25 @@ def _options(results: Path | None, *, is_quick: bool) -> list[str]:
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
-def _default_folder(study: Study, *, is_quick: bool) -> Path:
+def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -> Path:
     """The short version of a study has results of its own."""
     from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
-    folder = default_folder(study)
+    folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
 
 @contextlib.contextmanager
-def completed(study: Study, folder: Path, jobs: int | None, again: str) -> Iterator[Results]:
+def completed(
+    study: Study, folder: Path, jobs: int | None, again: str, backend: Backend = "sim"
+) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
     from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
     from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
 
     failure = None
     try:
-        results = run_study(study, folder, jobs=jobs, again=again)
+        results = run_study(study, folder, backend=backend, jobs=jobs, again=again)
     except RunsFailedError as error:
         failure = error
         results = open_results(folder)

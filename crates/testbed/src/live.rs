@@ -1,0 +1,134 @@
+//! What goes over a link right now, for whoever wants to watch a shell.
+
+use std::io::{self, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::process;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time;
+
+use cwndlab_emu::{Frame, Tap};
+use cwndlab_link::{Link, LinkEvent, Packet, Way};
+use cwndlab_units::{Duration, Time};
+use serde::Serialize;
+
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// The last interval of both directions: to the program, and from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Status(Arc<Mutex<[Direction; 2]>>);
+
+/// One direction during an interval.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+struct Direction {
+    rate_mbit_s: f64,
+    /// Mean time in the link of what left it; nothing left if absent.
+    delay_ms: Option<f64>,
+    queue_pkts: u32,
+    queue_bytes: u64,
+    dropped_pkts: u64,
+}
+
+/// Measures both directions.
+#[derive(Debug)]
+pub(crate) struct LiveTap {
+    status: Status,
+    sums: [Sum; 2],
+    next: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    bytes: u64,
+    packets: u64,
+    delay: Duration,
+}
+
+impl LiveTap {
+    pub(crate) fn new(status: Status) -> Self {
+        Self { status, sums: Default::default(), next: Time::ZERO + INTERVAL }
+    }
+}
+
+impl<L: Link<Frame>> Tap<L> for LiveTap {
+    fn handle_arrival(&mut self, _now: Time, port: u16, frame: &mut Frame) {
+        frame.assign(flow_of(frame.content()), port.max(1));
+    }
+
+    fn handle_departure(&mut self, now: Time, _at: Time, port: u16, frame: &Frame) {
+        let sum = &mut self.sums[usize::from(port == 0)];
+        sum.bytes += u64::from(frame.wire_bytes());
+        sum.packets += 1;
+        sum.delay += now.saturating_since(frame.entered());
+    }
+
+    fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
+
+    fn wake_time(&self) -> Time {
+        self.next
+    }
+
+    fn handle_wake(&mut self, now: Time, link: &mut L) {
+        self.next += INTERVAL;
+        let mut directions = [Way::Down, Way::Up].map(|way| {
+            let mut direction = Direction::default();
+            for stage in link.stages_of(way, 1) {
+                let backlog = link.backlog(stage, now);
+                direction.queue_pkts += backlog.packets;
+                direction.queue_bytes += backlog.bytes;
+                direction.dropped_pkts += link.counters(stage, now).dropped.packets;
+            }
+            direction
+        });
+        for (direction, sum) in directions.iter_mut().zip(std::mem::take(&mut self.sums)) {
+            direction.rate_mbit_s = sum.bytes as f64 * 8e3 / INTERVAL.as_nanos() as f64;
+            direction.delay_ms =
+                (sum.packets > 0).then(|| sum.delay.as_millis_f64() / sum.packets as f64);
+        }
+        // Whoever reads holds it for the time of a copy; a reader must not hold up the link.
+        if let Ok(mut status) = self.status.0.try_lock() {
+            *status = directions;
+        }
+    }
+}
+
+/// The same for all packets of a connection: addresses, protocol and the first words of what
+/// follows, which for TCP and UDP are the ports.
+fn flow_of(packet: &[u8]) -> u32 {
+    let header_bytes = usize::from(packet[0] & 0xf) * 4;
+    let ports = packet.get(header_bytes..header_bytes + 4).unwrap_or(&[]);
+    // FNV-1a (Fowler, Noll, Vo).
+    let bytes = packet[12..20].iter().chain(ports).chain(&packet[9..10]);
+    bytes.fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Tells the status, a line of JSON an interval, to whoever connects to the socket
+/// `@cwndlab-shell-PID` of this namespace.
+pub(crate) fn publish(status: Status) -> io::Result<()> {
+    let address = SocketAddr::from_abstract_name(format!("cwndlab-shell-{}", process::id()))?;
+    let listener = UnixListener::bind_addr(&address)?;
+    thread::spawn(move || {
+        for watcher in listener.incoming().map_while(Result::ok) {
+            let status = status.clone();
+            // Ends when the watcher goes.
+            thread::spawn(move || tell(watcher, &status));
+        }
+    });
+    Ok(())
+}
+
+fn tell(mut watcher: UnixStream, status: &Status) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line {
+        down: Direction,
+        up: Direction,
+    }
+    loop {
+        let [down, up] = *status.0.lock().expect("nobody panics with it");
+        let mut line = serde_json::to_vec(&Line { down, up })?;
+        line.push(b'\n');
+        watcher.write_all(&line)?;
+        thread::sleep(time::Duration::from_nanos(INTERVAL.as_nanos()));
+    }
+}

@@ -1,0 +1,193 @@
+//! The way out of a shell: an HTTP proxy at the outer end of its link.
+//!
+//! A namespace behind a link reaches what listens on this machine. To go further by routing, the
+//! machine would have to forward and to translate addresses, which is its owner's decision. A proxy
+//! needs neither, and as it is the far end of every connection over the link, its congestion control
+//! is that of the downloads. Programs find it by the environment. Within a further shell, the
+//! environment still names the outermost proxy, which is reached across all links.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::thread;
+
+const VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
+const PREFIX: &str = "http://100.64.";
+/// Longer than what any program asks for.
+const LONGEST_HEAD_BYTES: u64 = 64 * 1024;
+
+/// Opens a proxy at `address` unless there is one further out. Answers what programs have to find
+/// in their environment.
+pub(crate) fn offer(address: Ipv4Addr) -> io::Result<Vec<(&'static str, String)>> {
+    let before = VARIABLES.iter().find_map(|name| variable(name));
+    if before.as_deref().is_some_and(|proxy| proxy.starts_with(PREFIX)) {
+        return Ok(Vec::new());
+    }
+    let listener = TcpListener::bind((address, 0))?;
+    let place = format!("{PREFIX}{}", after_prefix(address, listener.local_addr()?.port()));
+    let upstream = before.as_deref().and_then(host_and_port);
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let upstream = upstream.clone();
+            thread::spawn(move || serve(client, upstream.as_deref()));
+        }
+    });
+    Ok(VARIABLES.iter().map(|&name| (name, place.clone())).collect())
+}
+
+fn after_prefix(address: Ipv4Addr, port: u16) -> String {
+    let [_, _, network, number] = address.octets();
+    format!("{network}.{number}:{port}")
+}
+
+#[expect(clippy::disallowed_methods, reason = "what programs find in their environment is asked")]
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where a proxy of this machine's own is, as in `http://proxy.example:3128/`.
+fn host_and_port(proxy: &str) -> Option<String> {
+    let place = proxy.strip_prefix("http://").unwrap_or(proxy).trim_end_matches('/');
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    place.contains(':').then(|| place.to_owned())
+}
+
+/// One connection: what the client asks for is looked up here, and bytes go both ways.
+fn serve(client: TcpStream, upstream: Option<&str>) -> io::Result<()> {
+    if let Some(upstream) = upstream {
+        return join(client, TcpStream::connect(upstream)?);
+    }
+    let mut reader = BufReader::new(client.try_clone()?.take(LONGEST_HEAD_BYTES));
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut head = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        if reader.read_until(b'\n', &mut line)? == 0 || line == b"\r\n" || line == b"\n" {
+            break;
+        }
+        if !is_of_this_hop(&line) {
+            head.extend(line);
+        }
+    }
+    let Some(request) = Request::parse(&first) else {
+        return (&client).write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    };
+    let Ok(mut server) = TcpStream::connect(&request.server) else {
+        return (&client).write_all(b"HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    };
+    if let Some(line) = request.forwarded {
+        server.write_all(line.as_bytes())?;
+        server.write_all(&head)?;
+        server.write_all(b"Connection: close\r\n\r\n")?;
+    } else {
+        (&client).write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+    }
+    server.write_all(reader.buffer())?;
+    join(client, server)
+}
+
+fn is_of_this_hop(line: &[u8]) -> bool {
+    let name = line.split(|&byte| byte == b':').next().unwrap_or(&[]).to_ascii_lowercase();
+    matches!(name.as_slice(), b"connection" | b"proxy-connection" | b"keep-alive")
+}
+
+/// What a client asks a proxy for (RFC 9112 section 3.2).
+#[derive(PartialEq, Eq, Debug)]
+struct Request {
+    server: String,
+    /// The line that the server gets; nothing if the client talks to it itself.
+    forwarded: Option<String>,
+}
+
+impl Request {
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
+        if method == "CONNECT" {
+            return Some(Self { server: target.to_owned(), forwarded: None });
+        }
+        let rest = target.strip_prefix("http://")?;
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let path = if path.is_empty() { "/" } else { path };
+        let server = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+        Some(Self { server, forwarded: Some(format!("{method} {path} {version}\r\n")) })
+    }
+}
+
+/// Copies bytes both ways until both sides have ended.
+fn join(client: TcpStream, server: TcpStream) -> io::Result<()> {
+    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    let upload = thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    });
+    let (mut from, mut to) = (server, client);
+    let copied = io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
+    upload.join().expect("no panic");
+    copied.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_name_their_server() {
+        let tunnel = Request::parse("CONNECT example.org:443 HTTP/1.1\r\n").expect("a request");
+        assert_eq!(tunnel, Request { server: "example.org:443".to_owned(), forwarded: None });
+        let plain = Request::parse("GET http://example.org/a?b HTTP/1.1").expect("a request");
+        assert_eq!(plain.server, "example.org:80");
+        assert_eq!(plain.forwarded.as_deref(), Some("GET /a?b HTTP/1.1\r\n"));
+        let bare = Request::parse("HEAD http://h:81 HTTP/1.1").expect("a request");
+        assert_eq!(
+            (bare.server.as_str(), bare.forwarded.as_deref()),
+            ("h:81", Some("HEAD / HTTP/1.1\r\n"))
+        );
+        for wrong in ["", "GET", "GET / HTTP/1.1", "GET ftp://x/ HTTP/1.1"] {
+            assert_eq!(Request::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_of_the_machine_is_found_with_and_without_decoration() {
+        for text in ["http://p:3128", "p:3128", "http://user:word@p:3128/"] {
+            assert_eq!(host_and_port(text).as_deref(), Some("p:3128"), "{text}");
+        }
+        assert_eq!(host_and_port("http://p"), None);
+    }
+
+    #[test]
+    fn a_request_reaches_its_server_and_the_answer_comes_back() {
+        let server = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let place = server.local_addr().expect("known");
+        let answering = thread::spawn(move || {
+            let (mut stream, _) = server.accept().expect("accepted");
+            let mut lines = Vec::new();
+            for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                if line.is_empty() {
+                    break;
+                }
+                lines.push(line);
+            }
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("written");
+            lines
+        });
+        let proxy = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let mut client = TcpStream::connect(proxy.local_addr().expect("known")).expect("connected");
+        let (accepted, _) = proxy.accept().expect("accepted");
+        let serving = thread::spawn(move || serve(accepted, None));
+        let request = format!(
+            "GET http://{place}/x HTTP/1.1\r\nHost: h\r\nProxy-Connection: keep-alive\r\n\r\n"
+        );
+        client.write_all(request.as_bytes()).expect("written");
+        client.shutdown(Shutdown::Write).expect("shut");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("read");
+        assert_eq!(answer, "HTTP/1.1 204 No Content\r\n\r\n");
+        let lines = answering.join().expect("no panic");
+        assert_eq!(lines, ["GET /x HTTP/1.1", "Host: h", "Connection: close"]);
+        serving.join().expect("no panic").expect("served");
+    }
+}

@@ -1,0 +1,223 @@
+//! A program behind an emulated link.
+//!
+//! ```text
+//!   here:  this namespace -- TUN, port 0 [ link ] port 1, TUN -- a new namespace: the program
+//! ```
+//!
+//! The program has process numbers of its own: when its first process ends, or this one does, the
+//! kernel ends all of them. A shell within a shell takes the next addresses, so that a packet of the
+//! inner program crosses both links, and whatever listens at the outermost end is reached from
+//! every level by the same address. Beyond that, HTTP leads (see [`crate::proxy`]); nothing of this
+//! machine's own routing, forwarding or congestion control is changed.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::thread;
+
+use cwndlab_emu::{
+    Clock, Emulator, Frame, Namespace, Report, Route, Stop, Tun, TunConfig, what_is_missing,
+};
+use cwndlab_link::{AnyLink, PathConfig};
+use cwndlab_units::Time;
+use serde::Deserialize;
+
+use crate::child;
+use crate::live::{self, LiveTap, Status};
+use crate::proxy;
+use crate::run::RunError;
+use crate::traces::read_traces;
+
+/// What a shell needs to know.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShellSetup {
+    /// The link.
+    pub path: PathConfig,
+    /// The contents of the traces that it names.
+    #[serde(default)]
+    pub traces: BTreeMap<String, String>,
+    /// Seed of the link's randomness.
+    pub seed: u64,
+    /// What the kernel calls the congestion control of all connections over the link, in both
+    /// directions, that do not choose one themselves.
+    #[serde(default)]
+    pub algorithm: Option<String>,
+}
+
+/// The device of a namespace that is behind a link.
+const INNER_DEVICE: &str = "cwndlab-in";
+/// Addresses of the ends that face outwards and of those that face inwards: level n has the numbers
+/// n and 128 + n of a network 100.64.x.0/24 (RFC 6598 section 7).
+const INWARD: u8 = 128;
+const INWARD_PREFIX_BITS: u8 = 25;
+const DEEPEST: u8 = 100;
+
+/// Runs a program behind a link, on this terminal, until it ends.
+///
+/// # Errors
+/// If the link cannot be made, or the machine does not let us, or there is no such program.
+pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Report), RunError> {
+    if let Some(reason) = what_is_missing() {
+        return Err(RunError::Missing(reason));
+    }
+    let traces = read_traces(&setup.path, &setup.traces).map_err(RunError::Missing)?;
+    let link = AnyLink::<Frame>::shared(&setup.path, &traces, setup.seed)?;
+    let outside = Namespace::current()?;
+    let inside = Namespace::new()?;
+    // What is behind a further link is reached through here. Concerns the new namespace alone.
+    inside.run(|| fs::write("/proc/sys/net/ipv4/ip_forward", "1"))?;
+    let place = Place::find()?;
+    let algorithm = setup.algorithm.as_deref();
+    let (outer, place) = place.take(&outside, algorithm)?;
+    let inner = Tun::new(
+        &inside,
+        &TunConfig {
+            name: INNER_DEVICE.to_owned(),
+            address: place.inner(),
+            routes: vec![Route::default_with(algorithm)],
+        },
+    )?;
+    let (clock, stop, status) = (Clock::start(), Stop::new(), Status::default());
+    live::publish(status.clone())?;
+    let environment = proxy::offer(place.outer())?;
+    let emulator = Emulator::new(link, vec![outer, inner], LiveTap::new(status));
+    let emulating = thread::spawn({
+        let stop = stop.clone();
+        move || emulator.run(clock, Time::NEVER, &stop)
+    });
+    let mut command = prepared(command, &place);
+    command.envs(environment);
+    let ended = child::run(command, &inside);
+    stop.stop();
+    let (report, _) = emulating.join().expect("no panic")?;
+    Ok((ended?, report))
+}
+
+fn prepared(command: &[OsString], place: &Place) -> Command {
+    let mut prepared = Command::new(&command[0]);
+    prepared.args(&command[1..]);
+    // Where what listens on this side is reached.
+    prepared.env("CWNDLAB_HOST", place.outer().to_string());
+    prepared
+}
+
+/// A link's pair of addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    network: u8,
+    level: u8,
+}
+
+impl Place {
+    /// The first network if this namespace is not behind a link, else the next level of its own.
+    fn find() -> io::Result<Self> {
+        let Some([_, _, network, number]) =
+            cwndlab_emu::address_of(INNER_DEVICE)?.map(|address| address.octets())
+        else {
+            return Ok(Self { network: 0, level: 1 });
+        };
+        let level = number.wrapping_sub(INWARD) + 1;
+        if level > DEEPEST {
+            return Err(io::Error::other("too many shells within shells"));
+        }
+        Ok(Self { network, level })
+    }
+
+    /// The outer TUN; where another shell has the network, that of the next.
+    fn take(
+        mut self,
+        outside: &Namespace,
+        algorithm: Option<&str>,
+    ) -> Result<(Tun, Self), RunError> {
+        loop {
+            let config = TunConfig {
+                name: format!("cwndlab-{}-{}", self.network, self.level),
+                address: self.outer(),
+                routes: vec![Route {
+                    network: self.address(INWARD),
+                    prefix_bits: INWARD_PREFIX_BITS,
+                    algorithm: algorithm.map(str::to_owned),
+                }],
+            };
+            let error = match Tun::new(outside, &config) {
+                Ok(tun) => return Ok((tun, self)),
+                Err(error) => error,
+            };
+            let is_taken = matches!(error.raw_os_error(), Some(libc::EEXIST | libc::EBUSY));
+            if error.raw_os_error() == Some(libc::EINVAL) && algorithm.is_some() {
+                let name = algorithm.unwrap_or_default().to_owned();
+                return Err(RunError::UnknownAlgorithm { place: "--algorithm".to_owned(), name });
+            }
+            if !is_taken || self.level > 1 || self.network == u8::MAX {
+                return Err(error.into());
+            }
+            self.network += 1;
+        }
+    }
+
+    fn outer(self) -> Ipv4Addr {
+        self.address(self.level)
+    }
+
+    fn inner(self) -> Ipv4Addr {
+        self.address(INWARD + self.level)
+    }
+
+    fn address(self, number: u8) -> Ipv4Addr {
+        Ipv4Addr::new(100, 64, self.network, number)
+    }
+}
+
+/// What a shell says goodbye with: a status as shells give it.
+pub fn status_code(status: ExitStatus) -> u8 {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// Reads what a shell is to be from an open file, and its program from the arguments:
+/// `shell DESCRIPTOR PROGRAM...`.
+///
+/// # Errors
+/// In words for whoever called.
+pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
+    let [descriptor, command @ ..] = arguments else {
+        return Err("usage: cwndlab-testbed shell DESCRIPTOR PROGRAM...".to_owned());
+    };
+    if command.is_empty() {
+        return Err("a shell needs a program".to_owned());
+    }
+    let file = PathBuf::from("/proc/self/fd").join(descriptor);
+    let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let setup: ShellSetup = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    let (status, report) = shell(&setup, command).map_err(|error| error.to_string())?;
+    if let Some(reason) = report.invalid {
+        eprintln!("cwndlab: the machine did not keep up with the link: {reason}");
+    }
+    Ok(status_code(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_addresses_of_its_own_that_face_the_right_way() {
+        let first = Place { network: 3, level: 1 };
+        assert_eq!(first.outer(), Ipv4Addr::new(100, 64, 3, 1));
+        assert_eq!(first.inner(), Ipv4Addr::new(100, 64, 3, 129));
+        let deepest = Place { network: 3, level: DEEPEST };
+        assert!(deepest.outer().octets()[3] < INWARD, "it would be taken for an inner one");
+    }
+
+    #[test]
+    fn a_status_is_that_of_a_shell() {
+        assert_eq!(status_code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(status_code(ExitStatus::from_raw(libc::SIGTERM)), 143);
+    }
+}

@@ -1,0 +1,130 @@
+"""The helper process of kernel runs: asked in lines of JSON, gone with who asked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from cwndlab.errors import KernelRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+REMEDY = "in a clone, run: make setup"
+_NAME = "cwndlab-testbed"
+_LOOK_AGAIN_S = 0.5
+
+
+def helper_path() -> Path | None:
+    """The helper's program; None if it was not built."""
+    path = Path(__file__).parents[1] / "helpers" / _NAME
+    return path if os.access(path, os.X_OK) else None
+
+
+def require_helper() -> Path:
+    """The helper's program.
+
+    Raises:
+        KernelRunError: there is none; says what to do.
+    """
+    if sys.platform != "linux":
+        msg = "the kernel backend needs Linux; the simulator does not (--backend sim)"
+        raise KernelRunError(msg)
+    path = helper_path()
+    if path is None:
+        msg = f"the helper for runs on the kernel was not built ({REMEDY})"
+        raise KernelRunError(msg)
+    return path
+
+
+class Helper:
+    """A running helper. It ends, and all that it made with it, when this process does."""
+
+    def __init__(self) -> None:
+        """Start it.
+
+        Raises:
+            KernelRunError: it was not built, or this is no Linux.
+        """
+        self._process = subprocess.Popen(  # noqa: S603  our own program
+            [str(require_helper())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            process_group=0,  # an interrupt is for who asked
+        )
+        self._pending = b""
+
+    def ask(
+        self, request: Mapping[str, Any], waiting: Callable[[], None] = lambda: None
+    ) -> dict[str, Any]:
+        """The answer to a request; `waiting` is called if another run has the machine.
+
+        Raises:
+            KernelRunError: it cannot be done; says why.
+        """
+        with contextlib.suppress(BrokenPipeError):  # what it ended of is said below
+            pipe = _pipe(self._process.stdin)
+            rest = memoryview(json.dumps(request).encode() + b"\n")
+            while rest:
+                rest = rest[pipe.write(rest) :]
+        while line := self._line():
+            answer: dict[str, Any] = json.loads(line)
+            match answer.pop("answer"):
+                case "waiting":
+                    waiting()
+                case "refused":
+                    raise KernelRunError(answer["message"])
+                case _:
+                    return answer
+        msg = f"the helper of kernel runs ended unasked (exit status {self._process.wait()})"
+        raise KernelRunError(msg)
+
+    def _line(self) -> bytes:
+        """Its next line; nothing if it has ended."""
+        pipe = _pipe(self._process.stdout)
+        parts = [self._pending]
+        while b"\n" not in parts[-1]:
+            # Polars lets system calls go on after a SIGINT, so none may last.
+            if not select.select([pipe], [], [], _LOOK_AGAIN_S)[0]:
+                continue
+            part = os.read(pipe.fileno(), 1 << 20)
+            if not part:
+                return b""
+            parts.append(part)
+        line, _, self._pending = b"".join(parts).partition(b"\n")
+        return line
+
+    def close(self) -> None:
+        """End it, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            _pipe(pipe).close()
+
+    def __enter__(self) -> Self:
+        """Nothing more."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it."""
+        self.close()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        msg = "a helper without pipes"
+        raise AssertionError(msg)
+    return pipe

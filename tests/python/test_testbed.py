@@ -1,0 +1,241 @@
+"""Runs on the kernel: what Python makes of its helper, and the helper itself where it may run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import fake_core as stand_in
+from cwndlab.backends import keyed
+from cwndlab.campaign import run_study
+from cwndlab.cli import run as run_cli
+from cwndlab.errors import KernelRunError, RunsFailedError
+from cwndlab.progress import Silent
+from cwndlab.study import Study
+from cwndlab.testbed import process
+from cwndlab.testbed.executor import KernelExecutor
+from cwndlab.testbed.process import Helper
+
+if TYPE_CHECKING:
+    from cwndlab.results import Results
+
+
+def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [list(column) for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def answers(*lines: dict[str, Any]) -> str:
+    """A helper that gives these answers whatever it is asked."""
+    text = "\n".join(json.dumps(line) for line in lines)
+    return f"#!/bin/sh\nread -r request\ncat <<'END'\n{text}\nEND\nread -r rest\n"
+
+
+def ran(**report: object) -> dict[str, Any]:
+    told = {"invalid": None, "ring_drops": 0, **report}
+    made = stand_in.run(study().matrix.runs[0].scenario.to_json(), {})
+    flows = [{**row, "goodput_mbit_s": 9.5, "timeouts": None} for row in rows(made["flows"])]
+    samples = {"flow": [0], "t_s": [0.1], "cwnd_pkts": [10], "ssthresh_pkts": [None]}
+    tables = {"flows": flows, "links": rows(made["links"]), "samples": samples, "events": None}
+    return {"answer": "ran", **tables, "report": told}
+
+
+@pytest.fixture
+def helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "helper"
+    monkeypatch.setattr(process, "helper_path", lambda: path)
+    return path
+
+
+def write(path: Path, script: str) -> None:
+    path.write_text(script, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
+    base = {"link": "rate=10 Mbit/s,delay=20 ms", "algorithm": "cubic", "duration": "1 s"}
+    return Study(**{**base, "id": "s", **keys})
+
+
+def run(made: Study, folder: Path, said: list[str] | None = None) -> Results:
+    say = (lambda _: None) if said is None else said.append
+    executor = KernelExecutor(say=say)
+    return run_study(made, folder, backend="kernel", executor=executor, report=lambda *_: Silent())
+
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel backend needs Linux")
+
+
+@needs_linux
+@pytest.mark.usefixtures("fake_core")
+def test_what_the_helper_measured_becomes_the_tables_of_the_store(
+    helper: Path, tmp_path: Path
+) -> None:
+    write(helper, answers({"answer": "waiting"}, ran(lateness={"p99_us": 40.0})))
+    said: list[str] = []
+    results = run(study(), tmp_path / "r", said)
+    flows = results.flows()
+    assert flows["goodput_mbit_s"].to_list() == [9.5]
+    assert flows["timeouts"].to_list() == [None]
+    assert flows.schema["timeouts"] == pl.Int64
+    entry = results.manifest[-1]
+    assert entry["backend"] == "kernel"
+    assert entry["emulator"]["lateness"] == {"p99_us": 40.0}
+    assert said == ["another study has this machine's kernel; waiting for it"]
+
+
+@needs_linux
+@pytest.mark.usefixtures("fake_core")
+def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept(
+    helper: Path, tmp_path: Path
+) -> None:
+    late = ran(invalid="1 % of the packets left more than 3.0 ms late")
+    write(helper, answers(late, late, ran()))
+    assert run(study(), tmp_path / "again").manifest[-1]["emulator"]["attempt"] == 3
+    write(helper, answers(late, late, late))
+    with pytest.raises(RunsFailedError, match=r"not a measurement: 1 % of .*, 3 times"):
+        run(study(), tmp_path / "never")
+    assert not list((tmp_path / "never" / "runs").iterdir())
+
+
+@needs_linux
+def test_what_the_helper_refuses_and_that_it_ended_is_told(helper: Path) -> None:
+    write(helper, answers({"answer": "refused", "message": "it needs root: sudo"}))
+    with Helper() as asked, pytest.raises(KernelRunError, match="it needs root"):
+        asked.ask({"do": "run"})
+    write(helper, "#!/bin/sh\nexit 3\n")
+    with Helper() as asked, pytest.raises(KernelRunError, match=r"exit status 3"):
+        asked.ask({"do": "run"})
+
+
+@pytest.mark.usefixtures("fake_core")
+def test_results_of_the_kernel_are_never_taken_for_those_of_the_simulator() -> None:
+    matrix = study(algorithm=["cubic", "reno"], repetitions=2).matrix
+    ours, theirs = ({run.key for run in each.runs} for each in (matrix, keyed(matrix, "kernel")))
+    assert len(ours) == len(theirs) == 4
+    assert not ours & theirs
+    assert keyed(matrix, "sim") is matrix
+    assert [run.seed for run in keyed(matrix, "kernel").runs] == [run.seed for run in matrix.runs]
+
+
+@pytest.mark.usefixtures("fake_core")
+def test_without_its_helper_the_backend_says_what_to_do(
+    helper: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    del helper
+    monkeypatch.setattr(process, "helper_path", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["compare", "--link", "rate=10 Mbit/s,delay=1 ms", "--algorithm", "cubic"]
+    assert run_cli([*arguments, "--backend", "kernel"]) == 2
+    assert "make setup" in capsys.readouterr().err or sys.platform != "linux"
+
+
+# ---- the real helper
+
+
+def missing() -> str:
+    """Why there can be no runs on this kernel; empty if there can."""
+    if sys.platform != "linux":
+        return "this is no Linux"
+    if process.helper_path() is None:
+        return "the helper is not built"
+    if os.geteuid() != 0:
+        return "it needs root"
+    return "" if os.access("/dev/net/tun", os.W_OK) else "there is no /dev/net/tun"
+
+
+needs_kernel = pytest.mark.skipif(bool(missing()), reason=f"no runs on this kernel: {missing()}")
+
+
+def devices() -> set[str]:
+    lines = Path("/proc/self/net/dev").read_text(encoding="utf-8").splitlines()[2:]
+    return {line.split(":")[0].strip() for line in lines}
+
+
+def namespaces() -> set[str]:
+    """Every network namespace that a process is in or holds open."""
+    found = set()
+    for pattern in ("[0-9]*/task/*/ns/net", "[0-9]*/fd/*"):
+        for link in Path("/proc").glob(pattern):
+            try:
+                target = str(link.readlink())
+            except OSError:
+                continue
+            if target.startswith("net:"):
+                found.add(target)
+    return found
+
+
+@needs_kernel
+def test_both_backends_write_the_same_columns(tmp_path: Path) -> None:
+    made = study(duration="1 s", algorithm=["reno", "cubic"], flows=2)
+    simulated = run_study(made, tmp_path / "sim", report=lambda *_: Silent())
+    measured = run_study(made, tmp_path / "kernel", backend="kernel", report=lambda *_: Silent())
+    for table in ("runs", "flows", "links", "samples", "events"):
+        ours, theirs = (getattr(each, table)() for each in (simulated, measured))
+        assert ours.schema == theirs.schema, table
+        assert theirs.height > 0, table
+    assert measured.flows()["stack"].unique().to_list()[0].startswith("linux-")
+
+
+@needs_kernel
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.05, 0.2, 0.6, 1.1])
+def test_a_run_that_is_killed_leaves_nothing_behind(after_s: float, tmp_path: Path) -> None:
+    before = devices()
+    script = (
+        "from cwndlab.study import Study\n"
+        "Study(link='rate=10 Mbit/s,delay=20 ms', algorithm='cubic', duration='20 s', id='s')"
+        f".run({str(tmp_path / 'r')!r}, backend='kernel')\n"
+    )
+    # The process that asks: its helper must go with it.
+    asking = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    helper_pid = wait_for_helper(asking)
+    if helper_pid is None:
+        pytest.fail("the helper was not started")
+    time.sleep(after_s)
+    held = namespaces_of(helper_pid)
+    asking.send_signal(signal.SIGKILL)
+    asking.wait()
+    end = time.monotonic() + 5
+    while Path(f"/proc/{helper_pid}").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{helper_pid}").exists(), "the helper lives on"
+    assert devices() == before
+    assert not (held - namespaces_of(os.getpid())) & namespaces()
+
+
+def wait_for_helper(parent: subprocess.Popen[bytes]) -> int | None:
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    end = time.monotonic() + 30
+    while time.monotonic() < end and parent.poll() is None:
+        for child in children.read_text(encoding="utf-8").split():
+            command = Path(f"/proc/{child}/comm").read_text(encoding="utf-8")
+            if command.startswith("cwndlab-testb"):
+                return int(child)
+        time.sleep(0.01)
+    return None
+
+
+def namespaces_of(pid: int) -> set[str]:
+    found = set()
+    for link in (*Path(f"/proc/{pid}/task").glob("*/ns/net"), *Path(f"/proc/{pid}/fd").glob("*")):
+        try:
+            found.add(str(link.readlink()))
+        except OSError:
+            continue
+    return {target for target in found if target.startswith("net:")}
