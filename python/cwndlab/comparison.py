@@ -55,6 +55,7 @@ SUMMED = frozenset(
 
 _KEYS = ("run", "seed", "repetition")
 _CONTESTANT = "contestant"
+_FLOW_COUNT = "flow_count"  # not a name of a factor
 _NOT_RECORDED = {
     "run": pl.String,
     _CONTESTANT: pl.String,
@@ -279,7 +280,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
     measured = [
         name
         for name, kind in flows.schema.items()
-        if kind.is_numeric() and name not in by and name not in {"flow", "start_s", "end_s"}
+        if kind.is_numeric() and name not in by and name not in {"flow", "user", "start_s", "end_s"}
     ]
     aggregated = flows.group_by(by, maintain_order=True).agg(
         *[
@@ -289,7 +290,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
             else pl.col(name).mean()
             for name in measured
         ],
-        pl.len().alias("flows"),
+        pl.len().alias(_FLOW_COUNT),
         pl.col("flow").alias("flow_ids"),
         *([pl.col("goodput_mbit_s").alias("shares")] if "goodput_mbit_s" in measured else []),
     )
@@ -309,10 +310,10 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
 def _comparison(
     cell: pl.DataFrame, cell_columns: Sequence[str], smallest_effect: float
 ) -> Comparison:
-    is_per_flow = cell["flows"].n_unique() > 1
+    is_per_flow = cell[_FLOW_COUNT].n_unique() > 1
     if is_per_flow:
         summed = [name for name in cell.columns if name in SUMMED]
-        cell = cell.with_columns([pl.col(name) / pl.col("flows") for name in summed])
+        cell = cell.with_columns([pl.col(name) / pl.col(_FLOW_COUNT) for name in summed])
     repetitions = cell["repetition"].unique(maintain_order=True).to_list()
     place = {repetition: at for at, repetition in enumerate(repetitions)}
     seeds_each = cell.group_by("repetition").agg(pl.col("seed").n_unique())["seed"]
@@ -320,7 +321,7 @@ def _comparison(
     columns = [
         name
         for name, kind in cell.schema.items()
-        if kind.is_numeric() and name not in {*cell_columns, *_KEYS, "flows"}
+        if kind.is_numeric() and name not in {*cell_columns, *_KEYS, _FLOW_COUNT}
     ]
     values: dict[str, dict[str, Floats]] = {}
     keys: dict[str, tuple[str | None, ...]] = {}
@@ -347,7 +348,7 @@ def _comparison(
         values=values,
         runs=keys,
         flow_ids=flow_ids,
-        flows_per_run=int(cell["flows"].to_numpy().max()),
+        flows_per_run=int(cell[_FLOW_COUNT].to_numpy().max()),
         is_per_flow=is_per_flow,
         smallest_effect=smallest_effect,
     )

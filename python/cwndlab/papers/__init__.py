@@ -1,6 +1,14 @@
 """Published studies: their facts as data, and the measurement of a window's phases against them."""
 
-from cwndlab.papers.facts import Check, Paper, PaperFigure, find_paper, load_paper, paper_ids
+from cwndlab.papers.facts import (
+    Check,
+    Paper,
+    PaperFigure,
+    PaperTable,
+    find_paper,
+    load_paper,
+    paper_ids,
+)
 from cwndlab.papers.phases import (
     Episode,
     Sawtooth,
@@ -12,15 +20,18 @@ from cwndlab.papers.phases import (
 )
 from cwndlab.papers.reading import Reading, read_check
 from cwndlab.papers.settings import Setting, difference_of, settings_of, single_changes
+from cwndlab.papers.tables import TableCell, read_table
 
 __all__ = [
     "Check",
     "Episode",
     "Paper",
     "PaperFigure",
+    "PaperTable",
     "Reading",
     "Sawtooth",
     "Setting",
+    "TableCell",
     "difference_of",
     "find_episodes",
     "find_paper",
@@ -28,6 +39,7 @@ __all__ = [
     "load_paper",
     "paper_ids",
     "read_check",
+    "read_table",
     "sawtooth",
     "settings_of",
     "single_changes",

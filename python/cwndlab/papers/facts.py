@@ -44,6 +44,31 @@ class Check:
         return (self.low + self.high) / 2
 
 
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table of the paper: one metric of flows by two factors."""
+
+    name: str
+    title: str
+    metric: str
+    """Column of the flows' results, whose mean over flows and repetitions is compared."""
+    scale: float
+    """Ours times this is in the paper's unit."""
+    unit: str
+    direction: str
+    """`downlink` or `uplink`: which way the data ran."""
+    column_factor: str
+    columns: tuple[str, ...]
+    row_factor: str | None
+    """None for a table of one row."""
+    rows: tuple[str, ...]
+    values: tuple[tuple[tuple[float, float], ...], ...]
+    """Row by row: numbers as ranges of equal bounds."""
+    within: float | None
+    """Relative tolerance beside the range; None if the table is only shown."""
+    note: str = ""
+
+
 @dataclass(frozen=True)
 class Paper:
     """A published study."""
@@ -52,15 +77,16 @@ class Paper:
     title: str
     authors: str
     method: str
-    axis_label: str
-    """How the paper labels its axis of windows, where that differs from what it counts."""
-    axis_note: str
-    conclusion: str
-    time_tolerance: float
-    """Relative tolerance of times and periods."""
-    window_tolerance_pkts: float
     figures: tuple[PaperFigure, ...]
     checks: tuple[Check, ...]
+    tables: tuple[PaperTable, ...]
+    conclusion: str
+    axis_label: str = ""
+    """How the paper labels its axis of windows, where that differs from what it counts."""
+    axis_note: str = ""
+    time_tolerance: float = 0.0
+    """Relative tolerance of times and periods."""
+    window_tolerance_pkts: float = 0.0
 
 
 def paper_ids() -> list[str]:
@@ -94,14 +120,17 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
     Raises:
         ValueError: A key is missing or unknown.
     """
-    unknown = set(document) - {"paper", "figure", "check"}
+    unknown = set(document) - {"paper", "figure", "check", "table"}
     if unknown:
         msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
         raise ValueError(msg)
     try:
         figures = tuple(_figure(table) for table in document.get("figure", []))
         checks = tuple(_check(table) for table in document.get("check", []))
-        return Paper(id=paper_id, figures=figures, checks=checks, **document["paper"])
+        tables = tuple(_table(table) for table in document.get("table", []))
+        return Paper(
+            id=paper_id, figures=figures, checks=checks, tables=tables, **document["paper"]
+        )
     except TypeError as error:
         msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
         raise ValueError(msg) from None
@@ -109,6 +138,21 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
 
 def _figure(table: Mapping[str, Any]) -> PaperFigure:
     return PaperFigure(**{**table, "variants": tuple(table["variants"])})
+
+
+def _table(table: Mapping[str, Any]) -> PaperTable:
+    given = {"row_factor": None, "rows": [""], "scale": 1.0, "within": None, **table}
+    rows, columns = tuple(map(str, given["rows"])), tuple(given["columns"])
+    values = tuple(tuple(_range(value) for value in row) for row in given["values"])
+    if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
+        msg = f"{table['name']}: its values are not as many as its rows and columns"
+        raise ValueError(msg)
+    return PaperTable(**{**given, "rows": rows, "columns": columns, "values": values})
+
+
+def _range(value: float | list[float]) -> tuple[float, float]:
+    low, high = value if isinstance(value, list) else (value, value)
+    return low, high
 
 
 def _check(table: Mapping[str, Any]) -> Check:

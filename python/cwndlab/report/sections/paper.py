@@ -16,6 +16,7 @@ from cwndlab.papers.facts import Paper, PaperFigure
 from cwndlab.papers.phases import find_episodes, sawtooth
 from cwndlab.papers.reading import Reading, Series, read_check
 from cwndlab.papers.settings import ALGORITHM, difference_of, settings_of, single_changes
+from cwndlab.papers.tables import read_table
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded, rounded_all
@@ -28,6 +29,7 @@ _MOST_POINTS = 1600
 def paper_sections(paper: Paper) -> Sections:
     """Return the sections that set a paper beside our runs of its variants."""
     return (
+        PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
         PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
         PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),
         PageSection("paper-causes", "What makes the curves differ", partial(_causes, paper)),
@@ -77,6 +79,20 @@ def _numbers(paper: Paper, context: Context) -> Content | None:
     agreeing = sum(reading.holds for reading, *_ in rows)
     html = render("paper_numbers.html", paper=paper, rows=rows, agreeing=agreeing)
     return Content(html)
+
+
+def _tables(paper: Paper, context: Context) -> Content | None:
+    if not paper.tables:
+        return None
+    flows = context.results.flows()
+    tables = []
+    for table in paper.tables:
+        cells = read_table(table, flows)
+        width = len(table.columns)
+        rows = [cells[at : at + width] for at in range(0, len(cells), width)]
+        judged = [cell for cell in cells if cell.holds is not None]
+        tables.append((table, rows, sum(cell.holds is True for cell in judged), len(judged)))
+    return Content(render("paper_tables.html", paper=paper, tables=tables))
 
 
 def _range(reading: Reading) -> str:
@@ -261,6 +277,8 @@ def _settings(context: Context) -> dict[str, dict[str, object]]:
 
 
 def _causes(paper: Paper, context: Context) -> Content | None:
+    if not paper.figures:
+        return None
     settings = _settings(context)
     shown = [name for name in paper.figures[-1].variants if name in settings]
     if len(shown) < 2:  # noqa: PLR2004  a difference needs two

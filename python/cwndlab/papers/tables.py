@@ -1,0 +1,59 @@
+"""A paper's tables beside ours: the mean of a metric over flows and repetitions, cell by cell."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from cwndlab.papers.facts import PaperTable
+
+_WAYS = {"downlink": "forward", "uplink": "reverse"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A number of the paper, ours, and how far it is off."""
+
+    row: str
+    column: str
+    low: float
+    high: float
+    ours: float | None
+    away: float | None
+    """Relative difference to the nearer end of the paper's range; 0 inside it."""
+    within: float | None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether ours is near enough; None if it is only shown."""
+        if self.within is None:
+            return None
+        return self.away is not None and abs(self.away) <= self.within
+
+
+def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
+    """Return every cell with our number; None where nothing was run.
+
+    Only flows count whose data ran in the table's direction.
+    """
+    own = flows.filter(pl.col("direction") == _WAYS[table.direction])
+    found = []
+    for row, values in zip(table.rows, table.values, strict=True):
+        for column, (low, high) in zip(table.columns, values, strict=True):
+            cell = own.filter(_is(own, table.column_factor, column))
+            if table.row_factor is not None:
+                cell = cell.filter(_is(own, table.row_factor, row))
+            mean = cell[table.metric].mean() if len(cell) else None
+            ours = float(mean) * table.scale if isinstance(mean, float) else None
+            away = None if ours is None else _away(ours, low, high)
+            found.append(TableCell(row, column, low, high, ours, away, table.within))
+    return found
+
+
+def _is(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
+    name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
+    return pl.col(name).cast(pl.String) == level
+
+
+def _away(ours: float, low: float, high: float) -> float:
+    nearest = min(max(ours, low), high)
+    return (ours - nearest) / nearest if nearest else 0.0

@@ -1,0 +1,118 @@
+"""The papers with tables on the simulator: every cell that is judged, and what lies beside them."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cwndlab as cw
+from cwndlab.papers import PaperTable, load_paper, read_table
+from cwndlab.papers.facts import parse_paper
+
+STUDIES = Path(__file__).parents[2] / "studies"
+WITH_TABLES = ("hsdpa-2010", "nr-5g-vaasa-2023")
+TABLES = [(study, table) for study in WITH_TABLES for table in load_paper(study).tables]
+
+
+@cache
+def flows_of(study: str, folder: Path) -> pl.DataFrame:
+    return cw.Study.load(STUDIES / f"{study}.toml", is_quick=True).run(folder / study).flows()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("papers")
+
+
+@pytest.mark.parametrize(
+    ("study", "table"), TABLES, ids=[f"{study}: {table.name}" for study, table in TABLES]
+)
+def test_every_judged_cell_holds(study: str, table: PaperTable, folder: Path) -> None:
+    cells = read_table(table, flows_of(study, folder))
+    assert all(cell.ours is not None for cell in cells)
+    assert [cell for cell in cells if cell.holds is False] == []
+
+
+def test_one_link_serves_every_cell_of_the_hsdpa_paper() -> None:
+    study = cw.Study.load(STUDIES / "hsdpa-2010.toml")
+    assert len({each.resolved.scenario.path.model_dump_json() for each in study.cells}) == 1
+    overrides = [
+        flow.sender.stack_overrides for each in study.cells for flow in each.resolved.scenario.flows
+    ]
+    assert not any(overrides)
+
+
+def test_bic_and_cubic_pay_with_delay_on_the_downlink(folder: Path) -> None:
+    downlink = flows_of("hsdpa-2010", folder).filter(pl.col("direction") == "forward")
+    for count in (1, 2, 3, 4):
+        own = downlink.filter(pl.col("flows") == count)
+        rtt_ms = dict(own.group_by("algorithm").agg(pl.col("rtt_mean_ms").mean()).iter_rows())
+        assert min(rtt_ms["bic"], rtt_ms["cubic"]) > 1.03 * max(rtt_ms["reno"], rtt_ms["westwood"])
+        assert rtt_ms["westwood"] == min(rtt_ms.values())
+
+
+def test_pacing_lifts_cubic_above_the_short_queue_of_the_callbox(folder: Path) -> None:
+    # The prediction by which the hypothesis of a short queue can be told from one of random loss,
+    # which pacing would not change.
+    downlink = flows_of("nr-5g-vaasa-2023", folder).filter(pl.col("direction") == "forward")
+    means = downlink.group_by("variant").agg(pl.col("goodput_mbit_s").mean())
+    goodput = dict(means.iter_rows())
+    assert goodput["cubic, paced"] > 1.5 * goodput["cubic"]
+
+
+def test_a_table_whose_values_do_not_fill_it_is_refused() -> None:
+    text = """
+        [paper]
+        title = "t"
+        authors = "a"
+        method = "m"
+        conclusion = "c"
+        [[table]]
+        name = "Table I"
+        title = "t"
+        metric = "rtt_mean_ms"
+        unit = "ms"
+        direction = "downlink"
+        column_factor = "algorithm"
+        columns = ["reno", "cubic"]
+        values = [[1]]
+    """
+    with pytest.raises(ValueError, match="Table I: its values are not as many"):
+        parse_paper(tomllib.loads(text), "x")
+
+
+def test_a_flow_of_the_other_direction_does_not_count() -> None:
+    table = parse_paper(
+        {
+            "paper": {"title": "t", "authors": "a", "method": "m", "conclusion": "c"},
+            "table": [
+                {
+                    "name": "n",
+                    "title": "t",
+                    "metric": "rtt_mean_ms",
+                    "unit": "ms",
+                    "direction": "uplink",
+                    "column_factor": "algorithm",
+                    "columns": ["reno", "cubic"],
+                    "within": 0.1,
+                    "values": [[[10, 20], 30]],
+                }
+            ],
+        },
+        "x",
+    ).tables[0]
+    flows = pl.DataFrame(
+        {
+            "direction": ["reverse", "forward", "reverse", "forward"],
+            "algorithm": ["reno", "reno", "reno", "cubic"],
+            "rtt_mean_ms": [21.0, 900.0, 22.0, 30.0],
+        }
+    )
+    reno, cubic = read_table(table, flows)
+    assert (reno.ours, reno.holds) == (21.5, True)
+    assert reno.away == pytest.approx(0.075)
+    assert (cubic.ours, cubic.holds) == (None, False)
