@@ -87,7 +87,7 @@ def _try_loading() -> Check:
             # A value of its own makes a name of its own.
             load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
     except CwndlabError as error:
-        return Check(name, "missing", "fixed could not be loaded", str(error))
+        return Check(name, "optional", "fixed could not be loaded", str(error))
     return Check(name, "ok", "fixed was loaded and unloaded")
 
 

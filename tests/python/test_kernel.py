@@ -205,6 +205,24 @@ def test_without_types_there_is_nothing_to_load_into(
     assert any("6.1.0-13-amd64 is too old" in obstacle.what for obstacle in obstacles())
 
 
+@pytest.mark.parametrize(
+    ("capabilities_hex", "uid_map", "in_the_way"),
+    [
+        ("000001ffffffffff", "0 0 4294967295", 0),
+        ("000000c000001000", "0 0 4294967295", 0),  # BPF, PERFMON and NET_ADMIN
+        ("00000000a80425fb", "0 0 4294967295", 1),  # root of a container
+        ("000001ffffffffff", "0 1000 1", 1),  # root of a user namespace
+        ("0000000000000000", "0 0 4294967295", 1),
+    ],
+)
+def test_root_is_who_may_load(
+    monkeypatch: pytest.MonkeyPatch, capabilities_hex: str, uid_map: str, in_the_way: int
+) -> None:
+    texts = {"status": f"Name:\tx\nCapEff:\t{capabilities_hex}\n", "uid_map": uid_map}
+    monkeypatch.setattr(capabilities, "_read", lambda path: texts.get(path.name, ""))
+    assert sum(obstacle.is_root for obstacle in obstacles()) == in_the_way
+
+
 def test_the_doctor_says_what_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "obstacles", lambda: [Obstacle("clang is missing", "sudo apt")])
     rows = [check for check in doctor.checks() if check.name.startswith("algorithms into")]
@@ -214,7 +232,8 @@ def test_the_doctor_says_what_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_unloading_needs_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    root = Obstacle("only root loads algorithms", "sudo", is_root=True)
+    monkeypatch.setattr(loading, "obstacles", lambda: [root])
     with pytest.raises(KernelError, match="sudo cwndlab algorithm unload vegas"):
         unload("vegas", tmp_path)
 

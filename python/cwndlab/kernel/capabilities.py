@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import sys
@@ -17,6 +16,8 @@ OUR_PREFIX = "cl_"
 _OLDEST = (6, 4)
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _TYPES = Path("/sys/kernel/btf/vmlinux")
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN, _CAP_PERFMON, _CAP_BPF = 12, 21, 38, 39
+_EVERY_USER = ["0", "0", "4294967295"]  # of the machine, not of a user namespace
 _MODULE = re.compile(r"/tcp_(\w+)\.ko", re.MULTILINE)
 
 
@@ -84,10 +85,19 @@ def obstacles() -> list[Obstacle]:
         clang()
     except AlgorithmError:
         found.append(Obstacle("clang is missing", f"sudo {CLANG_PACKAGES}"))
-    if os.geteuid() != 0:
+    if not _is_privileged():
         remedy = "sudo cwndlab algorithm load NAME"
         found.append(Obstacle("only root loads algorithms", remedy, is_root=True))
     return found
+
+
+def _is_privileged() -> bool:
+    """Whether this process may load: root, and not only root of a container."""
+    match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
+    bits = int(match[1], 16) if match else 0
+    may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1
+    is_in_charge = _read(Path("/proc/self/uid_map")).split() == _EVERY_USER
+    return bool(may_program and bits >> _CAP_NET_ADMIN & 1 and is_in_charge)
 
 
 def _read(path: Path) -> str:

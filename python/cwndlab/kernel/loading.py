@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +93,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
     Raises:
         KernelError: there is none, or it needs root.
     """
-    if os.geteuid() != 0:
+    if any(obstacle.is_root for obstacle in obstacles()):
         msg = f"unloading needs root: sudo cwndlab algorithm unload {reference}"
         raise KernelError(msg)
     found = [pin for pin in pins() if reference in (pin.label, pin.name)]

@@ -2,18 +2,35 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Why the kernel's tests cannot run here.
+use cwndlab_kernel::protocol::{Answer, Refusal, RefusalKind};
+
+use crate::helper::{Helper, load};
+
+/// Why the kernel's tests cannot run here; the same for all of them.
 pub(crate) fn obstacle() -> Option<String> {
+    static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
+    OBSTACLE.get_or_init(look_for_obstacle).clone()
+}
+
+fn look_for_obstacle() -> Option<String> {
     if let Some(missing) = cwndlab_emu::what_is_missing() {
         return Some(missing);
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some("this kernel has no /sys/kernel/btf/vmlinux".to_owned());
     }
-    let is_there = Command::new("clang").arg("--version").output().is_ok();
-    (!is_there).then(|| "cannot run clang".to_owned())
+    if let Err(error) = Command::new("clang").arg("--version").output() {
+        return Some(format!("cannot run clang: {error}"));
+    }
+    // Root of a container may make namespaces and load nothing.
+    let request = load(&compile_object(&folder().join("fixed.c"), &[]), &unused_name());
+    match Helper::start().ask(&request) {
+        Answer::Refused(Refusal { kind: RefusalKind::Permission, message, .. }) => Some(message),
+        _ => None,
+    }
 }
 
 /// Returns from a test, the reason printed, if it cannot run here.
