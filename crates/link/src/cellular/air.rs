@@ -3,20 +3,23 @@
 //! Slots in which no user with a port has anything to do are skipped; the users in the background
 //! do not notice them.
 
-use crate::Way;
-use cwndlab_units::Time;
+use cwndlab_units::{Duration, Time};
 
 use super::access::Access;
 use super::bearer::{Bearer, Range};
-use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
+use super::block::BlockRecord;
+use super::check::check_direction;
+use super::config::{BlockErrors, CellConfig};
 use super::core::Core;
 use super::demand::Demand;
 use super::error::CellError;
 use super::harq::{Attempt, Harq};
 use super::outbox::Outbox;
-use super::plan::{Plan, Size};
+use super::plan::Plan;
 use super::scheduler::{Candidate, Scheduler};
-use crate::channel::{Adaptation, AdaptationConfig, Coding, Decibel, Draws, Sinr, ratio};
+use super::user::{RAMP_PAUSE, User};
+use crate::Way;
+use crate::channel::{Adaptation, AdaptationConfig, Decibel, Draws, Sinr, ratio};
 use crate::packet::{Admission, Packet};
 
 /// One direction of the radio.
@@ -50,52 +53,6 @@ struct Rules {
     feedback_error: u64,
 }
 
-/// A user with a port, in this direction.
-#[derive(Clone, Debug)]
-pub(crate) struct User<P> {
-    pub(crate) bearer: Bearer<P>,
-    harq: Harq,
-    access: Option<Access>,
-    sinr: Sinr,
-    adaptation: Adaptation,
-    draws: Draws,
-    feedback: Draws,
-    /// Before this there is no service.
-    blocked_until: Time,
-    /// The first slot that may carry a block for it.
-    next_block: u64,
-    /// Since when it has sent without a pause.
-    busy_since: Time,
-}
-
-/// A transmission of a block.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct BlockRecord {
-    /// When its slot began.
-    pub at: Time,
-    /// Which way it went.
-    pub way: Way,
-    /// The user's port.
-    pub port: u16,
-    /// The scheme's index.
-    pub scheme: u8,
-    /// How many parts of the band it took.
-    pub units: u16,
-    /// The transport block's size.
-    pub bits: u32,
-    /// Bytes of packets and their overhead in it; 0 for padding.
-    pub payload_bytes: u32,
-    /// Which transmission of the block it was, from 1 on.
-    pub transmission: u8,
-    /// Whether it was decoded.
-    pub is_decoded: bool,
-    /// The ratio in its slot.
-    pub sinr: Decibel,
-}
-
-/// A pause after which HSUPA's grant begins small again.
-const RAMP_PAUSE: cwndlab_units::Duration = cwndlab_units::Duration::from_millis(200);
-
 impl<P: Packet> Air<P> {
     pub(crate) fn new(
         way: Way,
@@ -109,14 +66,14 @@ impl<P: Packet> Air<P> {
             Way::Down => (&cell.downlink, "down"),
             Way::Up => (&cell.uplink, "up"),
         };
-        check(way, config, &plan)?;
+        check_direction(way, config, &plan)?;
         let adaptation = |sinr: Sinr, component: &str| {
             let phase = match config.adaptation {
                 AdaptationConfig::Reports { period, .. } => {
                     let part = Draws::new(run_seed, &format!("{component}.{side}.report")).unit(0);
-                    cwndlab_units::Duration::from_nanos((part * period.as_nanos() as f64) as u64)
+                    Duration::from_nanos((part * period.as_nanos() as f64) as u64)
                 }
-                AdaptationConfig::Fixed { .. } => cwndlab_units::Duration::ZERO,
+                AdaptationConfig::Fixed { .. } => Duration::ZERO,
             };
             Adaptation::new(&config.adaptation, &plan.coding, sinr, phase)
         };
@@ -474,90 +431,4 @@ impl<P: Packet> Air<P> {
         self.timer = timer;
         self.next = if next == u64::MAX { next } else { self.plan.next_slot(next) };
     }
-}
-
-impl<P: Packet> User<P> {
-    /// The first slot from `fresh` on in which it has something to do.
-    fn next_slot(&self, plan: &Plan, fresh: u64) -> u64 {
-        let waits_until = self.bearer.waits_until();
-        let mut next = if waits_until.is_never() {
-            u64::MAX
-        } else if waits_until <= plan.start(fresh) {
-            fresh
-        } else {
-            plan.slot_from(waits_until)
-        };
-        if next != u64::MAX {
-            next = next.max(self.next_block);
-            if let Some(access) = &self.access {
-                next = next.max(access.next_slot());
-            }
-        }
-        next = next.min(self.harq.next_slot());
-        if next != u64::MAX && self.blocked_until > plan.start(next.max(fresh)) {
-            return plan.slot_from(self.blocked_until);
-        }
-        next.max(fresh)
-    }
-
-    /// What a new block has room for: less than its size while HSUPA's grant grows.
-    fn room(&self, plan: &Plan, now: Time, size: Size) -> u32 {
-        let Some(ramp) = plan.ramp else { return size.payload_bytes };
-        let since = now.saturating_since(self.busy_since).as_nanos();
-        let length = ramp.length.as_nanos();
-        let grown = u64::from(size.payload_bytes) * since.min(length) / length;
-        let whole = grown as u32 / ramp.least_bytes * ramp.least_bytes;
-        whole.clamp(ramp.least_bytes, size.payload_bytes)
-    }
-}
-
-/// What must hold for a direction.
-fn check(way: Way, config: &DirectionConfig, plan: &Plan) -> Result<(), CellError> {
-    let highest = plan.coding.count() - 1;
-    match config.adaptation {
-        AdaptationConfig::Fixed { scheme } if scheme > highest => {
-            return Err(CellError::Scheme { way, scheme, highest });
-        }
-        AdaptationConfig::Fixed { .. } => {}
-        AdaptationConfig::Reports { period, outer_loop, .. } => {
-            if period.as_nanos() == 0 {
-                return Err(CellError::ReportPeriod(way));
-            }
-            if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
-                return Err(CellError::OuterLoopTarget(way));
-            }
-        }
-    }
-    if config.transmissions == 0 {
-        return Err(CellError::NoTransmission(way));
-    }
-    match &config.block_errors {
-        BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
-            return Err(CellError::NoCurves(way));
-        }
-        BlockErrors::Given { ppb } if ppb.is_empty() => {
-            return Err(CellError::NoErrorRate(way));
-        }
-        BlockErrors::Given { ppb } if ppb.last() == Some(&crate::Probability::ONE) => {
-            return Err(CellError::HopelessErrors(way));
-        }
-        BlockErrors::Curves | BlockErrors::Given { .. } => {}
-    }
-    match config.scheduler {
-        SchedulerConfig::ProportionalFair { window } if window < 2 => {
-            Err(CellError::SchedulerWindow(way))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What must hold for the users in the background.
-pub(crate) fn check_background(config: &BackgroundConfig) -> Result<(), CellError> {
-    if config.on.as_nanos() == 0 {
-        return Err(CellError::BackgroundOn);
-    }
-    if config.lowest_mdb > config.highest_mdb {
-        return Err(CellError::Bounds("background: lowest_mdb"));
-    }
-    Ok(())
 }

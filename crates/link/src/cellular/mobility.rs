@@ -4,10 +4,10 @@
 //!   connected --silence--> listens now and then --silence--> idle --a packet--> connected
 //! ```
 
-use crate::Way;
 use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{HandoverConfig, RrcConfig};
+use crate::Way;
 use crate::channel::Draws;
 
 /// One user's.

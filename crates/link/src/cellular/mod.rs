@@ -20,6 +20,8 @@
 mod access;
 mod air;
 mod bearer;
+mod block;
+mod check;
 mod config;
 mod core;
 mod demand;
@@ -29,13 +31,14 @@ mod mobility;
 mod outbox;
 mod plan;
 mod scheduler;
+mod user;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use cwndlab_units::{Duration, Output, Stream, Time};
 
-pub use air::BlockRecord;
+pub use block::BlockRecord;
 pub use config::{
     AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
     RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink,
@@ -80,7 +83,7 @@ impl<P: Packet> Cell<P> {
     /// # Errors
     /// If the settings contradict each other or the standards.
     pub fn new(config: &CellConfig, run_seed: u64, name: &str) -> Result<Self, CellError> {
-        check(config)?;
+        check::check(config)?;
         let [down, up] = Plan::both(&config.radio)?;
         if up.has_grants() != config.access.is_some() {
             return Err(CellError::Access);
@@ -350,43 +353,4 @@ impl<P: Packet> Link<P> for Cell<P> {
         }
         self.window.1 = now;
     }
-}
-
-/// What must hold for a cell whatever the technology.
-fn check(config: &CellConfig) -> Result<(), CellError> {
-    if config.users.is_empty() || config.users.len() > 1000 {
-        return Err(CellError::Users(config.users.len()));
-    }
-    let fadings = config.users.iter().map(|user| user.fading);
-    let fadings = fadings.chain(config.background.iter().map(|group| group.fading));
-    for fading in fadings.flatten() {
-        if fading.branches == 0 || fading.branches > crate::channel::FadingConfig::MOST_BRANCHES {
-            return Err(CellError::Branches(fading.branches));
-        }
-    }
-    for group in &config.background {
-        air::check_background(group)?;
-    }
-    if let Some(rrc) = &config.rrc {
-        if rrc.promotion_least > rrc.promotion_most {
-            return Err(CellError::Bounds("rrc: promotion_least_ns"));
-        }
-        if rrc.paging_cycle == Duration::ZERO {
-            return Err(CellError::Cycle("paging_cycle_ns"));
-        }
-        if rrc.drx_after.is_some() && rrc.drx_cycle == Duration::ZERO {
-            return Err(CellError::Cycle("drx_cycle_ns"));
-        }
-    }
-    if let Some(access) = &config.access
-        && access.first_grant_bytes.is_some_and(|bytes| bytes < 16)
-    {
-        return Err(CellError::FirstGrant(access.first_grant_bytes.unwrap_or(0)));
-    }
-    if let Some(handover) = &config.handover
-        && handover.interval <= handover.interruption
-    {
-        return Err(CellError::HandoverInterval);
-    }
-    Ok(())
 }

@@ -4,11 +4,11 @@ mod lte;
 mod nr;
 mod umts;
 
-use crate::Way;
 use cwndlab_units::{Duration, Time};
 
 use super::config::RadioConfig;
 use super::error::CellError;
+use crate::Way;
 use crate::channel::Coding;
 
 /// One direction of a technology, without state.

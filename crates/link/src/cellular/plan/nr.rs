@@ -1,9 +1,9 @@
 //! 5G NR with one band for both directions, which take turns by slots and symbols.
 
-use crate::Way;
 use cwndlab_units::Duration;
 
 use super::{Plan, Size, check_pattern, round_trips, sizes};
+use crate::Way;
 use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
 use crate::channel::Coding;

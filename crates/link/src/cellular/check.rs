@@ -1,0 +1,103 @@
+//! Which settings contradict each other or the standards.
+
+use cwndlab_units::Duration;
+
+use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
+use super::error::CellError;
+use super::plan::Plan;
+use crate::channel::{AdaptationConfig, Coding, FadingConfig};
+use crate::{Probability, Way};
+
+/// What must hold for a cell whatever the technology.
+pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
+    if config.users.is_empty() || config.users.len() > 1000 {
+        return Err(CellError::Users(config.users.len()));
+    }
+    let fadings = config.users.iter().map(|user| user.fading);
+    let fadings = fadings.chain(config.background.iter().map(|group| group.fading));
+    for fading in fadings.flatten() {
+        if fading.branches == 0 || fading.branches > FadingConfig::MOST_BRANCHES {
+            return Err(CellError::Branches(fading.branches));
+        }
+    }
+    for group in &config.background {
+        check_background(group)?;
+    }
+    if let Some(rrc) = &config.rrc {
+        if rrc.promotion_least > rrc.promotion_most {
+            return Err(CellError::Bounds("rrc: promotion_least_ns"));
+        }
+        if rrc.paging_cycle == Duration::ZERO {
+            return Err(CellError::Cycle("paging_cycle_ns"));
+        }
+        if rrc.drx_after.is_some() && rrc.drx_cycle == Duration::ZERO {
+            return Err(CellError::Cycle("drx_cycle_ns"));
+        }
+    }
+    if let Some(access) = &config.access
+        && access.first_grant_bytes.is_some_and(|bytes| bytes < 16)
+    {
+        return Err(CellError::FirstGrant(access.first_grant_bytes.unwrap_or(0)));
+    }
+    if let Some(handover) = &config.handover
+        && handover.interval <= handover.interruption
+    {
+        return Err(CellError::HandoverInterval);
+    }
+    Ok(())
+}
+
+/// What must hold for a direction.
+pub(crate) fn check_direction(
+    way: Way,
+    config: &DirectionConfig,
+    plan: &Plan,
+) -> Result<(), CellError> {
+    let highest = plan.coding.count() - 1;
+    match config.adaptation {
+        AdaptationConfig::Fixed { scheme } if scheme > highest => {
+            return Err(CellError::Scheme { way, scheme, highest });
+        }
+        AdaptationConfig::Fixed { .. } => {}
+        AdaptationConfig::Reports { period, outer_loop, .. } => {
+            if period.as_nanos() == 0 {
+                return Err(CellError::ReportPeriod(way));
+            }
+            if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
+                return Err(CellError::OuterLoopTarget(way));
+            }
+        }
+    }
+    if config.transmissions == 0 {
+        return Err(CellError::NoTransmission(way));
+    }
+    match &config.block_errors {
+        BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
+            return Err(CellError::NoCurves(way));
+        }
+        BlockErrors::Given { ppb } if ppb.is_empty() => {
+            return Err(CellError::NoErrorRate(way));
+        }
+        BlockErrors::Given { ppb } if ppb.last() == Some(&Probability::ONE) => {
+            return Err(CellError::HopelessErrors(way));
+        }
+        BlockErrors::Curves | BlockErrors::Given { .. } => {}
+    }
+    match config.scheduler {
+        SchedulerConfig::ProportionalFair { window } if window < 2 => {
+            Err(CellError::SchedulerWindow(way))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What must hold for the users in the background.
+fn check_background(config: &BackgroundConfig) -> Result<(), CellError> {
+    if config.on.as_nanos() == 0 {
+        return Err(CellError::BackgroundOn);
+    }
+    if config.lowest_mdb > config.highest_mdb {
+        return Err(CellError::Bounds("background: lowest_mdb"));
+    }
+    Ok(())
+}
