@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::thread;
 
-use cwndlab_emu::{Clock, Emulator, Frame, Namespace, Stop, Tap, Tun, TunConfig};
+use cwndlab_emu::{Clock, Emulator, Frame, Namespace, Route, Stop, Tap, Tun, TunConfig};
 use cwndlab_link::{
     AnyLink, Duplex, LinkEvent, LossConfig, OutageConfig, OutageKind, QueueConfig, RateConfig,
     StageConfig, Traces,
@@ -106,7 +106,7 @@ impl<L> Tap<L> for Nothing {
 
 fn tun((namespace, address): (&Namespace, Ipv4Addr)) -> Tun {
     let config =
-        TunConfig { name: "tun0".into(), address, prefix_bits: 24, is_default_route: false };
+        TunConfig { name: "tun0".into(), address, routes: vec![Route::default_with(None)] };
     Tun::new(namespace, &config).expect("a TUN")
 }
 
