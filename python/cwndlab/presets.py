@@ -77,10 +77,10 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Where a figure comes from: the mark of its path, of its table, of its key, or of all."""
+        """Where a figure comes from: the mark of its path, a table, a key on it, or of all."""
         parts = figure.split(".")
         tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
-        for name in (*tables, parts[-1], "*"):
+        for name in (*tables, *reversed(parts), "*"):
             if name in self.sources:
                 return self.sources[name]
         return None
@@ -138,8 +138,11 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
     if isinstance(value, BaseModel):
-        for name in sorted(value.model_fields_set - {"name", "kind"}):
+        names = sorted(value.model_fields_set - {"name", "kind"})
+        for name in names:
             yield from _leaves(getattr(value, name), f"{path}.{name}")
+        if not names:
+            yield path  # a kind without figures of its own
     elif isinstance(value, tuple) and any(isinstance(item, BaseModel) for item in value):
         for n, item in enumerate(value):
             yield from _leaves(item, f"{path}.{n}")

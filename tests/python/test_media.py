@@ -9,7 +9,7 @@ import pytest
 
 from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError
-from cwndlab.schema.medium import CellPath, Fading, Node, WifiPath
+from cwndlab.schema.medium import CellPath, Fading, Interference, Node, WifiPath
 from cwndlab.study import Study
 
 CELL = """
@@ -86,6 +86,16 @@ def test_a_wifi_channel_needs_little() -> None:
     assert path.resolved.scenario.path == expected
 
 
+def test_a_kind_that_is_a_figure_and_no_choice_of_tables_is_kept() -> None:
+    interference = {"kind": "hidden", "mean_burst": "2 ms", "share": "10 %"}
+    link = {"wifi": {"standard": "802.11n", "interference": interference}}
+    path = study(link=link).cells[0].resolved.scenario.path
+    assert isinstance(path, WifiPath)
+    assert path.interference == Interference(
+        kind="hidden", mean_burst_ns=2_000_000, share_ppb=100_000_000
+    )
+
+
 def test_factors_reach_into_a_medium() -> None:
     made = study(link="cell.toml", factors={"link.cell.access.keep_alive": ["0 ms", "20 ms"]})
     paths = [made.resolved.scenario.path for made in made.cells]
@@ -131,3 +141,34 @@ def test_two_users_of_a_cell_are_told_apart_in_the_results(tmp_path: Path) -> No
     assert all(rate > 0.5 for rate in flows["goodput_mbit_s"])
     links = results.links()["link"].unique().sort().to_list()
     assert links == [f"user{user}.{way}.0" for user in (1, 2) for way in ("forward", "reverse")]
+
+
+def test_the_queue_of_one_user_does_not_delay_another(tmp_path: Path) -> None:
+    """Users are isolated: a cell has a queue for each."""
+    deep = "lte-good,cell.users=2,cell.downlink.queue=4 MB"
+    quiet = {
+        "user": 2,
+        "application": {"kind": "paced", "rate": "200 kbit/s", "write": "500 bytes"},
+    }
+    alone = study(link=deep, flow=[quiet], duration="20 s").run(tmp_path / "alone")
+    beside = study(link=deep, flow=[quiet, {"user": 1, "algorithm": "cubic"}], duration="20 s")
+    flows = beside.run(tmp_path / "beside").flows().sort("flow")
+    own_ms, bulk_ms = flows["rtt_p50_ms"].to_list()
+    assert bulk_ms > 5 * own_ms
+    assert own_ms < alone.flows()["rtt_p50_ms"][0] + 10
+
+
+def test_proportional_fair_shares_a_cell_between_two_downloads(tmp_path: Path) -> None:
+    made = study(link="lte-good,cell.users=2", flows=2, user="each", duration="30 s")
+    first, second = made.run(tmp_path / "two").flows().sort("flow")["goodput_mbit_s"].to_list()
+    assert first / (first + second) == pytest.approx(0.5, abs=0.1)
+
+
+def test_data_and_acks_share_the_air_of_wifi(tmp_path: Path) -> None:
+    flow = [{"direction": "downlink"}, {"direction": "uplink"}]
+    both = study(link="wifi-good", flow=flow, algorithm="cubic", duration="20 s")
+    flows = both.run(tmp_path / "both").flows()["goodput_mbit_s"]
+    one = study(link="wifi-good", algorithm="cubic", duration="20 s").run(tmp_path / "one")
+    alone = one.flows()["goodput_mbit_s"][0]
+    assert 0.8 * alone < flows.sum() < 1.1 * alone
+    assert flows.min() > 0.05 * alone

@@ -172,8 +172,9 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
     if not isinstance(given, Model):
         return given
     kind = getattr(given, "kind", None)
-    for model in models_in(annotation):
-        if kind is None or model.model_fields["kind"].default == kind:
+    models = models_in(annotation)
+    for model in models:
+        if len(models) == 1 or model.model_fields["kind"].default == kind:
             return _document(given, model, key)
     msg = f"{type(given).__name__} is none of {annotation}"
     raise TypeError(msg)
