@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import platform
@@ -20,11 +19,10 @@ import pytest
 
 from cwndlab import core, doctor
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, KernelError
-from cwndlab.kernel import capabilities, helper, loading, names
+from cwndlab.kernel import capabilities, helper, loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle, obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import Pin, kernel_states, load, require_loading, unload
-from cwndlab.kernel.names import KernelAlgorithms
 from cwndlab.kernel.objects import kernel_object, kernel_program
 from cwndlab.kernel.replay import Recorder, replay
 from test_docs import algorithms as algorithms_of_the_documentation
@@ -289,45 +287,6 @@ def test_a_command_leaves_nothing_behind(tmp_path: Path, end: signal.Signals) ->
     running.wait(20)
     running.stdout.close()
     assert is_gone_soon(name)
-
-
-def test_a_study_means_the_kernels_own_if_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(names, "this_kernel", lambda: DEBIAN)
-    with KernelAlgorithms(tmp_path) as algorithms:
-        assert algorithms.name_of("cubic") == "cubic"
-        with pytest.raises(KernelError, match="takes no parameters; ours:cubic does"):
-            algorithms.name_of("cubic", {"beta": 700})
-
-
-def test_a_module_is_asked_for_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    modprobe = tmp_path / "modprobe"
-    modprobe.write_text(f"#!/bin/sh\necho $* > {tmp_path}/asked\n", encoding="utf-8")
-    modprobe.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with_vegas = dataclasses.replace(DEBIAN, available=DEBIAN.available | {"vegas"})
-    monkeypatch.setattr(
-        names, "this_kernel", lambda: with_vegas if (tmp_path / "asked").exists() else DEBIAN
-    )
-    with KernelAlgorithms(tmp_path) as algorithms:
-        assert algorithms.name_of("vegas") == "vegas"
-    assert (tmp_path / "asked").read_text() == "--quiet tcp_vegas\n"
-
-
-@needs_kernel
-def test_what_the_kernel_lacks_is_ours(tmp_path: Path) -> None:
-    mine(tmp_path, core.algorithm("reno").source_text + f"int x{os.getpid()};\n")
-    with KernelAlgorithms(tmp_path) as algorithms:
-        found = [
-            algorithms.name_of("hstcp", {"halve_first": 1}),
-            algorithms.name_of("ours:reno"),
-            algorithms.name_of("./mine.c"),
-        ]
-        assert len(set(found)) == 3
-        assert set(found) <= this_kernel().ours
-        assert algorithms.name_of("./mine.c") == found[2]
-    assert all(is_gone_soon(name) for name in found)
 
 
 def send(algorithm: str, count: int) -> None:
