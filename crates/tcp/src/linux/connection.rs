@@ -675,6 +675,7 @@ impl LinuxEndpoint {
             return;
         }
         self.compressed_acks += 1;
+        self.compressed_ack_mstamp = self.sk.tcp_mstamp;
         if self.compressed_ack_timer.is_never() {
             let mut rtt_us = self.receiver.rtt_us();
             if self.sk.srtt_us > 0 && self.sk.srtt_us < rtt_us {

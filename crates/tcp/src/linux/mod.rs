@@ -135,6 +135,8 @@ pub(crate) struct LinuxEndpoint {
     duplicate_acks_sent: u32,
     compressed_ack_rcv_nxt: u32,
     compressed_ack_timer: Time,
+    /// When the last segment came whose ACK is held back.
+    compressed_ack_mstamp: u64,
     /// A short segment at the tail waits for what the application writes at the same time.
     is_corked: bool,
     pacing_timer: Time,
@@ -234,6 +236,7 @@ impl LinuxEndpoint {
             duplicate_acks_sent: 0,
             compressed_ack_rcv_nxt: 0,
             compressed_ack_timer: Time::NEVER,
+            compressed_ack_mstamp: 0,
             is_corked: false,
             pacing_timer: Time::NEVER,
             remembered_ssthresh: None,

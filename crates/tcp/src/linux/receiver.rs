@@ -325,11 +325,10 @@ impl Receiver {
         // Nobody takes weeks: an echo that was never sent.
         if bytes >= self.ack.rcv_mss && delta_ms < i32::MAX as u32 / 1_000 {
             let rtt_us = (delta_ms.max(1) * 1_000).min(u32::MAX >> 3);
-            // A lower one counts at once, but not beside a hole: the reference's windows after a
-            // loss fit a smooth fall only.
+            // A lower one counts at once.
             self.rcv_rtt_us = match self.rcv_rtt_us {
                 0 => rtt_us << 3,
-                old if rtt_us << 3 < old && self.is_in_order() => rtt_us << 3,
+                old if rtt_us << 3 < old => rtt_us << 3,
                 old => old - (old >> 3) + rtt_us,
             };
         }

@@ -97,6 +97,9 @@ pub struct LinuxSettings {
     pub send_buffer_max_bytes: u32,
     /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
     pub compressed_sack_delay_us: u32,
+    /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else
+    /// to fire with.
+    pub compressed_sack_slack_us: u32,
     /// `tcp_comp_sack_nr`: how many of them; 0 holds back none.
     pub compressed_sack_limit: u32,
     /// `tcp_reordering`.

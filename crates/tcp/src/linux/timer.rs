@@ -128,7 +128,11 @@ impl LinuxEndpoint {
             self.compressed_ack_timer = Time::NEVER;
             if self.compressed_acks > 0 {
                 self.compressed_acks = 0;
+                // The clock was last read when data came, and that is what the ACK's timestamp says.
+                let now_us = self.sk.tcp_mstamp;
+                self.sk.tcp_mstamp = self.compressed_ack_mstamp;
                 self.send_ack();
+                self.sk.tcp_mstamp = now_us;
             }
         }
         if self.receiver.ack.timer <= now {
@@ -299,6 +303,7 @@ impl LinuxEndpoint {
     pub(crate) fn start_compressed_ack_timer(&mut self, rtt_us: u32) {
         let longest = Duration::from_micros(self.settings.compressed_sack_delay_us.into());
         let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
-        self.compressed_ack_timer = self.now + delay.min(longest);
+        let slack = Duration::from_micros(self.settings.compressed_sack_slack_us.into());
+        self.compressed_ack_timer = self.now + delay.min(longest) + slack;
     }
 }
