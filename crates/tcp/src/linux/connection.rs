@@ -514,17 +514,17 @@ impl LinuxEndpoint {
         let arrival = if segment.payload > 0 {
             self.receiver.handle_data(&mut rcv_nxt, segment.seq, data_end)
         } else {
-            Arrival::InOrder { has_filled_gap: false }
+            Arrival::InOrder { has_filled_gap: false, free_bytes: 0 }
         };
         if !self.settings.dsack {
             self.receiver.duplicate = None;
         }
         self.sk.rcv_nxt = rcv_nxt;
-        if let Arrival::InOrder { has_filled_gap } = arrival {
+        if let Arrival::InOrder { has_filled_gap, free_bytes } = arrival {
             if has_filled_gap {
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
             }
-            self.note_data_received(segment);
+            self.note_data_received(segment, free_bytes);
             if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
                 self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
                 self.is_peer_finished = true;
@@ -561,7 +561,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_event_data_recv`.
-    fn note_data_received(&mut self, segment: &Segment) {
+    fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
         let (jiffies, rto, rcv_wnd) = (self.clock.jiffies(), self.rto, self.receiver.rcv_wnd);
         let ack = &mut self.receiver.ack;
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
@@ -593,7 +593,6 @@ impl LinuxEndpoint {
         ack.lrcvtime = jiffies;
         self.check_ce(segment.ecn);
         if bytes >= 128 {
-            let free_bytes = self.receiver.free_space();
             self.receiver.grow_window(bytes, free_bytes);
         }
     }

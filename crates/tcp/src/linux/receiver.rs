@@ -77,8 +77,9 @@ pub(crate) struct AckEngine {
 /// What became of a segment's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// In order; the gap behind it was filled if `has_filled_gap`.
-    InOrder { has_filled_gap: bool },
+    /// In order; the gap behind it was filled if `has_filled_gap`. `free_bytes` is the window that
+    /// the buffer had room for with it, before what it made in order moved together.
+    InOrder { has_filled_gap: bool, free_bytes: u32 },
     /// Kept for later; `free_bytes` is the window that the buffer had room for before.
     OutOfOrder { free_bytes: u32 },
     /// All of it was there before.
@@ -255,6 +256,7 @@ impl Receiver {
         }
         let had_gap = !self.out_of_order.is_empty();
         self.queue.push(end.wrapping_sub(*rcv_nxt));
+        let free_bytes = self.free_space();
         *rcv_nxt = end;
         if had_gap {
             self.out_of_order.take(rcv_nxt, &mut self.queue);
@@ -265,7 +267,7 @@ impl Receiver {
                 self.sacks.retain(|block| before(*rcv_nxt, block.start));
             }
         }
-        Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty() }
+        Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty(), free_bytes }
     }
 
     /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
