@@ -30,8 +30,8 @@
  */
 #include "cc.h"
 
-/* A sample spans at least this; a shorter RTT would give a noisy rate. */
-#define WESTWOOD_SAMPLE_MIN_MS	50u
+/* A sample spans at least 50 ms, in whole ticks; a shorter RTT would give a noisy rate. */
+#define WESTWOOD_SAMPLE_MIN	(HZ / 20)
 
 /* Stands for an RTT that no ACK has told yet. */
 #define WESTWOOD_RTT_UNKNOWN_MS	20000u
@@ -102,7 +102,7 @@ CC_INLINE void westwood_sample(struct sock *sk)
 		ca->snd_una = tcp_sk(sk)->snd_una;
 		ca->has_ack = true;
 	}
-	if (!ca->rtt || (s32)ticks <= (s32)max(ca->rtt, msecs_to_jiffies(WESTWOOD_SAMPLE_MIN_MS)))
+	if (!ca->rtt || (s32)ticks <= (s32)max(ca->rtt, WESTWOOD_SAMPLE_MIN))
 		return;
 
 	rate = min(div_u32(ca->sample_bytes, ticks), WESTWOOD_RATE_MAX);

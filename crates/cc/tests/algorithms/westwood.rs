@@ -87,7 +87,7 @@ fn the_filter_has_two_stages_in_linux_and_one_in_the_paper() {
         flow.run(4_000 * MS, 40 * MS);
         let before = f64::from(path_pkts(&flow));
         flow.sk.snd_cwnd = 800;
-        // a sample takes the first tick beyond 13, which is 50 ms rounded up
+        // a sample takes the first tick beyond 12, the whole ticks in 50 ms
         for samples in [4, 8, 16] {
             let mut flow = Flow {
                 congestion: flow.congestion.clone(),
@@ -95,7 +95,7 @@ fn the_filter_has_two_stages_in_linux_and_one_in_the_paper() {
                 now_ns: flow.now_ns,
                 jiffies_offset: flow.jiffies_offset,
             };
-            flow.run(u64::from(samples) * 56 * MS, 40 * MS);
+            flow.run(u64::from(samples) * 52 * MS, 40 * MS);
             let come = f64::from(path_pkts(&flow)) / before - 1.0;
             let earlier = after_samples(samples - 1, single);
             let expected = after_samples(samples, single);
