@@ -41,6 +41,8 @@ pub(crate) struct Bearer<P> {
     again: VecDeque<(Time, Range)>,
     backlog: Backlog,
     pub(crate) counts: Counts,
+    /// When the last packet in order came out, or will.
+    released_at: Time,
     /// When something came, was sent or came out last.
     pub(crate) active_at: Time,
 }
@@ -74,7 +76,8 @@ struct Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Flying,
-    Decoded,
+    /// Its packets are whole at this time, which may be to come.
+    Decoded(Time),
     /// Not waited for from this time on.
     Lost(Time),
 }
@@ -121,6 +124,7 @@ impl<P: Packet> Bearer<P> {
             again: VecDeque::new(),
             backlog: Backlog::default(),
             counts: Counts::default(),
+            released_at: Time::ZERO,
             active_at: Time::ZERO,
         }
     }
@@ -279,7 +283,7 @@ impl<P: Packet> Bearer<P> {
     /// A block was decoded: gives out what is whole at `at`.
     pub(crate) fn handle_decoded(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
         let index = self.index_of(range.start);
-        self.blocks[index].state = State::Decoded;
+        self.blocks[index].state = State::Decoded(at);
         if matches!(self.rlc, RlcConfig::Transparent {}) {
             self.release_whole(at, range, out);
         }
@@ -327,13 +331,17 @@ impl<P: Packet> Bearer<P> {
     /// Gives out what is in order.
     pub(crate) fn release(&mut self, at: Time, out: &mut Outbox<P>) {
         while let Some(&Block { range, state }) = self.blocks.front() {
-            match state {
-                State::Decoded => {}
-                State::Lost(until) if until <= at => self.damage(range),
+            let whole_at = match state {
+                State::Decoded(whole_at) => whole_at,
+                State::Lost(until) if until <= at => {
+                    self.damage(range);
+                    until
+                }
                 State::Flying | State::Lost(_) => break,
-            }
+            };
             self.blocks.pop_front();
-            self.release_until(at, range.end, out);
+            self.released_at = self.released_at.max(at).max(whole_at);
+            self.release_until(self.released_at, range.end, out);
         }
     }
 

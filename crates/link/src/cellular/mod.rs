@@ -150,19 +150,17 @@ impl<P: Packet> Cell<P> {
         if radio.is_never() { radio } else { radio.min(self.handover_at) }
     }
 
-    /// Does the next thing that is due.
+    /// Does the next thing that is due, after what came through the core until then.
     fn work(&mut self) {
-        let (down, up) = (self.down.next_at(), self.up.next_at());
-        if self.handover_at <= down.min(up) {
+        let due = self.next_at();
+        self.admit_until(due);
+        // What came may have found its user asleep, so that there is nothing to do yet.
+        if self.handover_at <= due {
             self.begin_handover();
-        } else if down <= up {
-            self.admit_until(down);
-            // What came may have found its user asleep.
-            if self.down.next_at() <= down {
-                self.down.work(|user| 2 * user as u16);
-                self.expect_next();
-            }
-        } else {
+        } else if self.down.next_at() <= due {
+            self.down.work(|user| 2 * user as u16);
+            self.expect_next();
+        } else if self.up.next_at() <= due {
             self.up.work(|user| 2 * user as u16 + 1);
         }
     }
@@ -176,7 +174,6 @@ impl<P: Packet> Cell<P> {
 
     fn begin_handover(&mut self) {
         let at = self.handover_at;
-        self.admit_until(at);
         for index in 0..self.mobility.len() {
             if self.mobility[index].handover_at <= at {
                 let is_lossless = self.mobility[index].begin_handover();
