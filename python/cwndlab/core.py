@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import importlib
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Tables = dict[str, Any]
+OURS = "ours:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,13 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 
 
 def algorithm(name: str) -> Algorithm:
-    """The algorithm of this name or alias."""
+    """The algorithm of this name or alias.
+
+    `ours:cubic` is cwndlab's on the kernel too, where `cubic` is the kernel's own.
+    """
+    if name.startswith(OURS):
+        ours = algorithm(name.removeprefix(OURS))
+        return dataclasses.replace(ours, name=f"{OURS}{ours.name}")
     by_name = {
         known: entry for entry in algorithms().values() for known in (entry.name, *entry.aliases)
     }

@@ -46,8 +46,10 @@ impl Algorithms {
         self.loaded.insert(name.into(), algorithm);
     }
 
-    /// The algorithm of this name, or of this alias.
+    /// The algorithm of this name, or of this alias. `ours:cubic`, as opposed to the kernel's own
+    /// where a kernel runs, is `cubic` here.
     pub fn find(&self, name: &str) -> Option<Algorithm> {
+        let name = name.strip_prefix("ours:").unwrap_or(name);
         self.loaded.get(name).copied().or_else(|| Algorithm::by_name(name))
     }
 

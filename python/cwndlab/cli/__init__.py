@@ -12,7 +12,7 @@ import threading
 
 import click
 
-from cwndlab.cli import algorithm, compare, importing, inventory, studies
+from cwndlab.cli import algorithm, compare, importing, inventory, shell, studies, validate
 from cwndlab.cli.output import STATUS_INTERRUPTED
 from cwndlab.errors import CwndlabError
 
@@ -63,6 +63,8 @@ for _command in (
     studies.run_command,
     studies.report_command,
     studies.reproduce_command,
+    shell.shell_command,
+    validate.validate_command,
     importing.import_command,
     algorithm.algorithm_group,
     inventory.link_group,

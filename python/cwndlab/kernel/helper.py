@@ -85,6 +85,11 @@ class Helper:
                 self._process.wait(_LOOK_AGAIN_S)
                 return
 
+    def pass_on(self) -> None:
+        """Let it live as long as the program that this process becomes."""
+        if self._process.stdin is not None:
+            os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
+
     def close(self) -> None:
         """End it, and with it what it loaded."""
         if self._process.stdin is not None:

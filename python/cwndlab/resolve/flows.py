@@ -99,7 +99,8 @@ class _Ends:
     ) -> si.End:
         # What the release shipped, changed by what the study says of the algorithm, then of the
         # flow.
-        shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(algorithm.name, {})
+        name = algorithm.name.removeprefix(core.OURS)
+        shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(name, {})
         return si.End(
             stack=stack.name,
             algorithm=algorithm.name,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.encoding import encode_result
 from cwndlab.errors import KernelRunError
 from cwndlab.executor import outcome_of
+from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
 
 if TYPE_CHECKING:
@@ -33,28 +34,35 @@ class KernelExecutor:
 
     def __init__(
         self,
-        kernel_names: Mapping[str, str] | None = None,
+        *,
+        may_fall_back: bool = False,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Compute with algorithms that have been loaded under these names, and tell by `say`."""
-        self._kernel_names = dict(kernel_names or {})
+        """Compute, and tell people by `say`.
+
+        With `may_fall_back`, what the kernel lacks is ours under any name.
+        """
+        self._may_fall_back = may_fall_back
         self._say = say
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Compute all tasks, one after the other."""
-        with Helper() as helper:
+        with Helper() as helper, KernelNames(may_fall_back=self._may_fall_back) as names:
             for task in tasks:
-                yield self._compute(helper, task)
+                yield self._compute(helper, names, task)
 
-    def _compute(self, helper: Helper, task: Task) -> Outcome:
+    def _compute(self, helper: Helper, names: KernelNames, task: Task) -> Outcome:
         notes: dict[str, Any] = {}
 
         def files() -> Mapping[str, bytes]:
             if task.programs or task.problem:
                 msg = "an algorithm that is a file runs in the simulator (--backend sim)"
                 raise KernelRunError(msg)
+            kernel_names = names.of(json.loads(task.scenario_json))
+            if kernel_names:
+                notes["ours_in_kernel"] = kernel_names
             for attempt in range(1, _ATTEMPTS + 1):
-                tables = self._tables(helper, task)
+                tables = self._tables(helper, kernel_names, task)
                 report = tables.pop("report")
                 notes["emulator"] = {**report, "attempt": attempt}
                 if not report["invalid"]:
@@ -64,7 +72,9 @@ class KernelExecutor:
 
         return outcome_of(task, files, notes)
 
-    def _tables(self, helper: Helper, task: Task) -> dict[str, Any]:
+    def _tables(
+        self, helper: Helper, kernel_names: Mapping[str, str], task: Task
+    ) -> dict[str, Any]:
         scenario = json.loads(task.scenario_json)
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
             capture = Path(folder) / "capture.pcap"
@@ -72,7 +82,7 @@ class KernelExecutor:
                 "do": "run",
                 "scenario": scenario,
                 "traces": {name: text.decode() for name, text in task.traces.items()},
-                "kernel_names": self._kernel_names,
+                "kernel_names": kernel_names,
                 "capture": str(capture) if scenario["record"].get("pcap") else None,
             }
             answer = helper.ask(request, self._waiting)

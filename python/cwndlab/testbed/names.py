@@ -1,0 +1,91 @@
+"""Under which names the kernel has the algorithms of a run.
+
+`cubic` is the kernel's own, `ours:cubic` is loaded into it while runs need it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cwndlab.core import OURS
+from cwndlab.errors import KernelRunError
+from cwndlab.kernel.capabilities import this_kernel
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.loading import load, require_loading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+
+class KernelNames:
+    """Loads what runs need, and takes all of it back at its end."""
+
+    def __init__(self, *, may_fall_back: bool = False) -> None:
+        """With `may_fall_back`, ours is taken for what the kernel lacks, whatever its name."""
+        self._may_fall_back = may_fall_back
+        self._helper: Helper | None = None
+        self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
+
+    def of(self, scenario: Mapping[str, Any]) -> dict[str, str]:
+        """What the kernel calls those algorithms of a scenario that are not its own.
+
+        Raises:
+            KernelRunError: two ends have the same algorithm with other parameters.
+            KernelError: the kernel or the user cannot load one.
+            AlgorithmError: the kernel does not take one; says why.
+        """
+        names: dict[str, str] = {}
+        ends = [flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")]
+        for end in ends:
+            asked: str = end["algorithm"]
+            if not self._is_ours(asked):
+                continue
+            name = self._load(asked.removeprefix(OURS), end.get("parameters", {}))
+            if names.setdefault(asked, name) != name:
+                msg = (
+                    f"{asked} with two sets of parameters in one run is not possible on the kernel"
+                )
+                raise KernelRunError(msg)
+        return names
+
+    def _is_ours(self, asked: str) -> bool:
+        if asked.startswith(OURS):
+            return True
+        return self._may_fall_back and this_kernel().state_of(asked) is None
+
+    def _load(self, reference: str, parameters: Mapping[str, int]) -> str:
+        key = (reference, tuple(sorted(parameters.items())))
+        if key not in self._loaded:
+            require_loading(reference)
+            if self._helper is None:
+                self._helper = Helper()
+            program = load(self._helper, reference, Path(), parameters)
+            self._loaded[key] = program.name
+        return self._loaded[key]
+
+    def outlive(self) -> None:
+        """Leave what was loaded to whatever program this process becomes: gone with that."""
+        if self._helper is not None:
+            self._helper.pass_on()
+
+    def close(self) -> None:
+        """Take back what was loaded; connections that use it keep it until they end."""
+        if self._helper is not None:
+            self._helper.close()
+        self._helper = None
+        self._loaded = {}
+
+    def __enter__(self) -> Self:
+        """Nothing more."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take all of it back."""
+        self.close()

@@ -1,0 +1,156 @@
+"""How far two backends are apart, cell by cell of a study.
+
+Goodput and median RTT are compared by the medians of their repetitions. Where these are further
+apart than the bounds, chance may still explain it: with a link near a threshold, a first loss a
+little earlier makes another run. Then the ranges of both backends' repetitions overlap, which is
+said as such; without an overlap they differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.results import Results
+
+GOODPUT_BOUND = 0.03
+RTT_BOUND = 0.05
+COMPARED = (
+    "goodput_mbit_s",
+    "rtt_p50_ms",
+    "rtt_p95_ms",
+    "cwnd_mean_pkts",
+    "retransmitted_pct",
+    "timeouts",
+)
+_BOUNDS = {"goodput_mbit_s": GOODPUT_BOUND, "rtt_p50_ms": RTT_BOUND}
+_KEYS = frozenset({"run", "cell", "repetition", "seed"})
+
+
+class Verdict(Enum):
+    """What is found of a cell."""
+
+    AGREES = "agrees"
+    OVERLAPS = "overlaps"
+    DIFFERS = "differs"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One quantity in both backends: the value of each repetition, of all flows together."""
+
+    simulated: tuple[float, ...]
+    measured: tuple[float, ...]
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Of the simulator and of the kernel; NaN where there is no value."""
+        simulated, measured = (
+            float(np.median(values)) if values else math.nan
+            for values in (self.simulated, self.measured)
+        )
+        return simulated, measured
+
+    @property
+    def difference(self) -> float:
+        """Of the simulator's median from the kernel's, in parts of the latter."""
+        simulated, measured = self.medians
+        return (simulated - measured) / measured if measured else math.nan
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the ranges of the repetitions have anything in common."""
+        if not self.simulated or not self.measured:
+            return False
+        return max(min(self.simulated), min(self.measured)) <= min(
+            max(self.simulated), max(self.measured)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One cell of the study in both backends."""
+
+    cell: Mapping[str, object]
+    pairs: Mapping[str, Pair]
+    cwnd_distance: float
+    """Mean distance of the windows at the same times, in parts of the kernel's mean window; of
+    each repetition with its own, NaN without samples."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """By goodput and median RTT."""
+        verdict = Verdict.AGREES
+        for name, bound in _BOUNDS.items():
+            pair = self.pairs[name]
+            if not abs(pair.difference) <= bound:  # NaN is no agreement
+                if not pair.overlaps:
+                    return Verdict.DIFFERS
+                verdict = Verdict.OVERLAPS
+        return verdict
+
+
+def judge(simulated: Results, measured: Results) -> list[Judgement]:
+    """Every cell that both have, in the study's order."""
+    factors = list(simulated.factors)
+    frames = [_per_run(results, factors) for results in (simulated, measured)]
+    judgements = []
+    for cell in frames[0].select(factors).unique(maintain_order=True).iter_rows(named=True):
+        ours, theirs = (_of_cell(frame, cell) for frame in frames)
+        pairs = {
+            name: Pair(*(tuple(frame[name].drop_nulls().to_list()) for frame in (ours, theirs)))
+            for name in COMPARED
+        }
+        distance = _cwnd_distance(
+            *(
+                results.samples().filter(pl.col("run").is_in(frame["run"].to_list()))
+                for results, frame in ((simulated, ours), (measured, theirs))
+            )
+        )
+        judgements.append(Judgement(cell, pairs, distance))
+    return judgements
+
+
+def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
+    """One row a run: sums of rates and counts over its flows, means of the others."""
+    sums = ("goodput_mbit_s", "timeouts")
+    columns = [
+        (pl.col(name).sum() if name in sums else pl.col(name).mean()).cast(pl.Float64)
+        for name in COMPARED
+    ]
+    # A sum of nothing known is nothing, not zero.
+    known = [pl.col(name).count().alias(f"known_{name}") for name in sums]
+    frame = (
+        results.flows()
+        .group_by(["run", "repetition", *factors], maintain_order=True)
+        .agg(*columns, *known)
+    )
+    return frame.with_columns(
+        pl.when(pl.col(f"known_{name}") > 0).then(pl.col(name)).alias(name) for name in sums
+    )
+
+
+def _of_cell(frame: pl.DataFrame, cell: Mapping[str, object]) -> pl.DataFrame:
+    kept = [pl.col(name).eq_missing(pl.lit(value)) for name, value in cell.items()]
+    return frame.filter(*kept) if kept else frame
+
+
+def _cwnd_distance(ours: pl.DataFrame, theirs: pl.DataFrame) -> float:
+    if ours.is_empty() or theirs.is_empty():
+        return math.nan
+    columns = (pl.col("repetition", "flow", "cwnd_pkts"), pl.col("t_s").round(6))
+    ours, theirs = (frame.select(*columns) for frame in (ours, theirs))
+    joined = ours.join(theirs, on=["repetition", "flow", "t_s"], suffix="_measured")
+    mean = joined["cwnd_pkts_measured"].mean()
+    apart = (joined["cwnd_pkts"] - joined["cwnd_pkts_measured"]).abs().mean()
+    if not isinstance(mean, float) or not isinstance(apart, float) or mean <= 0:
+        return math.nan
+    return apart / mean

@@ -1,0 +1,184 @@
+"""`cwndlab shell`, where it may run: a program behind a link, and what is left if it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cwndlab.cli import run as run_cli
+from test_testbed import devices, namespaces, needs_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHELL = [sys.executable, "-m", "cwndlab", "shell"]
+LINK = "rate=8 Mbit/s,delay=20 ms,queue=60 packets"
+# Reads for two seconds and prints its algorithm, the rate of the second one, and the round trip.
+DOWNLOAD = """
+import os, socket, time
+began = time.monotonic()
+end = socket.create_connection((HOST or os.environ["CWNDLAB_HOST"], PORT))
+connect_ms = 1e3 * (time.monotonic() - began)
+total, half = 0, None
+while time.monotonic() < began + 2:
+    total += len(end.recv(65536))
+    if half is None and time.monotonic() > began + 1:
+        half = total
+name = end.getsockopt(socket.IPPROTO_TCP, 13, 16).rstrip(bytes(1)).decode()
+print(name, 8e-6 * (total - half), connect_ms)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[int, list[str]]]:
+    """Sends for ever; its port, and the algorithms of its connections."""
+    listener = socket.create_server(("0.0.0.0", 0))  # noqa: S104  a shell is another host
+    algorithms: list[str] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                end, _ = listener.accept()
+            except OSError:
+                return
+            name = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+            algorithms.append(name.rstrip(b"\0").decode())
+            threading.Thread(target=pour, args=(end,), daemon=True).start()
+
+    def pour(end: socket.socket) -> None:
+        with end:
+            try:
+                while True:
+                    end.sendall(bytes(65536))
+            except OSError:
+                return
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listener.getsockname()[1], algorithms
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def download(port: int, host: str = "") -> list[str]:
+    return [sys.executable, "-c", f"HOST, PORT = {host!r}, {port}\n{DOWNLOAD}"]
+
+
+def output_of(command: list[str]) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_kernel
+def test_a_download_gets_the_rate_the_delay_and_the_algorithm_of_its_shell(
+    server: tuple[int, list[str]],
+) -> None:
+    port, algorithms = server
+    shell = [*SHELL, "--link", LINK, "--algorithm", "reno", "--"]
+    name, rate, connect_ms = output_of([*shell, *download(port)]).split()
+    assert (name, algorithms) == ("reno", ["reno"])  # both ends, without asking for it
+    assert 6.5 < float(rate) < 8.2
+    assert 40 <= float(connect_ms) < 60
+    assert Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="utf-8") != ""
+
+
+@needs_kernel
+def test_a_shell_in_a_shell_adds_its_link_to_the_outer_one(server: tuple[int, list[str]]) -> None:
+    inner = [*SHELL, "--link", "rate=3 Mbit/s,delay=30 ms,queue=60 packets", "--"]
+    command = [*SHELL, "--link", LINK, "--", *inner, *download(server[0], "100.64.0.1")]
+    _, rate, connect_ms = output_of(command).split()
+    assert 2.2 < float(rate) < 3.2
+    assert 100 <= float(connect_ms) < 130
+
+
+@needs_kernel
+def test_a_program_finds_its_status_terminal_and_way_out() -> None:
+    script = "echo $http_proxy; cat; exit 7"
+    command = [*SHELL, "--link", LINK, "--", "sh", "-c", script]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, input="typed\n")
+    assert done.returncode == 7
+    proxy, typed = done.stdout.splitlines()
+    assert proxy.startswith("http://100.64.")
+    assert typed == "typed"
+    missing = [*SHELL, "--link", LINK, "--", "/nonexistent"]
+    done = subprocess.run(missing, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "No such file" in done.stderr
+
+
+@needs_kernel
+def test_an_unknown_algorithm_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    command = [*SHELL, "--link", LINK, "--algorithm", "nonsuch", "--", "true"]
+    assert subprocess.run(command, check=False).returncode == 2
+    assert "nonsuch is not in this kernel" in capfd.readouterr().err
+
+
+@needs_kernel
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_a_shell_that_is_killed_leaves_nothing_behind(
+    after_s: float, end: signal.Signals, tmp_path: Path
+) -> None:
+    before = (devices(), namespaces())
+    mark = tmp_path / "mark"
+    script = f"setsid sh -c 'sleep 2; echo late > {mark}' & sleep 30"
+    shell = subprocess.Popen([*SHELL, "--link", LINK, "--", "sh", "-c", script])
+    wait_for_program(shell, after_s)
+    shell.send_signal(end)
+    shell.wait()
+    deadline = time.monotonic() + 1.5
+    while (devices(), namespaces() - before[1]) != (before[0], set()):
+        assert time.monotonic() < deadline, (devices(), namespaces() - before[1])
+        time.sleep(0.02)
+    time.sleep(2 - min(after_s, 0.5))
+    assert not mark.exists(), "a process of the shell went on"
+
+
+def wait_for_program(shell: subprocess.Popen[bytes], after_s: float) -> None:
+    """Wait until the process has become the helper, then a while."""
+    deadline = time.monotonic() + 30
+    comm = Path(f"/proc/{shell.pid}/comm")
+    while not comm.read_text(encoding="utf-8").startswith("cwndlab-testb"):
+        assert time.monotonic() < deadline, "it never started"
+        time.sleep(0.005)
+    time.sleep(after_s)
+
+
+@needs_kernel
+def test_a_shell_can_be_watched() -> None:
+    shell = subprocess.Popen([*SHELL, "--link", LINK, "--", "sleep", "20"])
+    try:
+        wait_for_program(shell, 0.5)
+        with socket.socket(socket.AF_UNIX) as watching:
+            watching.connect(f"\0cwndlab-shell-{shell.pid}")
+            line = watching.makefile("r", encoding="utf-8").readline()
+    finally:
+        shell.kill()
+        shell.wait()
+    status = json.loads(line)
+    assert set(status) == {"down", "up"}
+    assert status["down"]["rate_mbit_s"] == 0
+    assert status["down"]["delay_ms"] is None
+
+
+def test_without_a_shell_there_is_nothing_to_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    if b"@cwndlab-shell-" in unix_sockets():
+        pytest.skip("somebody's shell runs here")
+    assert run_cli(["shell", "--watch"]) == 2
+    assert "no shell runs here" in capsys.readouterr().err
+    assert run_cli(["shell"]) == 2
+
+
+def unix_sockets() -> bytes:
+    path = Path("/proc/net/unix")
+    return path.read_bytes() if os.access(path, os.R_OK) else b""
