@@ -214,7 +214,7 @@ fn drops(outcome: &Outcome) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(1200))]
 
     #[test]
     fn no_packet_is_made_or_forgotten(config in configs(), arrivals in arrivals()) {
