@@ -5,7 +5,8 @@
  * The RTT tells of the queue before it overflows. With base, the lowest RTT ever
  * seen, and rtt, the lowest of the last round trip, the path would carry cwnd / base
  * if it were empty and carries cwnd / rtt; the difference, times base, is the number
- * of this flow's packets in the queue:
+ * of this flow's packets in the queue. That is cwnd (rtt - base) / rtt (`rates`);
+ * Linux divides by base, which is more, where the queue is longer than the path:
  *
  *	diff = cwnd (rtt - base) / base
  *
@@ -56,6 +57,8 @@
 	P(alpha, "packets", 2, 0, 1000000, "fewer in the queue: the window grows")	\
 	P(beta, "packets", 4, 0, 1000000, "more in the queue: the window shrinks") \
 	P(gamma, "packets", 1, 0, 1000000, "more in the queue: slow start ends")	\
+	P(rates, "bool", 0, 0, 1,						\
+	  "the queue is cwnd - cwnd base / rtt, by the rates as in the paper")	\
 	P(alternate, "bool", 0, 0, 1,						\
 	  "slow start grows in every other round trip only")			\
 	P(reroute_groups, "", 0, 0, 1000,					\
@@ -227,14 +230,24 @@ CC_INLINE void vegas_slow_start(struct sock *sk, u32 acked)
 		tcp_slow_start(tcp_sk(sk), acked);
 }
 
+/* How many of the flow's packets wait in the queue. */
+CC_INLINE u32 vegas_queue_pkts(struct sock *sk, u32 cwnd)
+{
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (cc_params(sk)->rates)
+		return cwnd - (u32)div_u64((u64)cwnd * ca->rtt.base_us, ca->rtt.least_us);
+	/* 32 bits, as Linux's: wraps at 4,295 packets times seconds of queueing */
+	return div_u32(cwnd * cc_delay_queueing_us(&ca->rtt), ca->rtt.base_us);
+}
+
 /* A round trip is over: compare what was with what could be. */
 CC_INLINE void vegas_end_round(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
-	/* 32 bits, as Linux's: wraps at 4,295 packets times seconds of queueing */
-	u32 diff = div_u32(cwnd * cc_delay_queueing_us(&ca->rtt), ca->rtt.base_us);
+	u32 diff = vegas_queue_pkts(sk, cwnd);
 
 	if (tcp_in_slow_start(tp)) {
 		if (diff > cc_params(sk)->gamma) {

@@ -48,6 +48,24 @@ fn the_queue_settles_between_alpha_and_beta() {
 }
 
 #[test]
+fn by_the_rates_the_queue_is_its_own_packets_however_long() {
+    // The queue is four times what the path holds: by the rates it is known, and Linux counts it
+    // five times.
+    let path = Path { base_us: 5_000, packet_us: 1_000 };
+    let settled = |rates| {
+        let mut flow = Flow::new("vegas", &[("rates", rates), ("alpha", 20), ("beta", 22)]);
+        flow.sk.snd_ssthresh = 2;
+        flow.sk.snd_cwnd = 3;
+        path.run(&mut flow, 1);
+        flow.sk.snd_cwnd = 60;
+        path.run(&mut flow, 1_000);
+        path.queue_pkts(flow.sk.snd_cwnd)
+    };
+    assert!((20.0..=23.0).contains(&settled(1)), "{}", settled(1));
+    assert!(settled(0) < 12.0, "{}", settled(0));
+}
+
+#[test]
 fn the_window_moves_by_one_packet_a_round_trip() {
     let mut low = in_avoidance(30, &[]);
     PATH.run(&mut low, 10);
