@@ -66,6 +66,8 @@ class PaperTable:
     """Row by row: numbers as ranges of equal bounds."""
     within: float | None
     """Relative tolerance beside the range; None if the table is only shown."""
+    total: bool = False
+    """Whether the flows of a run are added up, and only repetitions averaged."""
     note: str = ""
 
 

@@ -42,6 +42,8 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
             cell = own.filter(_is(own, table.column_factor, column))
             if table.row_factor is not None:
                 cell = cell.filter(_is(own, table.row_factor, row))
+            if table.total:
+                cell = cell.group_by("run").agg(pl.col(table.metric).sum())
             mean = cell[table.metric].mean() if len(cell) else None
             ours = float(mean) * table.scale if isinstance(mean, float) else None
             away = None if ours is None else _away(ours, low, high)

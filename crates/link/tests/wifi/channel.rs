@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use cwndlab_link::{
     AccessCategory, AggregationConfig, BeaconConfig, DropReason, InterferenceConfig,
     InterferenceKind, Link, LinkEventKind, Probability, RadioConfig, RateControlConfig, Standard,
-    WifiChannel, WifiConfig,
+    WifiChannel, WifiConfig, WifiStatistics,
 };
 use cwndlab_units::{Duration, Output, Time};
 
@@ -343,4 +343,55 @@ fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
     let mut priorities = WifiConfig::new(Standard::A, 1);
     priorities.stations[0].access = Some(AccessCategory::Voice);
     assert_eq!(refusal(priorities), "802.11a has no priorities: `access` can only be legacy");
+}
+
+/// Stations that keep so many packets under way, of which each second one is answered: what arrives
+/// in Mbit/s of 1472 bytes each, the share of accesses that collide, and the packets per frame.
+fn windowed(stations: u16, window: u32) -> (f64, WifiStatistics) {
+    let config = WifiConfig { queue_time: Duration::from_secs(60), ..n(usize::from(stations)) };
+    let mut channel: WifiChannel<Numbered> =
+        WifiChannel::new(&config, 1, "wifi").expect("a channel");
+    for station in 1..=stations {
+        for number in 0..window {
+            channel.handle_packet(Time::ZERO, station, Numbered::new(number, station, 1524));
+        }
+    }
+    let (mut now, mut received) = (Time::ZERO, vec![0_u32; usize::from(stations)]);
+    while now < END {
+        match channel.poll(now) {
+            Output::Packet { port: 0, packet, .. } => {
+                let count = &mut received[usize::from(packet.user) - 1];
+                *count += 1;
+                if *count % 2 == 0 {
+                    channel.handle_packet(now, 0, Numbered::new(*count, packet.user, 52));
+                }
+            }
+            Output::Packet { packet, .. } => {
+                for number in 0..2 {
+                    let next = Numbered::new(number, packet.user, 1524);
+                    channel.handle_packet(now, packet.user, next);
+                }
+            }
+            Output::Wait(time) => now = time,
+            other => panic!("{other:?}"),
+        }
+    }
+    let bits = f64::from(received.iter().sum::<u32>()) * 1472.0 * 8.0;
+    (bits / END.as_secs_f64() / 1e6, channel.statistics())
+}
+
+#[test]
+fn windows_of_89_packets_share_the_channel_with_their_answers() {
+    let results: Vec<_> = (1..=7).map(|stations| windowed(stations, 88)).collect();
+    let mbit_s: Vec<f64> = results.iter().map(|(mbit_s, _)| *mbit_s).collect();
+    // 88 packets of 1472 bytes go in three frames of 28 and one of 4, which average 21.
+    assert!((52.0..54.0).contains(&mbit_s[0]), "{mbit_s:?}");
+    assert!(mbit_s.windows(2).all(|pair| pair[0] > pair[1]), "{mbit_s:?}");
+    assert!(mbit_s[6] > 0.8 * mbit_s[0], "{mbit_s:?}");
+    let collided: Vec<f64> = results
+        .iter()
+        .map(|(_, statistics)| statistics.collided_frames as f64 / statistics.frames as f64)
+        .collect();
+    assert!(collided.windows(2).all(|pair| pair[0] < pair[1]), "{collided:?}");
+    assert!(collided[0] < 0.1 && collided[6] < 0.35, "{collided:?}");
 }
