@@ -35,7 +35,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
-  bench-peers conformance fidelity validate-links images setup clean
+  bench-peers bench-emulator conformance fidelity validate-links images setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -77,6 +77,9 @@ bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, o
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)
+
+bench-emulator: $(STAMPS)/core ## the emulator's rates and delays on this machine, as root
+	@$(PYTHON) bench/emulator.py $(ARGS)
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
 	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
