@@ -18,6 +18,7 @@ from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load
 from cwndlab.presets import presets
+from cwndlab.testbed.process import obstacles_to_runs
 
 State = Literal["ok", "optional", "missing"]
 
@@ -46,6 +47,7 @@ def checks() -> list[Check]:
         _disk(),
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
         *_kernel(),
+        _testbed(),
     ]
 
 
@@ -60,6 +62,13 @@ def _core() -> Check:
     except CwndlabError as error:
         return Check("simulator", "missing", "not built", str(error))
     return Check("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
+
+
+def _testbed() -> Check:
+    """Whether runs on the kernel and shells behind links are possible."""
+    for what, remedy in obstacles_to_runs():
+        return Check("runs on the kernel", "optional", what, remedy)
+    return Check("runs on the kernel", "ok", "cwndlab run --backend kernel, shell, validate")
 
 
 def _kernel() -> list[Check]:

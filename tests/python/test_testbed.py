@@ -143,21 +143,19 @@ def test_without_its_helper_the_backend_says_what_to_do(
     assert "make setup" in capsys.readouterr().err or sys.platform != "linux"
 
 
+def test_every_obstacle_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(process, "helper_path", lambda: None)
+    found = process.obstacles_to_runs()
+    assert found
+    assert all(what and remedy for what, remedy in found)
+
+
 # ---- the real helper
 
 
-def missing() -> str:
-    """Why there can be no runs on this kernel; empty if there can."""
-    if sys.platform != "linux":
-        return "this is no Linux"
-    if process.helper_path() is None:
-        return "the helper is not built"
-    if os.geteuid() != 0:
-        return "it needs root"
-    return "" if os.access("/dev/net/tun", os.W_OK) else "there is no /dev/net/tun"
-
-
-needs_kernel = pytest.mark.skipif(bool(missing()), reason=f"no runs on this kernel: {missing()}")
+MISSING = "; ".join(what for what, _ in process.obstacles_to_runs())
+needs_kernel = pytest.mark.skipif(bool(MISSING), reason=f"no runs on this kernel: {MISSING}")
 
 
 def devices() -> set[str]:

@@ -28,6 +28,20 @@ def helper_path() -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
+def obstacles_to_runs() -> list[tuple[str, str]]:
+    """Why there can be no runs on this kernel, and what to do; empty if there can."""
+    if sys.platform != "linux":
+        return [("this is no Linux", "use the simulator")]
+    found = []
+    if helper_path() is None:
+        found.append(("the helper was not built", REMEDY))
+    if not os.path.exists("/dev/net/tun"):  # noqa: PTH110  a device
+        found.append(("there is no /dev/net/tun", "sudo modprobe tun"))
+    if os.geteuid() != 0:
+        found.append(("only root makes namespaces and devices", "sudo cwndlab ..."))
+    return found
+
+
 def require_helper() -> Path:
     """The helper's program.
 
