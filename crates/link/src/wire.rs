@@ -195,7 +195,7 @@ impl<P: Packet> Wire<P> {
     }
 
     /// Asks the queue for room.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
         let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
         // What left the server meanwhile is only counted out where that makes a difference.

@@ -330,7 +330,7 @@ impl Application {
     }
 
     /// Reads and writes at the sender of the data.
-    #[inline]
+    #[inline(always)]
     pub fn act_at_sender<C: Connection>(&mut self, now: Time, sender: &mut C) {
         if let Kind::Bulk { block_left } = &mut self.kind {
             if !self.has_closed {
@@ -341,6 +341,7 @@ impl Application {
         self.act_at_sender_slow(now, sender);
     }
 
+    #[inline(never)]
     fn act_at_sender_slow<C: Connection>(&mut self, now: Time, sender: &mut C) {
         let read = sender.read(now);
         let mut wants_close = false;

@@ -17,6 +17,7 @@ use cwndlab_link::Link;
 use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
+use crate::frame::Frame;
 use crate::path::{FORWARD, Links, Path, REVERSE};
 use crate::recorder::Recorder;
 use crate::wake::NEAR;
@@ -132,7 +133,7 @@ impl Engine {
         loop {
             let output = self.path.links[link].poll(now);
             if let Output::Packet { port, packet, .. } = &output {
-                let segment = &packet.segment;
+                let Frame(segment) = packet;
                 let direction = Path::direction(link, *port);
                 let flow = &mut self.flows[segment.flow as usize];
                 flow.handle_segment(direction, now, segment, &mut self.path, &mut self.recorder);

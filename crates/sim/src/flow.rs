@@ -380,6 +380,7 @@ impl Connection for Endpoint {
         Self::peer_has_finished(self)
     }
 
+    #[cold]
     fn close(&mut self, now: Time) {
         Self::close(self, now);
     }

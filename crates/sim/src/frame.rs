@@ -4,37 +4,33 @@ use cwndlab_link::Packet;
 use cwndlab_tcp::Segment;
 use cwndlab_units::Ecn;
 
-/// A segment on its way.
+/// A segment on its way, and nothing else, so that the one in its endpoint's outbox is copied once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
-    pub(crate) segment: Segment,
-    /// The port of its user, where users have one each.
-    pub(crate) user: u16,
-}
+pub(crate) struct Frame(pub(crate) Segment);
 
 impl Packet for Frame {
     #[inline]
     fn wire_bytes(&self) -> u32 {
-        self.segment.wire_bytes()
+        self.0.wire_bytes()
     }
 
     #[inline]
     fn flow(&self) -> u32 {
-        self.segment.flow
+        self.0.flow
     }
 
     #[inline]
     fn user(&self) -> u16 {
-        self.user
+        self.0.user
     }
 
     #[inline]
     fn ecn(&self) -> Ecn {
-        self.segment.ecn
+        self.0.ecn
     }
 
     #[inline]
     fn mark_ce(&mut self) {
-        self.segment.ecn = Ecn::Ce;
+        self.0.ecn = Ecn::Ce;
     }
 }

@@ -35,7 +35,6 @@ pub(crate) struct Path {
 pub(crate) struct Entrance {
     pub(crate) link: usize,
     port: u16,
-    user: u16,
 }
 
 impl Path {
@@ -54,9 +53,9 @@ impl Path {
     /// Where what goes in `direction` for this user enters.
     pub(crate) fn entrance(&self, direction: usize, user: u16) -> Entrance {
         if !self.is_shared {
-            return Entrance { link: direction, port: 0, user };
+            return Entrance { link: direction, port: 0 };
         }
-        Entrance { link: 0, port: if direction == FORWARD { 0 } else { user }, user }
+        Entrance { link: 0, port: if direction == FORWARD { 0 } else { user } }
     }
 
     /// In which direction something went that left `link` at `port`.
@@ -68,8 +67,8 @@ impl Path {
     /// Gives a segment to a link. [`Path::settle`] must follow.
     #[inline]
     pub(crate) fn send(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
-        let Entrance { link, port, user } = entrance;
-        self.links[link].handle_packet(now, port, Frame { segment: *segment, user });
+        let Entrance { link, port } = entrance;
+        self.links[link].handle_packet(now, port, Frame(*segment));
     }
 
     /// The link that carries a direction, and which of its stages what is this user's passes.

@@ -141,6 +141,7 @@ fn build_flows(
             let flow = index as u32;
             Ok(Endpoint::new(EndpointConfig {
                 flow,
+                user: config.user.get(),
                 profile,
                 congestion,
                 seed,

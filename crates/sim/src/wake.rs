@@ -62,19 +62,17 @@ impl WakeTree {
     #[inline]
     pub(crate) fn first(&mut self, until: Time) -> Option<(Time, usize)> {
         let near = usize::from(self.near[1] < self.near[0]);
-        let time = self.near[near];
-        if time > self.root {
-            if let Some(far) = self.first_leaf(time) {
-                return (far.0 <= until).then_some(far);
-            }
+        let mut first = (self.near[near], near);
+        if first.0 > self.root {
+            first = self.first_with_leaves(first);
         }
-        (time <= until).then_some((time, near))
+        (first.0 <= until).then_some(first)
     }
 
-    /// The first component among the leaves, if it is due before `limit`.
+    /// The first component of the leaves and this one, which goes before a leaf of the same time.
     #[inline(never)]
-    fn first_leaf(&mut self, limit: Time) -> Option<(Time, usize)> {
-        while self.root < limit {
+    fn first_with_leaves(&mut self, other: (Time, usize)) -> (Time, usize) {
+        while self.root < other.0 {
             let mut node = 1;
             while node < self.leaves {
                 node *= 2;
@@ -83,11 +81,11 @@ impl WakeTree {
             let leaf = node - self.leaves;
             let wake = self.wakes[leaf];
             if wake == self.root {
-                return Some((wake, leaf + NEAR));
+                return (wake, leaf + NEAR);
             }
             self.raise(leaf, wake);
         }
-        None
+        other
     }
 
     /// Moves a leaf to an earlier time.

@@ -14,8 +14,10 @@ use crate::segment::Segment;
 /// What an endpoint is made of.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// Copied into every segment.
+    /// Copied into every segment, as is [`EndpointConfig::user`].
     pub flow: u32,
+    /// Whose connection it is, where a network tells its users apart.
+    pub user: u16,
     /// How the stack behaves.
     pub profile: Arc<Profile>,
     /// The congestion control for what this end sends.
@@ -49,36 +51,45 @@ pub struct Polled<'a> {
     pub next: Time,
 }
 
-/// What leaves an endpoint, from where it is put until the poll after the one that gave it.
+/// What leaves an endpoint, from where it is put until something is put in after it was given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
-    waiting: Vec<TcpOutput>,
-    given: Vec<TcpOutput>,
+    outputs: Vec<TcpOutput>,
+    /// Whether all of it was given.
+    is_given: bool,
 }
 
 impl Outbox {
     #[inline]
     pub(crate) fn push_segment(&mut self, segment: Segment) -> &mut Segment {
-        self.waiting.push(TcpOutput::Segment(segment));
-        match self.waiting.last_mut() {
+        self.make_room();
+        self.outputs.push(TcpOutput::Segment(segment));
+        match self.outputs.last_mut() {
             Some(TcpOutput::Segment(segment)) => segment,
             _ => unreachable!("a segment was pushed"),
         }
     }
 
     pub(crate) fn push_event(&mut self, at: Time, event: TcpEvent) {
-        self.waiting.push(TcpOutput::Event { at, event });
+        self.make_room();
+        self.outputs.push(TcpOutput::Event { at, event });
+    }
+
+    /// Forgets what was given.
+    #[inline]
+    fn make_room(&mut self) {
+        if self.is_given {
+            self.is_given = false;
+            self.outputs.clear();
+        }
     }
 
     /// Everything that was put in since the last time.
     #[inline]
     pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
-        if self.waiting.is_empty() {
-            return Polled { outputs: &[], next };
-        }
-        self.given.clear();
-        std::mem::swap(&mut self.waiting, &mut self.given);
-        Polled { outputs: &self.given, next }
+        let outputs: &[TcpOutput] = if self.is_given { &[] } else { &self.outputs };
+        self.is_given = true;
+        Polled { outputs, next }
     }
 }
 
@@ -116,10 +127,11 @@ impl Endpoint {
     /// # Panics
     /// If the profile has neither kind of settings, which [`Profile::parse`] excludes.
     pub fn new(config: EndpointConfig) -> Self {
-        let EndpointConfig { flow, profile, congestion, seed, jiffies_phase } = config;
+        let EndpointConfig { flow, user, profile, congestion, seed, jiffies_phase } = config;
         let stack = match (&profile.linux, &profile.classic) {
             (Some(settings), _) => Stack::Linux(Box::new(LinuxEndpoint::new(
                 flow,
+                user,
                 settings.clone(),
                 congestion,
                 seed,
@@ -127,6 +139,7 @@ impl Endpoint {
             ))),
             (None, Some(settings)) => Stack::Classic(Box::new(ClassicEndpoint::new(
                 flow,
+                user,
                 Arc::new(settings.clone()),
                 congestion,
                 seed,
@@ -251,5 +264,43 @@ impl Endpoint {
     #[inline]
     pub fn last_rtt_us(&self) -> Option<u32> {
         each!(self, endpoint => endpoint.last_rtt_us())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outbox_gives_everything_once_and_in_order() {
+        let mut out = Outbox::default();
+        let next = Time::from_secs(1);
+        let seqs = |polled: Polled<'_>| -> Vec<u32> {
+            assert_eq!(polled.next, next);
+            let seq = |output: &TcpOutput| match output {
+                TcpOutput::Segment(segment) => segment.seq,
+                TcpOutput::Event { .. } => panic!("no event was put in"),
+            };
+            polled.outputs.iter().map(seq).collect()
+        };
+        let push = |out: &mut Outbox, seq| {
+            out.push_segment(Segment { seq, ..Segment::default() });
+        };
+        assert_eq!(seqs(out.give(next)), []);
+        push(&mut out, 1);
+        push(&mut out, 2);
+        assert_eq!(seqs(out.give(next)), [1, 2]);
+        assert_eq!(seqs(out.give(next)), []);
+        push(&mut out, 3);
+        out.push_segment(Segment::default()).seq = 4;
+        assert_eq!(seqs(out.give(next)), [3, 4]);
+        out.push_event(Time::ZERO, TcpEvent::Established);
+        let event = TcpOutput::Event { at: Time::ZERO, event: TcpEvent::Established };
+        assert_eq!(out.give(next).outputs, [event]);
+    }
+
+    #[test]
+    fn a_segment_is_copied_in_few_moves() {
+        assert!(size_of::<TcpOutput>() <= 80, "{} bytes", size_of::<TcpOutput>());
     }
 }

@@ -93,6 +93,8 @@ pub struct SynOptions {
 pub struct Segment {
     /// Which connection it belongs to.
     pub flow: u32,
+    /// Whose connection it is, where a network tells its users apart.
+    pub user: u16,
     /// Sequence number of the first byte.
     pub seq: u32,
     /// Next sequence number that the sender expects.

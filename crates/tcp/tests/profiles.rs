@@ -51,6 +51,7 @@ impl Transfer {
         let end = |seed| {
             Endpoint::new(EndpointConfig {
                 flow: 0,
+                user: 1,
                 profile: Arc::clone(&profile),
                 congestion: Congestion::new(reno, &BTreeMap::new()).expect("no parameters"),
                 seed,

@@ -46,6 +46,7 @@ struct Pending {
 #[derive(Debug)]
 pub(crate) struct ClassicEndpoint {
     flow: u32,
+    user: u16,
     settings: Arc<ClassicSettings>,
     state: State,
     pending: Pending,
@@ -78,6 +79,7 @@ impl ClassicEndpoint {
     /// An endpoint that neither listens nor connects yet.
     pub(crate) fn new(
         flow: u32,
+        user: u16,
         settings: Arc<ClassicSettings>,
         congestion: Congestion,
         seed: u64,
@@ -91,6 +93,7 @@ impl ClassicEndpoint {
         let shift = (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14);
         Self {
             flow,
+            user,
             state: State::Closed,
             pending: Pending::default(),
             address_wait: Duration::from_nanos(address_wait),
@@ -356,6 +359,7 @@ impl ClassicEndpoint {
         let option = if payload > 0 { self.settings.timestamp_bytes } else { 0 };
         Segment {
             flow: self.flow,
+            user: self.user,
             seq,
             ack: (self.receiver.next() as u32).wrapping_add(self.peer_first),
             payload,

@@ -33,7 +33,7 @@ impl Wire {
         let settings = Arc::new(settings);
         let end = || {
             let congestion = Congestion::new(reno, &BTreeMap::new()).expect("no parameters");
-            ClassicEndpoint::new(7, Arc::clone(&settings), congestion, 1, Duration::ZERO)
+            ClassicEndpoint::new(7, 1, Arc::clone(&settings), congestion, 1, Duration::ZERO)
         };
         let mut ends = [end(), end()];
         ends[1].listen();

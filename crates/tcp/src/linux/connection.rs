@@ -224,6 +224,7 @@ impl LinuxEndpoint {
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
         let segment = Segment {
             flow: self.flow,
+            user: self.user,
             seq: self.iss,
             ack: if is_reply { self.sk.rcv_nxt } else { 0 },
             window,

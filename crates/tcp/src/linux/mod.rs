@@ -120,6 +120,7 @@ pub(crate) struct LinuxEndpoint {
 
     state: State,
     flow: u32,
+    user: u16,
     iss: u32,
     irs: u32,
     ts_offset: u32,
@@ -160,6 +161,7 @@ impl Drop for LinuxEndpoint {
 impl LinuxEndpoint {
     pub(crate) fn new(
         flow: u32,
+        user: u16,
         settings: LinuxSettings,
         congestion: Congestion,
         seed: u64,
@@ -223,6 +225,7 @@ impl LinuxEndpoint {
             rate_interval_us: 0,
             state: State::Closed,
             flow,
+            user,
             iss,
             irs: 0,
             ts_offset: if settings.timestamp_offsets { seed as u32 } else { 0 },

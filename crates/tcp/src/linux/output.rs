@@ -312,6 +312,7 @@ impl LinuxEndpoint {
         self.counters.segments_out += 1;
         let segment = self.out.push_segment(Segment {
             flow: self.flow,
+            user: self.user,
             seq,
             ack: self.sk.rcv_nxt,
             payload,

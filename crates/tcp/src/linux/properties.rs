@@ -174,7 +174,7 @@ impl Channel {
                 0 => random.next_u64(),
                 _ => u64::MAX - random.below(50_000) - (random.below(50_000) << 32),
             };
-            LinuxEndpoint::new(0, world.settings.clone(), congestion, seed, phase)
+            LinuxEndpoint::new(0, 1, world.settings.clone(), congestion, seed, phase)
         };
         let mut ends = [end(), end()];
         ends[1].listen();

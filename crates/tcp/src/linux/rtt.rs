@@ -95,12 +95,15 @@ impl WindowedMin {
             self.samples[2] = sample;
         }
         let age = time.wrapping_sub(self.samples[0].0);
+        if age <= window / 4 {
+            return;
+        }
         if age > window {
             self.samples = [self.samples[1], self.samples[2], sample];
             if time.wrapping_sub(self.samples[0].0) > window {
                 self.samples = [self.samples[1], self.samples[2], sample];
             }
-        } else if self.samples[1].0 == self.samples[0].0 && age > window / 4 {
+        } else if self.samples[1].0 == self.samples[0].0 {
             self.samples[1] = sample;
             self.samples[2] = sample;
         } else if self.samples[2].0 == self.samples[1].0 && age > window / 2 {

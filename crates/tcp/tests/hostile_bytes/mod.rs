@@ -104,6 +104,7 @@ fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
     let is_linux = profile.linux.is_some();
     let endpoint = Endpoint::new(EndpointConfig {
         flow: 0,
+        user: 1,
         profile: Arc::new(profile),
         congestion: Congestion::new(algorithm, &BTreeMap::new()).expect("defaults are valid"),
         seed: (u64::from(u32::MAX) - near_wrap) << 32 | (u64::from(u32::MAX) - near_wrap),
@@ -177,6 +178,7 @@ impl Hostile<'_> {
         let window = if choice & 0x20 == 0 { u16::MAX >> 1 } else { bytes.short() };
         Segment {
             flow: 0,
+            user: 1,
             seq,
             ack,
             payload,

@@ -132,6 +132,7 @@ impl Peer {
             let control = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
             Segment {
                 flow: 0,
+                user: 1,
                 seq: start.wrapping_add(self.first),
                 ack: ack.wrapping_add(origin.peer_first),
                 payload: end.wrapping_sub(start).saturating_sub(control),
@@ -172,6 +173,7 @@ impl Player {
         let seed = u64::from(setup.sequence) << 32 | u64::from(setup.clock);
         let endpoint = Endpoint::new(EndpointConfig {
             flow: 0,
+            user: 1,
             profile: Arc::new(profile),
             congestion,
             seed,
