@@ -1,0 +1,1 @@
+"""Live measurement: a server (`cwndlab serve`), and studies between it and this machine."""

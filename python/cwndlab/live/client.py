@@ -1,0 +1,408 @@
+"""The near end: a session with a server, transfers in it, and what both ends saw of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from cwndlab.errors import CwndlabError
+from cwndlab.live import protocol
+from cwndlab.live.clock import now_ns
+from cwndlab.live.datagrams import DatagramReceiver, encode, send_datagrams
+from cwndlab.live.flow import FlowEnd, set_algorithm
+from cwndlab.live.protocol import ProtocolError, Signer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from cwndlab.schema.base import Model
+    from cwndlab.schema.scenario import ScenarioFlow
+
+_CONNECT_S = 10
+_ANSWER_S = 90
+_PROBE_EVERY_S = 0.1
+_MAX_SAMPLES = 60_000
+_NS_PER_S = 10**9
+
+
+class ServerUnreachableError(CwndlabError):
+    """No server answers."""
+
+
+class TransferFailedError(CwndlabError):
+    """A transfer broke off; it is kept on record and tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server is, and what shows that one may use it."""
+
+    host: str
+    port: int
+    token: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str, token: str) -> Address:
+        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows."""
+        host, colon, port = text.rpartition(":")
+        if not colon or (":" in host and not host.endswith("]")):
+            host, port = text, str(protocol.DEFAULT_PORT)
+        if not port.isdigit() or not 0 < int(port) < 1 << 16:
+            msg = f"{text!r} is no HOST or HOST:PORT"
+            raise ServerUnreachableError(msg)
+        return cls(host.strip("[]"), int(port), token)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One way there and back beside the data; times on this machine's clock."""
+
+    sent_ns: int
+    received_there_ns: int
+    answered_there_ns: int
+    received_ns: int
+
+    @property
+    def rtt_ns(self) -> int:
+        """There and back, without the time spent there."""
+        away_ns = self.received_ns - self.sent_ns
+        return away_ns - (self.answered_there_ns - self.received_there_ns)
+
+    @property
+    def offset_ns(self) -> int:
+        """How far the server's clock is ahead, if both ways take equally long."""
+        there_ns = self.received_there_ns - self.sent_ns
+        back_ns = self.answered_there_ns - self.received_ns
+        return (there_ns + back_ns) // 2
+
+
+@dataclass(slots=True)
+class Clock:
+    """The server's clock against ours, from the quickest probe: its error is at most half of it."""
+
+    offset_ns: int
+    uncertainty_ns: int
+
+    @classmethod
+    def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
+        """None without an answered probe."""
+        if not probes:
+            return None
+        best = min(probes, key=lambda probe: probe.rtt_ns)
+        return cls(best.offset_ns, best.rtt_ns // 2)
+
+
+@dataclass(slots=True)
+class Transfer:
+    """What both ends saw of the flows of a run."""
+
+    near: dict[int, dict[str, Any]]
+    far: dict[int, dict[str, Any]]
+    probes: list[ProbeResult]
+    probes_sent: int
+    clock: Clock | None
+    began_ns: int
+    server: dict[str, Any]
+
+
+class Session:
+    """A control connection and what belongs to it. A context manager."""
+
+    def __init__(self, address: Address) -> None:
+        """Nothing is connected yet."""
+        self._address = address
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            ServerUnreachableError: nothing answers there.
+            ProtocolError: something else answers, or the token is another.
+        """
+        try:
+            self._control, self._signer, welcome = self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        self.server = welcome
+        self._id: str = welcome["session"]
+        self._probes = self._stack.enter_context(
+            socket.socket(self._control.family, socket.SOCK_DGRAM)
+        )
+        self._probes.connect(self._control.getpeername())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let the server forget the session."""
+        self._stack.close()
+
+    def _connect(self) -> tuple[socket.socket, bytes]:
+        host, port = self._address.host, self._address.port
+        try:
+            connection = socket.create_connection((host, port), timeout=_CONNECT_S)
+            self._stack.callback(connection.close)
+            line = _read_line(connection, protocol.MAX_GREETING_BYTES)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            msg = (
+                f"{host} port {port} does not answer ({reason}); is `cwndlab serve` running there, "
+                "and the port open for TCP and UDP?"
+            )
+            raise ServerUnreachableError(msg) from None
+        return connection, protocol.read_greeting(line + b"\n")
+
+    def _open(self) -> tuple[socket.socket, Signer, dict[str, Any]]:
+        connection, nonce = self._connect()
+        token = self._address.token
+        own = secrets.token_bytes(protocol.NONCE_BYTES)
+        opening = Signer(protocol.opening_key(token, nonce), protocol.CLIENT)
+        connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
+        signer = Signer(protocol.session_key(token, nonce, own), protocol.CLIENT)
+        try:
+            return connection, signer, _answer(connection, signer)
+        except (ConnectionError, EOFError):
+            msg = "the server closed the connection: wrong token? give both the same --token file"
+            raise ProtocolError(msg) from None
+
+    def ask(self, request: Model, timeout_s: float = _ANSWER_S) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Raises:
+            TransferFailedError: the server refuses, or is gone.
+        """
+        try:
+            self._control.settimeout(timeout_s)
+            self._control.sendall(self._signer.sign(request))
+            return _answer(self._control, self._signer)
+        except (OSError, EOFError) as error:
+            reason = str(error).lower() or "it closed the connection"
+            msg = f"the server was lost: {reason}"
+            raise TransferFailedError(msg) from None
+
+    def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
+        """Measure the way there and back some times."""
+        prober = _Prober(self._probes, self._id, self._signer.key, every_s)
+        with prober:
+            time.sleep(count * every_s + 0.3)
+        return prober.results
+
+    def transfer(
+        self,
+        flows: Sequence[ScenarioFlow],
+        duration_ns: int,
+        algorithms: Sequence[tuple[str | None, str | None]],
+    ) -> Transfer:
+        """Run all flows of a scenario at once.
+
+        Args:
+            flows: what they carry, and which way.
+            duration_ns: of each.
+            algorithms: of the near and of the far end of each; None leaves a machine's default.
+
+        Raises:
+            TransferFailedError: it broke off, or the server refuses.
+            AlgorithmMissingError: an end has not got its algorithm.
+        """
+        ends: dict[int, FlowEnd] = {}
+        before = self.probe()
+        prober = _Prober(self._probes, self._id, self._signer.key, _PROBE_EVERY_S)
+        try:
+            for flow, (near, far) in zip(flows, algorithms, strict=True):
+                ends[flow.id] = self._attach(flow, duration_ns, near, far, len(flows))
+            with prober:
+                self.ask(protocol.Start())
+                began_ns = now_ns()
+                for end in ends.values():
+                    end.start()
+                self._wait(ends, duration_ns)
+                # Both ends break off at the same time, so that neither waits for the other.
+                stopping = [threading.Thread(target=end.stop) for end in ends.values()]
+                for thread in stopping:
+                    thread.start()
+                for thread in stopping:
+                    thread.join()
+                far_results = self.ask(protocol.Finish())["flows"]
+        except OSError as error:
+            msg = f"the transfer broke off: {(error.strerror or str(error)).lower()}"
+            raise TransferFailedError(msg) from None
+        finally:
+            for end in ends.values():
+                end.stop()
+        near_results = {number: end.result() for number, end in ends.items()}
+        for number, result in near_results.items():
+            for found in (result, far_results.get(str(number), {"error": "unknown there"})):
+                if found["error"] is not None:
+                    msg = f"the transfer broke off: {found['error']}"
+                    raise TransferFailedError(msg)
+        probes = [*before, *prober.results]
+        return Transfer(
+            near=near_results,
+            far={int(number): result for number, result in far_results.items()},
+            probes=prober.results,
+            probes_sent=prober.sent,
+            clock=Clock.of(probes),
+            began_ns=began_ns,
+            server=self.server,
+        )
+
+    def _attach(
+        self, flow: ScenarioFlow, duration_ns: int, near: str | None, far: str | None, count: int
+    ) -> FlowEnd:
+        prepare = protocol.Prepare(
+            flow=flow.id,
+            direction=flow.direction,
+            algorithm=far,
+            application=flow.application,
+            duration_ns=duration_ns,
+        )
+        self.ask(prepare)
+        connection, nonce = self._connect()
+        signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
+        connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow.id)))
+        try:
+            _answer(connection, signer)
+        except EOFError:
+            msg = "the server closed a data connection"
+            raise TransferFailedError(msg) from None
+        set_algorithm(connection, near, "client")
+        return FlowEnd(
+            connection,
+            application=flow.application,
+            is_sender=flow.direction == "reverse",
+            duration_s=duration_ns / _NS_PER_S,
+            max_samples=_MAX_SAMPLES // count,
+        )
+
+    def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
+        until_s = time.monotonic() + duration_ns / _NS_PER_S
+        while time.monotonic() < until_s and not all(end.is_done for end in ends.values()):
+            time.sleep(0.02)
+
+    def datagrams(self, request: protocol.Datagrams) -> dict[str, Any]:
+        """Send or receive datagrams at a rate; how many came, and how.
+
+        Raises:
+            TransferFailedError: the server refuses, or UDP does not get through.
+        """
+        key, name = self._signer.key, bytes.fromhex(self._id)
+        seconds = request.duration_ns / _NS_PER_S
+        if request.direction == "reverse":
+            sender = threading.Timer(
+                0.2, send_datagrams, (self._probes, None, key, name, protocol.CLIENT, request)
+            )
+            sender.start()
+            result = self.ask(request, seconds + _ANSWER_S)
+            sender.join()
+            sent = int(request.duration_ns / 1e9 * request.bits_per_sec / request.payload_bytes / 8)
+        else:
+            receiver = DatagramReceiver(key, name)
+            stop = threading.Event()
+            reader = threading.Thread(target=self._read_datagrams, args=(receiver, stop))
+            reader.start()
+            try:
+                sent = self.ask(request, seconds + _ANSWER_S)["sent"]
+            finally:
+                time.sleep(0.5)
+                stop.set()
+                reader.join()
+            result = receiver.result()
+        lost_pct = 100 * (1 - result["received"] / sent) if sent else None
+        return {"direction": request.direction, "sent": sent, "lost_pct": lost_pct, **result}
+
+    def _read_datagrams(self, receiver: DatagramReceiver, stop: threading.Event) -> None:
+        opening = 0
+        self._probes.settimeout(0.05)
+        while not stop.is_set():
+            if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds of asking
+                content = encode(
+                    self._signer.key, bytes.fromhex(self._id), protocol.CLIENT, opening, 64
+                )
+                opening += 1
+                with contextlib.suppress(OSError):
+                    self._probes.send(content)
+            with contextlib.suppress(OSError):
+                content = self._probes.recv(65_536)
+                receiver.take(content, ("server",), now_ns(), protocol.SERVER)
+
+
+class _Prober:
+    """Sends probes at equal distances and collects their answers. A context manager."""
+
+    def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
+        self.results: list[ProbeResult] = []
+        self.sent = 0
+        self._to = to
+        self._session = bytes.fromhex(session)
+        self._key = key
+        self._every_s = every_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due_s = time.monotonic()
+        while not self._stopping.is_set():
+            if time.monotonic() >= due_s:
+                due_s += self._every_s
+                probe = protocol.Probe(self._session, self.sent, now_ns(), key=self._key)
+                self.sent += 1
+                with contextlib.suppress(OSError):
+                    self._to.send(probe.encode(protocol.CLIENT))
+            self._to.settimeout(max(0.001, due_s - time.monotonic()))
+            with contextlib.suppress(OSError):
+                content = self._to.recv(2048)
+                received_ns = now_ns()
+                answer = protocol.read_probe(content, self._key, protocol.SERVER)
+                if answer is not None:
+                    self.results.append(
+                        ProbeResult(
+                            answer.sent_ns, answer.received_ns, answer.answered_ns, received_ns
+                        )
+                    )
+
+
+def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
+    body = signer.check(_read_line(connection, protocol.MAX_ANSWER_BYTES))
+    answer: dict[str, Any] = json.loads(body)
+    if "error" in answer:
+        raise TransferFailedError(answer["error"])
+    return answer
+
+
+def _read_line(connection: socket.socket, most: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        # Data may follow an answer: nothing beyond the line is taken.
+        seen = connection.recv(1 << 16, socket.MSG_PEEK)
+        if not seen:
+            raise EOFError
+        end = seen.find(b"\n")
+        taken = connection.recv(len(seen) if end < 0 else end + 1)
+        parts.append(taken)
+        size += len(taken)
+        if size > most:
+            msg = "what answers there is no cwndlab serve; check host and port"
+            raise ProtocolError(msg)
+        if taken.endswith(b"\n"):
+            return b"".join(parts)[:-1]

@@ -1,0 +1,103 @@
+"""Datagrams at a rate: loss, reordering and jitter where they arrive (RFC 3550 section 6.4.1)."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+import struct
+import time
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.live.clock import now_ns
+
+if TYPE_CHECKING:
+    from cwndlab.live.protocol import Datagrams
+
+_HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
+_MAC_BYTES = 16
+_HEAD_BYTES = _HEAD.size + _MAC_BYTES
+_MARK = b"datagram "
+_MOST = 1 << 22
+
+Address = tuple[Any, ...]
+
+
+def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
+    """A datagram of that length, signed by that side."""
+    head = _HEAD.pack(session, number, now_ns())
+    mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
+    return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
+
+
+def send_datagrams(
+    to: socket.socket,
+    peer: Address | None,
+    key: bytes,
+    session: bytes,
+    side: bytes,
+    request: Datagrams,
+) -> int:
+    """Send at a rate for a time; how many."""
+    step_s = request.payload_bytes * 8 / request.bits_per_sec
+    began_s = time.monotonic()
+    count = min(_MOST, int(request.duration_ns / 1e9 / step_s))
+    for number in range(count):
+        wait_s = began_s + number * step_s - time.monotonic()
+        if wait_s > 0:
+            time.sleep(wait_s)
+        datagram = encode(key, session, side, number, request.payload_bytes)
+        try:
+            if peer is None:
+                to.send(datagram)
+            else:
+                to.sendto(datagram, peer)
+        except OSError:
+            continue  # the device's queue is full: lost, as others are
+    return count
+
+
+class DatagramReceiver:
+    """Counts what arrives."""
+
+    def __init__(self, key: bytes, session: bytes) -> None:
+        """Take those of a session."""
+        self.peer: Address | None = None
+        self._key = key
+        self._session = session
+        self._seen = bytearray(_MOST // 8)
+        self._highest = -1
+        self._received = 0
+        self._reordered = 0
+        self._jitter_ns = 0.0
+        self._transit_ns: int | None = None
+
+    def take(self, content: bytes, address: Address, received_ns: int, side: bytes) -> bool:
+        """Count a datagram that `side` signed; false if it is none."""
+        if len(content) < _HEAD_BYTES:
+            return False
+        head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]
+        good = hmac.digest(self._key, _MARK + side + head, "sha256")[:_MAC_BYTES]
+        if not hmac.compare_digest(mac, good):
+            return False
+        session, number, sent_ns = _HEAD.unpack(head)
+        place, bit = number // 8, 1 << number % 8
+        if session != self._session or number >= _MOST or self._seen[place] & bit:
+            return False
+        self._seen[place] |= bit
+        self.peer = address
+        self._received += 1
+        self._reordered += number < self._highest
+        self._highest = max(self._highest, number)
+        transit_ns = received_ns - sent_ns
+        if self._transit_ns is not None:
+            self._jitter_ns += (abs(transit_ns - self._transit_ns) - self._jitter_ns) / 16
+        self._transit_ns = transit_ns
+        return True
+
+    def result(self) -> dict[str, Any]:
+        """How many arrived, how many of them late, and how unevenly."""
+        return {
+            "received": self._received,
+            "reordered": self._reordered,
+            "jitter_ms": self._jitter_ns / 1e6 if self._received > 1 else None,
+        }

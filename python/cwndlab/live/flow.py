@@ -1,0 +1,293 @@
+"""One end of a flow: a socket, the application that writes or reads, and samples of TCP_INFO."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import CwndlabError
+from cwndlab.live import tcp_info
+from cwndlab.live.clock import now_ns
+from cwndlab.schema import scenario as si
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAMPLE_INTERVAL_S = 0.01
+_BLOCK = bytes(1 << 18)
+_READ_BYTES = 1 << 18
+_POLL_S = 0.2  # how soon a thread sees that it is to stop
+_NS_PER_S = 10**9
+_LINGER_NONE = struct.pack("ii", 1, 0)
+
+
+class AlgorithmMissingError(CwndlabError):
+    """An end cannot run an algorithm."""
+
+
+def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
+    """Choose the congestion control of a connection; the one that it has then.
+
+    Raises:
+        AlgorithmMissingError: this kernel has not got it, or keeps it for root.
+    """
+    if algorithm is not None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+        except PermissionError:
+            msg = (
+                f"{algorithm} is kept for root on the {where}; start it there as root, or: "
+                f"sudo sysctl -w net.ipv4.tcp_allowed_congestion_control='... {algorithm}'"
+            )
+            raise AlgorithmMissingError(msg) from None
+        except OSError:
+            msg = (
+                f"the kernel of the {where} has no {algorithm}; load it there: "
+                f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load {algorithm}"
+            )
+            raise AlgorithmMissingError(msg) from None
+    name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    return name.split(b"\0")[0].decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A connection at a moment: bytes that the application wrote or read, and TCP_INFO."""
+
+    at_ns: int
+    application_bytes: int
+    raw: bytes = field(repr=False)
+
+
+class FlowEnd:
+    """Runs an application over a connected socket in a thread of its own, and samples it."""
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        *,
+        application: si.Application,
+        is_sender: bool,
+        duration_s: float,
+        max_samples: int,
+    ) -> None:
+        """Take over the socket, which must be connected."""
+        self.connection = connection
+        self.algorithm = set_algorithm(connection, None, "")
+        self.error: str | None = None
+        self.began_ns = 0
+        self.ended_ns = 0
+        self.samples: list[Sample] = []
+        self.moved_bytes = 0
+        self._application = application
+        self._is_sender = is_sender
+        self._duration_s = duration_s
+        self._max_samples = max_samples
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(work,), daemon=True)
+            for work in (self._run, self._sample)
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        self.began_ns = now_ns()
+        self.connection.settimeout(_POLL_S)
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the application has ended by itself."""
+        return self.ended_ns > 0
+
+    def stop(self) -> None:
+        """End, whatever is still on its way."""
+        self._stopping.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(timeout=5)
+        with contextlib.suppress(OSError):
+            # What was not sent yet would go on for as long as the buffer is deep.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
+        self.connection.close()
+
+    def result(self) -> dict[str, Any]:
+        """What this end saw, for the other to read."""
+        infos = [tcp_info.decode(sample.raw) for sample in self.samples]
+        names = sorted(set.intersection(*(set(info) for info in infos))) if infos else []
+        return {
+            "algorithm": self.algorithm,
+            "kernel": os.uname().release,
+            "began_ns": self.began_ns,
+            "ended_ns": self.ended_ns,
+            "moved_bytes": self.moved_bytes,
+            "error": self.error,
+            "at_ns": [sample.at_ns for sample in self.samples],
+            "application_bytes": [sample.application_bytes for sample in self.samples],
+            "info": {name: [info[name] for info in infos] for name in names},
+        }
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except OSError as error:
+            # After the time is over the other end breaks off: that is the end, no failure.
+            is_over = now_ns() - self.began_ns >= 0.99 * self._duration_s * _NS_PER_S
+            if not is_over and not self._stopping.is_set() and self.error is None:
+                self.error = (error.strerror or str(error)).lower()
+        finally:
+            if work == self._run:
+                self.ended_ns = now_ns()
+
+    def _sample(self) -> None:
+        due_s = time.monotonic()
+        step_s = SAMPLE_INTERVAL_S
+        while not self._stopping.is_set():
+            self._take()
+            if len(self.samples) >= self._max_samples:
+                self.samples = self.samples[::2]
+                step_s *= 2
+            if self.is_done:
+                return
+            due_s = max(due_s + step_s, time.monotonic() - step_s)
+            self._stopping.wait(max(0.0, due_s - time.monotonic()))
+        self._take()
+
+    def _take(self) -> None:
+        raw = tcp_info.read(self.connection)
+        self.samples.append(Sample(now_ns(), self.moved_bytes, raw))
+
+    def _run(self) -> None:
+        if self._is_sender:
+            self._send()
+        else:
+            self._receive()
+
+    def _is_over(self) -> bool:
+        passed_ns = now_ns() - self.began_ns
+        return self._stopping.is_set() or passed_ns >= self._duration_s * _NS_PER_S
+
+    def _send(self) -> None:
+        match self._application:
+            case si.Bulk():
+                self._write(None)
+            case si.Sized() as sized:
+                self._write(sized.bytes)
+                self._say_goodbye()
+            case si.OnOff() as on_off:
+                while not self._is_over():
+                    self._write(None, on_off.on_ns / _NS_PER_S)
+                    self._stopping.wait(on_off.off_ns / _NS_PER_S)
+            case si.Paced() as paced:
+                self._send_paced(paced)
+            case si.RequestResponse() as pattern:
+                while not self._is_over() and self._read_exactly(pattern.request_bytes):
+                    self._write(pattern.response_bytes)
+            case si.WindowedFile() as pattern:
+                self._send_blocks(pattern)
+
+    def _receive(self) -> None:
+        match self._application:
+            case si.RequestResponse() as pattern:
+                rounds = 0
+                while not self._is_over() and (pattern.count is None or rounds < pattern.count):
+                    self._push(pattern.request_bytes)
+                    if not self._read_counted(pattern.response_bytes):
+                        return
+                    rounds += 1
+                    self._stopping.wait(pattern.think_ns / _NS_PER_S)
+            case si.WindowedFile() as pattern:
+                while self._read_counted(pattern.request_bytes):
+                    self._push(1)
+            case _:
+                while self._read_counted(_READ_BYTES, is_whole=False):
+                    pass
+
+    def _write(self, size: int | None, for_s: float | None = None) -> None:
+        """Write that many bytes, or for that long."""
+        until_s = None if for_s is None else time.monotonic() + for_s
+        left = size
+        while not self._is_over() and (left is None or left > 0):
+            if until_s is not None and time.monotonic() >= until_s:
+                return
+            block = _BLOCK if left is None else memoryview(_BLOCK)[: min(left, len(_BLOCK))]
+            written = self._some(lambda block=block: self.connection.send(block))
+            self.moved_bytes += written
+            if left is not None:
+                left -= written
+
+    def _push(self, size: int) -> None:
+        """Write what is no data: requests and acknowledgements of the application."""
+        left = size
+        while left > 0 and not self._is_over():
+            block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
+            left -= self._some(lambda block=block: self.connection.send(block))
+
+    def _send_paced(self, paced: si.Paced) -> None:
+        step_s = paced.write_bytes * 8 / paced.bits_per_sec
+        due_s = time.monotonic()
+        while not self._is_over():
+            self._write(paced.write_bytes)
+            due_s += step_s
+            self._stopping.wait(max(0.0, due_s - time.monotonic()))
+
+    def _send_blocks(self, pattern: si.WindowedFile) -> None:
+        outstanding = sent = 0
+        total = pattern.total_bytes
+        while not self._is_over() and (total is None or sent < total):
+            if outstanding == pattern.outstanding:
+                if not self._read_exactly(1):
+                    return
+                outstanding -= 1
+            size = pattern.request_bytes
+            self._write(size)
+            sent += size
+            outstanding += 1
+        if total is not None:
+            self._say_goodbye()
+
+    def _say_goodbye(self) -> None:
+        """Nothing follows; wait until the other end has read it all."""
+        self.connection.shutdown(socket.SHUT_WR)
+        while not self._is_over():
+            try:
+                if not self.connection.recv(1):
+                    return
+            except TimeoutError:
+                continue
+
+    def _read_counted(self, size: int, *, is_whole: bool = True) -> bool:
+        """Read data; false at their end."""
+        left = size
+        while left > 0 and not self._is_over():
+            read = self._some(lambda left=left: len(self.connection.recv(min(left, _READ_BYTES))))
+            if read == 0:
+                return False
+            self.moved_bytes += read
+            left -= read
+            if not is_whole:
+                break
+        return not self._is_over()
+
+    def _read_exactly(self, size: int) -> bool:
+        left = size
+        while left > 0 and not self._is_over():
+            read = self._some(lambda left=left: len(self.connection.recv(left)))
+            if read == 0:
+                return False
+            left -= read
+        return left == 0
+
+    def _some(self, move: Callable[[], int]) -> int:
+        """Move some bytes; 0 at the end of data, or when it is over."""
+        while not self._is_over():
+            with contextlib.suppress(TimeoutError):
+                return move()
+        return 0

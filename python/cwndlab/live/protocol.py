@@ -1,0 +1,243 @@
+"""What a client and the server say to each other: `docs/measurements.md` describes it.
+
+The server greets with a nonce. Every line of either side then carries an HMAC-SHA256 by a key that
+is made of the token, the server's nonce and, after the first line, the client's; it covers the side
+and the line's number, so that nothing can be replayed, swapped or put in between. A line is read
+into a model that cannot hold anything unknown or out of bounds.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import struct
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from cwndlab.errors import CwndlabError
+from cwndlab.schema.base import Model
+from cwndlab.schema.scenario import Application, Bulk, canonical_json
+
+DEFAULT_PORT = 5209
+VERSION = 1
+NONCE_BYTES = 16
+MAX_REQUEST_BYTES = 8192
+MAX_ANSWER_BYTES = 64 << 20
+GREETING = re.compile(rb"cwndlab (\d+) ([0-9a-f]{32})\n")
+MAX_GREETING_BYTES = 64
+
+CLIENT, SERVER = b"c", b"s"
+_MAC_DIGITS = 64
+_PROBE = struct.Struct("!8sIQQQ")  # session, number, sent, received, answered; times in ns
+_PROBE_MAC_BYTES = 16
+PROBE_BYTES = _PROBE.size + _PROBE_MAC_BYTES
+_LABEL = {CLIENT: b"client", SERVER: b"server"}
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
+SessionId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
+
+
+class ProtocolError(CwndlabError):
+    """What the other side said makes no sense, or is not by who knows the token."""
+
+
+class Hello(Model):
+    """Begins a session; this connection is its control connection."""
+
+    do: Literal["hello"] = "hello"
+    version: Literal[1] = VERSION
+    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class Attach(Model):
+    """Makes this connection the data connection of a flow of a session."""
+
+    do: Literal["attach"] = "attach"
+    session: SessionId
+    flow: FlowNumber
+
+
+class Prepare(Model):
+    """Announces a flow, whose data connection comes next."""
+
+    do: Literal["prepare"] = "prepare"
+    flow: FlowNumber
+    direction: Literal["forward", "reverse"]
+    """`forward`: the server sends."""
+    algorithm: Name | None
+    """Of the server's end; None leaves the machine's default."""
+    application: Application = Bulk()
+    duration_ns: Annotated[int, Field(gt=0)]
+
+
+class Start(Model):
+    """Begins all prepared flows."""
+
+    do: Literal["start"] = "start"
+
+
+class Finish(Model):
+    """Ends all flows and asks for what the server's end saw of them."""
+
+    do: Literal["finish"] = "finish"
+
+
+class Datagrams(Model):
+    """Asks for datagrams at a rate, or announces them; loss and jitter are counted where they end."""
+
+    do: Literal["datagrams"] = "datagrams"
+    direction: Literal["forward", "reverse"]
+    bits_per_sec: Annotated[int, Field(gt=0)]
+    payload_bytes: Annotated[int, Field(ge=64, le=65_000)]
+    duration_ns: Annotated[int, Field(gt=0)]
+
+
+class Describe(Model):
+    """Asks what the server is and can do."""
+
+    do: Literal["describe"] = "describe"
+
+
+Opening = Annotated[Hello | Attach, Field(discriminator="do")]
+Request = Annotated[Prepare | Start | Finish | Datagrams | Describe, Field(discriminator="do")]
+_OPENING: TypeAdapter[Hello | Attach] = TypeAdapter(Opening)
+_REQUEST: TypeAdapter[Prepare | Start | Finish | Datagrams | Describe] = TypeAdapter(Request)
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_hex(32)
+
+
+def greeting(nonce: bytes) -> bytes:
+    """The server's first line."""
+    return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
+
+
+def read_greeting(line: bytes) -> bytes:
+    """The server's nonce.
+
+    Raises:
+        ProtocolError: something else answers there, or another version.
+    """
+    match = GREETING.fullmatch(line)
+    if match is None:
+        msg = "what answers there is no cwndlab serve; check host and port"
+        raise ProtocolError(msg)
+    if int(match[1]) != VERSION:
+        msg = f"the server speaks version {int(match[1])}, this is {VERSION}; update the older one"
+        raise ProtocolError(msg)
+    return bytes.fromhex(match[2].decode())
+
+
+def opening_key(token: str, server_nonce: bytes) -> bytes:
+    """Signs a connection's first line."""
+    return hmac.digest(token.encode(), b"cwndlab opening" + server_nonce, "sha256")
+
+
+def session_key(token: str, server_nonce: bytes, client_nonce: bytes) -> bytes:
+    """Signs everything after it."""
+    return hmac.digest(token.encode(), b"cwndlab session" + server_nonce + client_nonce, "sha256")
+
+
+@dataclass(slots=True)
+class Signer:
+    """Signs one side's lines and checks the other's, each by its number."""
+
+    key: bytes
+    side: bytes
+    sent: int = 0
+    received: int = 0
+
+    def sign(self, message: Model | dict[str, Any]) -> bytes:
+        """The next line of this side."""
+        content = message.model_dump(mode="json") if isinstance(message, Model) else message
+        body = canonical_json(content).encode()
+        line = _mac(self.key, self.side, self.sent, body) + b" " + body + b"\n"
+        self.sent += 1
+        return line
+
+    def check(self, line: bytes) -> bytes:
+        """The content of the other side's next line.
+
+        Raises:
+            ProtocolError: it was not signed for this place.
+        """
+        mac, body = line[:_MAC_DIGITS], line[_MAC_DIGITS + 1 :].rstrip(b"\n")
+        other = SERVER if self.side == CLIENT else CLIENT
+        if not hmac.compare_digest(mac, _mac(self.key, other, self.received, body)):
+            msg = "wrong token; give the server and the client the same --token file"
+            raise ProtocolError(msg)
+        self.received += 1
+        return body
+
+
+def read_opening(body: bytes) -> Hello | Attach:
+    """The first request of a connection.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    return _validated(_OPENING, body)
+
+
+def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Describe:
+    """A request of a session.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    return _validated(_REQUEST, body)
+
+
+def _validated(adapter: TypeAdapter[Any], body: bytes) -> Any:  # noqa: ANN401  one of a union
+    try:
+        return adapter.validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        msg = f"no request: {place}: {first['msg'].lower()}"
+        raise ProtocolError(msg) from None
+
+
+def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:
+    content = b"%s %d " % (_LABEL[side], number) + body
+    return hmac.digest(key, content, "sha256").hex().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A datagram that measures the way there and back; the answer is as long as the question."""
+
+    session: bytes
+    number: int
+    sent_ns: int
+    received_ns: int = 0
+    answered_ns: int = 0
+    key: bytes = field(default=b"", repr=False, compare=False)
+
+    def encode(self, side: bytes) -> bytes:
+        """The datagram, signed by that side."""
+        times = (self.sent_ns, self.received_ns, self.answered_ns)
+        body = _PROBE.pack(self.session, self.number, *times)
+        return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
+
+
+def session_of(datagram: bytes) -> bytes | None:
+    """Which session a datagram claims to be of; None if it is no probe."""
+    return datagram[:8] if len(datagram) == PROBE_BYTES else None
+
+
+def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
+    """The probe in a datagram that `side` signed; None if it is none."""
+    if len(datagram) != PROBE_BYTES:
+        return None
+    body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]
+    if not hmac.compare_digest(mac, hmac.digest(key, side + body, "sha256")[:_PROBE_MAC_BYTES]):
+        return None
+    session, number, sent_ns, received_ns, answered_ns = _PROBE.unpack(body)
+    return Probe(session, number, sent_ns, received_ns, answered_ns, key)

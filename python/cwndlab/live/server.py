@@ -1,0 +1,376 @@
+"""`cwndlab serve`: the far end of live measurements, on a machine that anybody can reach.
+
+One port, TCP and UDP. Who does not know the token gets a nonce and nothing else. Everything is
+bounded: connections that have not yet shown the token (the oldest gives way), their time, clients,
+flows, bytes of a message, samples, the time of a flow and of a session. A client names no command
+and no file. What is served are zeros.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import secrets
+import socket
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import CwndlabError
+from cwndlab.live import protocol
+from cwndlab.live.clock import now_ns
+from cwndlab.live.datagrams import DatagramReceiver, send_datagrams
+from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.live.protocol import ProtocolError, Signer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+_NS_PER_S = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the server lets its clients have."""
+
+    pending: int = 256
+    """Connections that have not shown the token; one more, and the oldest is closed."""
+    opening_s: float = 5
+    """How long such a connection may take."""
+    sessions: int = 8
+    flows: int = 32
+    flow_s: float = 600
+    idle_s: float = 120
+    """A session that says nothing for so long after its flows' time is over."""
+    samples: int = 60_000
+    """Of all flows of a session together."""
+    datagram_mbit_s: int = 2_000
+
+
+class ServerError(CwndlabError):
+    """The server cannot start."""
+
+
+@dataclass(slots=True)
+class _Flow:
+    request: protocol.Prepare
+    end: FlowEnd | None = None
+
+
+@dataclass(slots=True)
+class _Session:
+    id: str
+    key: bytes
+    address: str
+    flows: dict[int, _Flow] = field(default_factory=dict)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    datagrams: DatagramReceiver | None = None
+
+
+class Server:
+    """Accepts clients until it is cancelled."""
+
+    def __init__(self, token: str, limits: Limits | None = None) -> None:
+        """Serve those who know `token`."""
+        self._token = token
+        self._limits = limits or Limits()
+        self._pending: OrderedDict[int, socket.socket] = OrderedDict()
+        self._sessions: dict[str, _Session] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.address: tuple[str, int] = ("", 0)
+
+    async def run(self, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
+        """Listen on a port of TCP and UDP.
+
+        Raises:
+            ServerError: the port is taken, or the address is not this machine's.
+        """
+        loop = asyncio.get_running_loop()
+        with contextlib.ExitStack() as stack:
+            listener = stack.enter_context(self._listen(host, port))
+            family = listener.family
+            self.address = listener.getsockname()[:2]
+            datagrams = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+            datagrams.bind(listener.getsockname())
+            datagrams.setblocking(False)
+            loop.add_reader(datagrams, self._answer_datagrams, datagrams)
+            stack.callback(loop.remove_reader, datagrams)
+            if ready is not None:
+                ready()
+            try:
+                while True:
+                    await self._accept(loop, listener, datagrams)
+            finally:
+                for session in list(self._sessions.values()):
+                    self._end(session)
+
+    def _listen(self, host: str, port: int) -> socket.socket:
+        try:
+            listener = socket.create_server(
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=512
+            )
+        except OSError as error:
+            msg = f"cannot listen on {host} port {port}: {error.strerror}; name another --port"
+            raise ServerError(msg) from None
+        listener.setblocking(False)
+        return listener
+
+    async def _accept(
+        self, loop: asyncio.AbstractEventLoop, listener: socket.socket, datagrams: socket.socket
+    ) -> None:
+        try:
+            connection, address = await loop.sock_accept(listener)
+        except OSError:
+            await asyncio.sleep(0.05)  # no descriptors left for the moment
+            return
+        connection.setblocking(False)
+        number = id(connection)
+        self._pending[number] = connection
+        if len(self._pending) > self._limits.pending:
+            _, oldest = self._pending.popitem(last=False)
+            # Its reader sees the end and closes it.
+            with contextlib.suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        self._spawn(self._serve(_Line(loop, connection), address[0], datagrams))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, line: _Line, address: str, datagrams: socket.socket) -> None:
+        is_kept = False
+        try:
+            async with asyncio.timeout(self._limits.opening_s):
+                opening, signer = await self._open(line)
+            self._pending.pop(id(line.connection), None)
+            if isinstance(opening, protocol.Attach):
+                is_kept = await self._attach(line, opening, signer)
+            else:
+                await self._control(line, opening, signer, address, datagrams)
+        except (ProtocolError, TimeoutError, OSError):
+            pass  # who cannot show the token is told nothing
+        finally:
+            self._pending.pop(id(line.connection), None)
+            if not is_kept:
+                line.connection.close()
+
+    async def _open(self, line: _Line) -> tuple[protocol.Hello | protocol.Attach, Signer]:
+        nonce = secrets.token_bytes(protocol.NONCE_BYTES)
+        await line.write(protocol.greeting(nonce))
+        key = protocol.opening_key(self._token, nonce)
+        signer = Signer(key, protocol.SERVER)
+        opening = protocol.read_opening(signer.check(await line.read()))
+        if isinstance(opening, protocol.Hello):
+            client_nonce = bytes.fromhex(opening.nonce)
+            signer = Signer(protocol.session_key(self._token, nonce, client_nonce), protocol.SERVER)
+        return opening, signer
+
+    async def _attach(self, line: _Line, opening: protocol.Attach, signer: Signer) -> bool:
+        """Give a data connection to the flow that waits for it; whether it was taken."""
+        session = self._sessions.get(opening.session)
+        flow = session.flows.get(opening.flow) if session else None
+        if session is None or flow is None or flow.end is not None:
+            await line.write(signer.sign({"error": "there is no such flow"}))
+            return False
+        request = flow.request
+        is_sender = request.direction == "forward"
+        try:
+            algorithm = set_algorithm(line.connection, request.algorithm, "server")
+        except AlgorithmMissingError as error:
+            await line.write(signer.sign({"error": str(error)}))
+            return False
+        await line.write(signer.sign({"algorithm": algorithm}))
+        flow.end = FlowEnd(
+            line.connection,
+            application=request.application,
+            is_sender=is_sender,
+            duration_s=request.duration_ns / _NS_PER_S,
+            max_samples=self._limits.samples // self._limits.flows,
+        )
+        session.arrived.set()
+        return True
+
+    async def _control(
+        self,
+        line: _Line,
+        _hello: protocol.Hello,
+        signer: Signer,
+        address: str,
+        datagrams: socket.socket,
+    ) -> None:
+        if len(self._sessions) >= self._limits.sessions:
+            await line.write(signer.sign({"error": "the server is busy; try again later"}))
+            return
+        session = _Session(secrets.token_hex(8), signer.key, address)
+        self._sessions[session.id] = session
+        try:
+            await line.write(signer.sign({"session": session.id} | self._describe()))
+            while True:
+                async with asyncio.timeout(self._patience_s(session)):
+                    body = signer.check(await line.read())
+                try:
+                    answer = await self._obey(session, protocol.read_request(body), datagrams)
+                except ProtocolError as error:
+                    answer = {"error": str(error)}
+                await line.write(signer.sign(answer))
+        finally:
+            self._end(session)
+
+    def _patience_s(self, session: _Session) -> float:
+        longest_ns = max((flow.request.duration_ns for flow in session.flows.values()), default=0)
+        return self._limits.idle_s + longest_ns / _NS_PER_S
+
+    async def _obey(
+        self, session: _Session, request: protocol.Request, datagrams: socket.socket
+    ) -> dict[str, Any]:
+        match request:
+            case protocol.Describe():
+                return self._describe()
+            case protocol.Prepare():
+                return self._prepare(session, request)
+            case protocol.Start():
+                for flow in session.flows.values():
+                    if flow.end is None:
+                        return {"error": "a flow has no data connection"}
+                for flow in session.flows.values():
+                    if flow.end is not None and not flow.end.began_ns:
+                        flow.end.start()
+                return {"now_ns": now_ns()}
+            case protocol.Finish():
+                return await self._finish(session)
+            case protocol.Datagrams():
+                return await self._datagrams(session, request, datagrams)
+
+    def _prepare(self, session: _Session, request: protocol.Prepare) -> dict[str, Any]:
+        limits = self._limits
+        if len(session.flows) >= limits.flows or request.flow in session.flows:
+            return {"error": f"at most {limits.flows} flows, each with a number of its own"}
+        if request.duration_ns > limits.flow_s * _NS_PER_S:
+            return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
+        session.flows[request.flow] = _Flow(request)
+        return {}
+
+    async def _finish(self, session: _Session) -> dict[str, Any]:
+        flows, session.flows = session.flows, {}
+        loop = asyncio.get_running_loop()
+        results = {}
+        for number, flow in flows.items():
+            if flow.end is not None:
+                await loop.run_in_executor(None, flow.end.stop)
+                results[str(number)] = flow.end.result()
+        return {"flows": results}
+
+    async def _datagrams(
+        self, session: _Session, request: protocol.Datagrams, datagrams: socket.socket
+    ) -> dict[str, Any]:
+        limits = self._limits
+        if request.bits_per_sec > limits.datagram_mbit_s * 1_000_000:
+            return {"error": f"at most {limits.datagram_mbit_s} Mbit/s of datagrams"}
+        if request.duration_ns > limits.flow_s * _NS_PER_S:
+            return {"error": f"at most {limits.flow_s:g} s of datagrams"}
+        if request.direction == "reverse":
+            session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
+            await asyncio.sleep(request.duration_ns / _NS_PER_S + 1)
+            receiver, session.datagrams = session.datagrams, None
+            return receiver.result()
+        receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
+        try:
+            # To nobody who has not shown from there that they want it.
+            async with asyncio.timeout(self._limits.opening_s):
+                while receiver.peer is None:
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            return {"error": "no datagram came through; the network may block UDP"}
+        finally:
+            session.datagrams = None
+        loop = asyncio.get_running_loop()
+        peer, key, name = receiver.peer, session.key, bytes.fromhex(session.id)
+        sent = await loop.run_in_executor(
+            None, lambda: send_datagrams(datagrams, peer, key, name, protocol.SERVER, request)
+        )
+        return {"sent": sent}
+
+    def _answer_datagrams(self, datagrams: socket.socket) -> None:
+        """Answer probes of sessions, each by a datagram of the same length; drop all else."""
+        for _ in range(256):
+            try:
+                content, address = datagrams.recvfrom(65_536)
+            except (BlockingIOError, OSError):
+                return
+            received_ns = now_ns()
+            session = self._sessions.get(content[:8].hex())
+            if session is None or session.address != address[0]:
+                continue
+            if session.datagrams is not None and session.datagrams.take(
+                content, address, received_ns, protocol.CLIENT
+            ):
+                continue
+            probe = protocol.read_probe(content, session.key, protocol.CLIENT)
+            if probe is None:
+                continue
+            answer = protocol.Probe(
+                probe.session, probe.number, probe.sent_ns, received_ns, now_ns(), session.key
+            )
+            with contextlib.suppress(OSError):
+                datagrams.sendto(answer.encode(protocol.SERVER), address)
+
+    def _end(self, session: _Session) -> None:
+        self._sessions.pop(session.id, None)
+        for flow in session.flows.values():
+            if flow.end is not None:
+                asyncio.get_running_loop().run_in_executor(None, flow.end.stop)
+        session.flows.clear()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"now_ns": now_ns(), "is_root": os.geteuid() == 0} | describe_host()
+
+
+def describe_host() -> dict[str, Any]:
+    """What a study needs to know of an end."""
+
+    def read(name: str) -> str | None:
+        with contextlib.suppress(OSError):
+            return Path("/proc/sys/net", name).read_text(encoding="ascii").strip()
+        return None
+
+    return {
+        "kernel": platform.release(),
+        "algorithms": (read("ipv4/tcp_available_congestion_control") or "").split(),
+        "allowed": (read("ipv4/tcp_allowed_congestion_control") or "").split(),
+        "default_algorithm": read("ipv4/tcp_congestion_control"),
+        "receive_buffer_bytes": read("ipv4/tcp_rmem"),
+        "send_buffer_bytes": read("ipv4/tcp_wmem"),
+        "default_qdisc": read("core/default_qdisc"),
+    }
+
+
+class _Line:
+    """Lines of a connection, none longer than a request may be."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
+        self.connection = connection
+        self._loop = loop
+        self._buffer = b""
+
+    async def read(self) -> bytes:
+        # Byte for byte would be slow, and beyond the line there is nothing: data follow only after
+        # an answer.
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > protocol.MAX_REQUEST_BYTES:
+                msg = "too long a line"
+                raise ProtocolError(msg)
+            content = await self._loop.sock_recv(self.connection, 4096)
+            if not content:
+                msg = "the client has gone"
+                raise ProtocolError(msg)
+            self._buffer += content
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    async def write(self, content: bytes) -> None:
+        async with asyncio.timeout(60):
+            await self._loop.sock_sendall(self.connection, content)

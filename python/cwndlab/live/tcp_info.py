@@ -1,0 +1,105 @@
+"""`struct tcp_info` of Linux: what the kernel tells of a connection (tcp(7), linux/tcp.h).
+
+The kernel appends fields with its releases and answers as many bytes as it knows; a field that it
+does not know is absent, never 0.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_BYTES = 256
+INFINITE_SSTHRESH = 0x7FFF_FFFF
+
+_LAYOUT = (
+    ("B", "state ca_state retransmits probes backoff options window_scales flags"),
+    ("I", "rto_us ato_us snd_mss rcv_mss unacked sacked lost retrans fackets"),
+    ("I", "last_data_sent_ms last_ack_sent_ms last_data_recv_ms last_ack_recv_ms pmtu"),
+    ("I", "rcv_ssthresh rtt_us rttvar_us snd_ssthresh snd_cwnd advmss reordering"),
+    ("I", "rcv_rtt_us rcv_space total_retrans"),
+    ("Q", "pacing_rate max_pacing_rate bytes_acked bytes_received"),
+    ("I", "segs_out segs_in notsent_bytes min_rtt_us data_segs_in data_segs_out"),
+    ("Q", "delivery_rate busy_time_us rwnd_limited_us sndbuf_limited_us"),
+    ("I", "delivered delivered_ce"),
+    ("Q", "bytes_sent bytes_retrans"),
+    ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash"),
+    ("H", "total_rto total_rto_recoveries"),
+    ("I", "total_rto_time_ms"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    format: str
+    offset: int
+    end: int
+
+
+def _fields() -> tuple[_Field, ...]:
+    found = []
+    at = 0
+    for letter, names in _LAYOUT:
+        size = struct.calcsize(f"={letter}")
+        at = -(-at // size) * size  # aligned to its own size
+        for name in names.split():
+            found.append(_Field(name, f"={letter}", at, at + size))
+            at += size
+    return tuple(found)
+
+
+FIELDS = _fields()
+
+Info = dict[str, int]
+
+
+def read(connection: socket.socket) -> bytes:
+    """What the kernel knows of a connection now.
+
+    Raises:
+        OSError: it is closed.
+    """
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, MAX_BYTES)
+
+
+def decode(raw: bytes) -> Info:
+    """The fields that are there."""
+    return {
+        field.name: struct.unpack_from(field.format, raw, field.offset)[0]
+        for field in FIELDS
+        if field.end <= len(raw)
+    }
+
+
+def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:
+    """A sample in the columns of `cwndlab.imports.series`."""
+    ssthresh = info["snd_ssthresh"]
+    shortest = info.get("min_rtt_us", 0)
+    in_flight = info["unacked"] - info["sacked"] - info["lost"] + info["retrans"]
+    row: dict[str, float | None] = {
+        "t_s": t_s,
+        "cwnd_pkts": info["snd_cwnd"],
+        "ssthresh_pkts": ssthresh if ssthresh < INFINITE_SSTHRESH else None,
+        "srtt_ms": info["rtt_us"] / 1e3 or None,
+        "min_rtt_ms": shortest / 1e3 if 0 < shortest < 2**32 - 1 else None,
+        "inflight_pkts": max(0, in_flight),
+        "retransmitted_pkts": info["total_retrans"],
+        "acked_bytes": info.get("bytes_acked"),
+        "sent_bytes": info.get("bytes_sent"),
+        "sent_pkts": info.get("data_segs_out"),
+        "timeouts": info.get("total_rto"),
+        "ca_state": info["ca_state"],
+    }
+    for name, column in (
+        ("pacing_rate", "pacing_rate_mbit_s"),
+        ("delivery_rate", "delivery_rate_mbit_s"),
+    ):
+        rate = info.get(name, 2**64 - 1)
+        row[column] = rate * 8e-6 if rate < 2**63 else None
+    return row
