@@ -12,9 +12,16 @@ import polars as pl
 
 from cwndlab import backends, core, progress
 from cwndlab.encoding import to_parquet
-from cwndlab.errors import DiskFullError, InterruptedStudyError, RunsFailedError, plural
+from cwndlab.errors import (
+    DiskFullError,
+    InterruptedStudyError,
+    RunsFailedError,
+    StudyError,
+    plural,
+)
 from cwndlab.executor import Task
 from cwndlab.results import Results
+from cwndlab.schema.scenario import LivePath
 from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
@@ -74,9 +81,12 @@ def run_study(  # noqa: PLR0913  each has its default
     """
     folder = folder or default_folder(study, backend)
     matrix = backends.keyed(study.matrix, backend)
+    if any(isinstance(run.scenario.path, LivePath) for run in matrix.runs):
+        message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
+        raise StudyError([message])
     failures = _Failures()
     with Writer(folder, study.id) as writer:
-        _describe(study, matrix, writer)
+        keep_study(study, matrix, writer)
         wanted = {run.key: run for run in matrix.runs}
         committed = writer.folder.committed()
         missing = [run for key, run in wanted.items() if key not in committed]
@@ -99,7 +109,7 @@ def run_study(  # noqa: PLR0913  each has its default
                 message = f"{error}\n  {safe()}; then {again} goes on from here"
                 raise DiskFullError(message) from error
         results = Results(folder)
-        _write_small_tables(results, writer)
+        write_small_tables(results, writer)
         if failures.count:
             message = (
                 f"{failures.count:,} of {plural(len(wanted), 'run')} failed, {safe()}; "
@@ -157,7 +167,7 @@ def _manifest_entry(run: Run, outcome: Outcome, backend: Backend) -> dict[str, A
     }
 
 
-def _describe(study: Study, matrix: Matrix, writer: Writer) -> None:
+def keep_study(study: Study, matrix: Matrix, writer: Writer) -> None:
     """Keep the study, its traces, algorithms and runs, so that the folder tells all by itself."""
     names = _keep_algorithms(study, matrix, writer)
     for run in matrix.runs:
@@ -225,7 +235,7 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
     return value
 
 
-def _write_small_tables(results: Results, writer: Writer) -> None:
+def write_small_tables(results: Results, writer: Writer) -> None:
     """One file for each small table of all runs, for whoever reads them without cwndlab."""
     for table in _SMALL_TABLES:
         frame: pl.DataFrame = getattr(results, table)()

@@ -53,6 +53,9 @@ SUMMED = frozenset(
 )
 """Columns of flows that add up over a contestant's flows; the others are averaged."""
 
+SENT_BY_ANOTHER = " (named "
+"""In a flow's algorithm: its sender ran the one before, the study names the one behind."""
+
 _KEYS = ("run", "seed", "repetition")
 _CONTESTANT = "contestant"
 _FLOW_COUNT = "flow_count"  # not a name of a factor
@@ -261,7 +264,14 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
     """Name each flow's contestant, and leave out flows that run something else beside it."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
-    named = flows.with_columns(pl.col(under_test).cast(pl.String).alias(_CONTESTANT))
+    if "algorithm" not in flows.columns:
+        return flows.with_columns(pl.col(under_test).cast(pl.String).alias(_CONTESTANT))
+    # Nothing is attributed to an algorithm that did not send.
+    label = pl.col(under_test).cast(pl.String)
+    ran = pl.col("algorithm").cast(pl.String)
+    other = label + " (sent by " + ran.str.split(SENT_BY_ANOTHER).list.first() + ")"
+    is_another = ran.str.contains(SENT_BY_ANOTHER, literal=True).fill_null(value=False)
+    named = flows.with_columns(pl.when(is_another).then(other).otherwise(label).alias(_CONTESTANT))
     if under_test == factor:
         return named
     is_own = pl.col(factor) == pl.col(_CONTESTANT)

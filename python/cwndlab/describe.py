@@ -126,9 +126,18 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[str]:
     """One line per stage of both directions; of a medium one per table of its figures."""
+    if isinstance(path, si.LivePath):
+        return [_describe_live(path)]
     if not isinstance(path, si.WirePath):
         return _describe_medium(path)
     return [f"{name}  {_describe_stage(stage, traces)}" for name, stage in _stages(path)]
+
+
+def _describe_live(path: si.LivePath) -> str:
+    when = f", {path.period}" if path.period else ""
+    days = "" if path.days == "all" else f", {path.days} days"
+    ends = "" if path.algorithm_on == "sender" else f", algorithm set on the {path.algorithm_on}"
+    return f"live  the network at {path.place}{when}{days}{ends}"
 
 
 def _describe_medium(path: CellPath | WifiPath) -> list[str]:

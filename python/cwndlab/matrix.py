@@ -24,6 +24,7 @@ from cwndlab.linkspec import parse_spec
 from cwndlab.resolve import Resolved, resolve
 from cwndlab.schema import StudyModel, canonical_json
 from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.scenario import LivePath
 from cwndlab.schema.study import RESERVED_FACTORS
 from cwndlab.toml_source import inline
 
@@ -231,6 +232,8 @@ def _cell(base: _Base, levels: Mapping[str, _Level]) -> Resolved:
         raise StudyError([source.problem(key, error.message)]) from None
     except QuantityError as error:  # a line that is no link, into which a path leads
         raise StudyError([source.problem((), str(error))]) from None
+    if isinstance(resolved.scenario.path, LivePath):
+        return resolved
     try:
         traces = {name: trace.content for name, trace in resolved.traces.items()}
         core.check_scenario(_with_stand_ins(resolved).to_json(), traces)

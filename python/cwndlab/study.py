@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from cwndlab.results import Results
     from cwndlab.source import Source
 
+_LINK_KEYS = ("link", "reverse_link")
+
 Table = Mapping[str, Any]
 LinkLike = str | Table
 
@@ -120,12 +122,13 @@ class Study:
         self._prepare(document, Arguments(document), Path())
 
     @classmethod
-    def load(cls, path: str | Path, *, is_quick: bool = False) -> Study:
+    def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Study:
         """Read a study file.
 
         Args:
             path: the file.
             is_quick: whether to change it as its `[quick]` table says.
+            is_live: whether it is to be measured on a real network instead of on its `[link]`.
 
         Raises:
             StudyError: it is no study; names file, line and key of each problem.
@@ -136,6 +139,8 @@ class Study:
         document.setdefault("id", _id_of(path))
         if is_quick:
             document = _merge(document, document.get("quick", {}))
+        if is_live:
+            document = _on_a_network(document, source)
         study = cls.__new__(cls)
         study._prepare(document, StudyFile(source), path.parent)  # noqa: SLF001  its own class
         return study
@@ -272,6 +277,18 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
     if problems:
         raise StudyError(problems)
     return scalars | document
+
+
+def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
+    """The study without its link: the network is what it is."""
+    factors = [name for name in document.get("factors", {}) if name.startswith(_LINK_KEYS)]
+    if factors:
+        message = "a real link cannot be varied; leave this factor out to measure the study"
+        raise StudyError([source.problem(("factors", name), message) for name in factors])
+    if "link" not in document:
+        return {"live": {}} | document
+    kept = {key: value for key, value in document.items() if key not in _LINK_KEYS}
+    return {"live": {}} | kept | {"id": f"{document['id']}-live"}
 
 
 def _id_of(path: Path) -> str:

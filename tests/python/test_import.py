@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
+from cwndlab.comparison import compare, contestants_of
 from cwndlab.errors import MeasurementError, ResultsError
 from cwndlab.imports import ImportRequest, ImportSummary, import_folder
 from cwndlab.imports.folder import read_file
@@ -149,7 +150,8 @@ def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> N
     shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "vegas_up.json")
     shutil.copy(MEASURED / "bbr_down_2_client.json", folder / "bbr_down.json")
     found = imported(folder, "{algorithm}_{direction}.json", tmp_path / "r")
-    assert found.results.runs()["algorithm"].sort().to_list() == ["bbr", "cubic (named vegas)"]
+    contestants = contestants_of(compare(found.results))
+    assert sorted(contestants) == ["bbr", "vegas (sent by cubic)"]
     assert any("nothing of it is attributed to vegas" in note for note in found.notes)
 
 

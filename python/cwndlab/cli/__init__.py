@@ -12,7 +12,7 @@ import threading
 
 import click
 
-from cwndlab.cli import algorithm, compare, importing, inventory, shell, studies, validate
+from cwndlab.cli import algorithm, compare, importing, inventory, live, shell, studies, validate
 from cwndlab.cli.output import STATUS_INTERRUPTED
 from cwndlab.errors import CwndlabError
 
@@ -66,6 +66,8 @@ for _command in (
     shell.shell_command,
     validate.validate_command,
     importing.import_command,
+    live.live_command,
+    live.serve_command,
     algorithm.algorithm_group,
     inventory.link_group,
     inventory.stack_group,

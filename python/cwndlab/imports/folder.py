@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab import core
+from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.errors import MeasurementError, UnknownNameError, read_failure
 from cwndlab.imports.capture import is_capture, read_capture
@@ -199,13 +200,14 @@ def _name_algorithms(runs: Iterable[_Run], request: ImportRequest) -> list[str]:
         elif named is None:
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
-            run.fields[_ALGORITHM] = f"{ran} (named {named})"
             notes.append(
                 f"{run.paths[0].name} is named {named}, but its data were sent by {ran}: "
                 f"nothing of it is attributed to {named}."
             )
+        label = run.fields.get(_ALGORITHM)
+        is_own = ran is None or label is None or _canonical(label) == _canonical(ran)
         for row in run.measurement.flows:
-            row["algorithm"] = run.fields.get(_ALGORITHM)
+            row["algorithm"] = label if is_own else f"{ran}{SENT_BY_ANOTHER}{label})"
             if direction := run.fields.get(_DIRECTION):
                 row["direction"] = _DIRECTIONS[direction]
     if unknown:

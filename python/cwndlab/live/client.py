@@ -15,7 +15,7 @@ from cwndlab.errors import CwndlabError
 from cwndlab.live import protocol
 from cwndlab.live.clock import now_ns
 from cwndlab.live.datagrams import DatagramReceiver, encode, send_datagrams
-from cwndlab.live.flow import FlowEnd, set_algorithm
+from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.live.protocol import ProtocolError, Signer
 
 if TYPE_CHECKING:
@@ -384,6 +384,8 @@ class _Prober:
 def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
     body = signer.check(_read_line(connection, protocol.MAX_ANSWER_BYTES))
     answer: dict[str, Any] = json.loads(body)
+    if answer.get("is_algorithm_missing"):
+        raise AlgorithmMissingError(answer["error"])
     if "error" in answer:
         raise TransferFailedError(answer["error"])
     return answer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
-import socket
 import struct
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.live.clock import now_ns
 
 if TYPE_CHECKING:
+    import socket
+
     from cwndlab.live.protocol import Datagrams
 
 _HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
@@ -62,6 +64,7 @@ class DatagramReceiver:
     def __init__(self, key: bytes, session: bytes) -> None:
         """Take those of a session."""
         self.peer: Address | None = None
+        self.has_begun = asyncio.Event()
         self._key = key
         self._session = session
         self._seen = bytearray(_MOST // 8)
@@ -85,6 +88,7 @@ class DatagramReceiver:
             return False
         self._seen[place] |= bit
         self.peer = address
+        self.has_begun.set()
         self._received += 1
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)

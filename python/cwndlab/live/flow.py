@@ -209,6 +209,8 @@ class FlowEnd:
             case _:
                 while self._read_counted(_READ_BYTES, is_whole=False):
                     pass
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)  # tells a sender that all was read
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
         """Write that many bytes, or for that long."""
@@ -218,7 +220,7 @@ class FlowEnd:
             if until_s is not None and time.monotonic() >= until_s:
                 return
             block = _BLOCK if left is None else memoryview(_BLOCK)[: min(left, len(_BLOCK))]
-            written = self._some(lambda block=block: self.connection.send(block))
+            written = self._send_some(block)
             self.moved_bytes += written
             if left is not None:
                 left -= written
@@ -228,7 +230,7 @@ class FlowEnd:
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
-            left -= self._some(lambda block=block: self.connection.send(block))
+            left -= self._send_some(block)
 
     def _send_paced(self, paced: si.Paced) -> None:
         step_s = paced.write_bytes * 8 / paced.bits_per_sec
@@ -267,7 +269,7 @@ class FlowEnd:
         """Read data; false at their end."""
         left = size
         while left > 0 and not self._is_over():
-            read = self._some(lambda left=left: len(self.connection.recv(min(left, _READ_BYTES))))
+            read = self._receive_some(min(left, _READ_BYTES))
             if read == 0:
                 return False
             self.moved_bytes += read
@@ -279,15 +281,22 @@ class FlowEnd:
     def _read_exactly(self, size: int) -> bool:
         left = size
         while left > 0 and not self._is_over():
-            read = self._some(lambda left=left: len(self.connection.recv(left)))
+            read = self._receive_some(left)
             if read == 0:
                 return False
             left -= read
         return left == 0
 
-    def _some(self, move: Callable[[], int]) -> int:
-        """Move some bytes; 0 at the end of data, or when it is over."""
+    def _send_some(self, block: bytes | memoryview) -> int:
+        """Write some bytes; 0 when it is over."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
-                return move()
+                return self.connection.send(block)
+        return 0
+
+    def _receive_some(self, most: int) -> int:
+        """Read some bytes; 0 at the end of data, or when it is over."""
+        while not self._is_over():
+            with contextlib.suppress(TimeoutError):
+                return len(self.connection.recv(most))
         return 0

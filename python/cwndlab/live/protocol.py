@@ -49,7 +49,7 @@ class Hello(Model):
     """Begins a session; this connection is its control connection."""
 
     do: Literal["hello"] = "hello"
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -87,7 +87,7 @@ class Finish(Model):
 
 
 class Datagrams(Model):
-    """Asks for datagrams at a rate, or announces them; loss and jitter are counted where they end."""
+    """Asks for datagrams at a rate, or announces them; they are counted where they arrive."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -182,7 +182,10 @@ def read_opening(body: bytes) -> Hello | Attach:
     Raises:
         ProtocolError: it is none.
     """
-    return _validated(_OPENING, body)
+    try:
+        return _OPENING.validate_json(body)
+    except ValidationError as error:
+        raise _refused(error) from None
 
 
 def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Describe:
@@ -191,17 +194,16 @@ def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Describe
     Raises:
         ProtocolError: it is none.
     """
-    return _validated(_REQUEST, body)
-
-
-def _validated(adapter: TypeAdapter[Any], body: bytes) -> Any:  # noqa: ANN401  one of a union
     try:
-        return adapter.validate_json(body)
+        return _REQUEST.validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        msg = f"no request: {place}: {first['msg'].lower()}"
-        raise ProtocolError(msg) from None
+        raise _refused(error) from None
+
+
+def _refused(error: ValidationError) -> ProtocolError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return ProtocolError(f"no request: {place}: {first['msg'].lower()}")
 
 
 def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:

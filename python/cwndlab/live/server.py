@@ -77,7 +77,7 @@ class Server:
         """Serve those who know `token`."""
         self._token = token
         self._limits = limits or Limits()
-        self._pending: OrderedDict[int, socket.socket] = OrderedDict()
+        self._pending: OrderedDict[socket.socket, asyncio.Task[None]] = OrderedDict()
         self._sessions: dict[str, _Session] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.address: tuple[str, int] = ("", 0)
@@ -95,7 +95,7 @@ class Server:
             self.address = listener.getsockname()[:2]
             datagrams = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
             datagrams.bind(listener.getsockname())
-            datagrams.setblocking(False)
+            datagrams.settimeout(0)
             loop.add_reader(datagrams, self._answer_datagrams, datagrams)
             stack.callback(loop.remove_reader, datagrams)
             if ready is not None:
@@ -115,7 +115,7 @@ class Server:
         except OSError as error:
             msg = f"cannot listen on {host} port {port}: {error.strerror}; name another --port"
             raise ServerError(msg) from None
-        listener.setblocking(False)
+        listener.settimeout(0)
         return listener
 
     async def _accept(
@@ -126,27 +126,27 @@ class Server:
         except OSError:
             await asyncio.sleep(0.05)  # no descriptors left for the moment
             return
-        connection.setblocking(False)
-        number = id(connection)
-        self._pending[number] = connection
+        connection.settimeout(0)
+        work = self._serve(_Line(loop, connection), address[0], datagrams)
+        self._pending[connection] = self._spawn(work)
         if len(self._pending) > self._limits.pending:
+            # Closed before the next is accepted, so that there are never more.
             _, oldest = self._pending.popitem(last=False)
-            # Its reader sees the end and closes it.
-            with contextlib.suppress(OSError):
-                oldest.shutdown(socket.SHUT_RDWR)
-        self._spawn(self._serve(_Line(loop, connection), address[0], datagrams))
+            oldest.cancel()
+            await asyncio.wait([oldest])
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _serve(self, line: _Line, address: str, datagrams: socket.socket) -> None:
         is_kept = False
         try:
             async with asyncio.timeout(self._limits.opening_s):
                 opening, signer = await self._open(line)
-            self._pending.pop(id(line.connection), None)
+            self._pending.pop(line.connection, None)
             if isinstance(opening, protocol.Attach):
                 is_kept = await self._attach(line, opening, signer)
             else:
@@ -154,7 +154,7 @@ class Server:
         except (ProtocolError, TimeoutError, OSError):
             pass  # who cannot show the token is told nothing
         finally:
-            self._pending.pop(id(line.connection), None)
+            self._pending.pop(line.connection, None)
             if not is_kept:
                 line.connection.close()
 
@@ -181,7 +181,7 @@ class Server:
         try:
             algorithm = set_algorithm(line.connection, request.algorithm, "server")
         except AlgorithmMissingError as error:
-            await line.write(signer.sign({"error": str(error)}))
+            await line.write(signer.sign({"error": str(error), "is_algorithm_missing": True}))
             return False
         await line.write(signer.sign({"algorithm": algorithm}))
         flow.end = FlowEnd(
@@ -281,8 +281,7 @@ class Server:
         try:
             # To nobody who has not shown from there that they want it.
             async with asyncio.timeout(self._limits.opening_s):
-                while receiver.peer is None:
-                    await asyncio.sleep(0.01)
+                await receiver.has_begun.wait()
         except TimeoutError:
             return {"error": "no datagram came through; the network may block UDP"}
         finally:

@@ -17,10 +17,11 @@ def facts(set_up: SetUp) -> str:
         if line.startswith(("forward", "cell.radio", "wifi "))
     ]
     scenario = set_up.scenario
+    how = "measured" if scenario["path"].get("kind") == "live" else "simulated"
     parts = [
         *forward,
         flows_text(scenario["flows"]),
-        f"{format_duration(scenario['duration_ns'])} simulated",
+        f"{format_duration(scenario['duration_ns'])} {how}",
     ]
     return " \N{MIDDLE DOT} ".join(parts)
 

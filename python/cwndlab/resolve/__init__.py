@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.algorithms import FileAlgorithm
     from cwndlab.core import Trace
     from cwndlab.schema.link import Link
-    from cwndlab.schema.study import StudyModel
+    from cwndlab.schema.study import Live, StudyModel
 
 __all__ = ["Resolved", "ResolvedLink", "resolve", "resolve_link"]
 
@@ -52,7 +52,10 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         FieldError: something is missing, unknown or out of range; names the key.
     """
     traces = TraceReader(folder)
-    path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
+    if study.link is None and study.live is not None:
+        path, has_reverse_link = _live_path(study.live), True
+    else:
+        path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
@@ -74,6 +77,17 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         ),
     )
     return Resolved(scenario, traces.traces, algorithms.files, jitter)
+
+
+def _live_path(live: Live) -> si.Path:
+    return si.LivePath(
+        place=live.place,
+        period=live.period,
+        days=live.days,
+        at_most=live.at_most,
+        pause_ns=live.pause,
+        algorithm_on=live.algorithm_on,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,10 @@ class Stage(Model):
     transition: Transition = "retime"
 
 
+Days = Literal["all", "working", "weekend"]
+AlgorithmOn = Literal["sender", "client", "server"]
+
+
 class WirePath(Model):
     """Two independent directions, each a chain of stages."""
 
@@ -187,7 +191,19 @@ class WirePath(Model):
     reverse: tuple[Stage, ...] = ()
 
 
-Path = Annotated[WirePath | CellPath | WifiPath, Field(discriminator="kind")]
+class LivePath(Model):
+    """A real network, and when it is measured; the simulator does not take it."""
+
+    kind: Literal["live"] = "live"
+    place: str = "here"
+    period: str | None = None
+    days: Days = "all"
+    at_most: Annotated[int, Field(gt=0)] | None = None
+    pause_ns: Count = 0
+    algorithm_on: AlgorithmOn = "sender"
+
+
+Path = Annotated[WirePath | CellPath | WifiPath | LivePath, Field(discriminator="kind")]
 
 
 class Bulk(Model):

@@ -8,13 +8,14 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from cwndlab.schema.base import Model
 from cwndlab.schema.link import LinkOrText
-from cwndlab.schema.scenario import Distribution
+from cwndlab.schema.scenario import AlgorithmOn, Days, Distribution
 from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
 from cwndlab.schema.written import word_as_kind
 
 DEFAULT_STACK = "linux-6.1"
 Direction = Literal["forward", "reverse", "downlink", "uplink"]
 Whole = Annotated[int, Field(gt=0)]
+PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
@@ -108,6 +109,24 @@ class Record(Model):
     pcap: bool = Field(default=False, description="a capture at the data senders")
 
 
+class Live(Model):
+    """Where and when a study is measured on a real network (`cwndlab live`)."""
+
+    place: str = Field(default="here", description="a name; measured where --place says the same")
+    period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
+        default=None, description='of the day, by this machine\'s clock: "06:00-07:30"'
+    )
+    days: Days = "all"
+    at_most: Whole | None = Field(
+        default=None, description="runs of one combination in a period of a day"
+    )
+    pause: DurationText = Field(default=2 * 10**9, description="between two runs")
+    algorithm_on: AlgorithmOn = Field(
+        default="sender",
+        description="which end is given the algorithm; the other keeps its machine's default",
+    )
+
+
 class StudyModel(Model):
     """Everything that a study file may say."""
 
@@ -134,6 +153,7 @@ class StudyModel(Model):
     )
     link: LinkOrText | None = None
     reverse_link: LinkOrText | None = None
+    live: Live | None = None
     flow: tuple[Flow, ...] = ()
     parameters: dict[str, dict[str, int]] = Field(
         default={}, description="[parameters.ALGORITHM]: of every flow that runs it"
@@ -156,6 +176,7 @@ class StudyModel(Model):
 TABLES = (
     "link",
     "reverse_link",
+    "live",
     "flow",
     "application",
     "parameters",

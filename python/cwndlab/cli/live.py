@@ -1,0 +1,138 @@
+"""`cwndlab serve` and `cwndlab live`: studies on a real network, between two machines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import command_line, say
+from cwndlab.cli.studies import print_comparisons, results_option
+from cwndlab.errors import CwndlabError, read_failure
+from cwndlab.quantity import parse_duration
+
+_DEFAULT_PORT = 5209
+_SHORTEST_TOKEN = 16
+
+
+class TokenError(CwndlabError):
+    """The file of the token is missing, or others can read it."""
+
+
+@click.command("serve")
+@click.option(
+    "--token",
+    "token_file",
+    type=click.Path(path_type=Path),
+    default=Path("cwndlab.token"),
+    show_default=True,
+    help="File with the secret that clients must know; made if it is not there.",
+)
+@click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")  # noqa: S104  a server for other machines
+@click.option("--port", type=click.IntRange(0, 65_535), default=_DEFAULT_PORT, show_default=True)
+def serve_command(token_file: Path, host: str, port: int) -> None:
+    """Be the far end of live measurements, for those who know the token."""
+    from cwndlab.live.server import Server  # noqa: PLC0415  seldom needed
+
+    if not token_file.exists():
+        from cwndlab.live.protocol import new_token  # noqa: PLC0415  seldom needed
+
+        with token_file.open("x", encoding="ascii") as file:
+            token_file.chmod(0o600)
+            file.write(new_token() + "\n")
+        say(f"made {token_file}; copy it to the client, by scp for example")
+    server = Server(read_token(token_file))
+
+    def ready() -> None:
+        say(f"serving on {server.address[0]} port {server.address[1]}, TCP and UDP; Ctrl-C ends it")
+
+    if os.geteuid() != 0:
+        say("not root: only the algorithms that this machine allows everyone can be chosen")
+    asyncio.run(server.run(host, port, ready))
+
+
+@click.command("live")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--server", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs.")
+@click.option(
+    "--token",
+    "token_file",
+    type=click.Path(path_type=Path),
+    default=Path("cwndlab.token"),
+    show_default=True,
+    help="File with the server's secret.",
+)
+@click.option("--place", help="Where this machine is, if the study has several places.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Noted with each run: weather=rain.",
+)
+@click.option("--patience", default="10 min", show_default=True, help="How long without a server.")
+@click.option("--no-wait", is_flag=True, help="End instead of waiting for a period of the day.")
+@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+@results_option
+def live_command(  # noqa: PLR0913, PLR0917  one argument per option
+    study: Path,
+    server: str,
+    token_file: Path,
+    place: str | None,
+    labels: tuple[str, ...],
+    patience: str,
+    results: Path | None,
+    *,
+    no_wait: bool,
+    is_quick: bool,
+) -> None:
+    """Measure what STUDY lacks, between this machine (the user) and a server (the network)."""
+    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
+    from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
+    from cwndlab.live.client import Address  # noqa: PLC0415
+    from cwndlab.study import Study  # noqa: PLC0415
+
+    loaded = Study.load(study, is_quick=is_quick, is_live=True)
+    campaign = Campaign(
+        Address.parse(server, read_token(token_file)),
+        place,
+        dict(_label(text) for text in labels),
+        parse_duration(patience) / 1e9,
+        is_waiting=not no_wait,
+    )
+    done = run_campaign(loaded, results or default_folder(loaded), campaign, say)
+    print_comparisons(done)
+    say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+
+
+def read_token(path: Path) -> str:
+    """The secret in a file.
+
+    Raises:
+        TokenError: it cannot be read, is too short, or others may read it.
+    """
+    try:
+        token = path.read_text(encoding="ascii").strip()
+        is_open = path.stat().st_mode & 0o077
+    except UnicodeDecodeError:
+        token, is_open = "", 0
+    except OSError as error:
+        msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
+        raise TokenError(msg) from None
+    if is_open:
+        msg = f"{path}: others can read it; chmod 600 {path}"
+        raise TokenError(msg)
+    if len(token) < _SHORTEST_TOKEN:
+        msg = f"{path}: no token; delete it, and `cwndlab serve` makes one"
+        raise TokenError(msg)
+    return token
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        msg = f"--label {text!r}: write it as KEY=VALUE, for example weather=rain"
+        raise click.UsageError(msg)
+    return key, value

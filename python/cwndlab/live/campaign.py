@@ -1,0 +1,246 @@
+"""A campaign: the runs of a study on a real network, over days, places and broken connections."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+from cwndlab.campaign import keep_study, write_small_tables
+from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
+from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
+from cwndlab.live.flow import AlgorithmMissingError
+from cwndlab.live.measure import Measured, measured
+from cwndlab.live.schedule import Period, in_turn, next_run, path_of
+from cwndlab.results import Results
+from cwndlab.store import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from cwndlab.matrix import Run
+    from cwndlab.schema.scenario import LivePath, ScenarioFlow
+    from cwndlab.study import Study
+
+_FIRST_WAIT_S = 2.0
+_LONGEST_WAIT_S = 30.0
+
+
+class CampaignEndedError(CwndlabError):
+    """A campaign gave up for now; what was measured is safe."""
+
+    exit_status = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """Where and how a study is measured."""
+
+    address: Address
+    place: str | None
+    """None where the study has one place."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    patience_s: float = 600
+    """How long a server may be out of reach."""
+    is_waiting: bool = True
+    """Whether to wait for the next period of the day."""
+
+
+def run_campaign(
+    study: Study,
+    folder: Path,
+    campaign: Campaign,
+    tell: Callable[[str], None],
+    now: Callable[[], datetime] = datetime.now,
+) -> Results:
+    """Measure what `folder` lacks of `study` and this place can give.
+
+    Raises:
+        CampaignEndedError: the server was out of reach for too long, or an end lacks an algorithm.
+        InterruptedStudyError: the user stopped it.
+    """
+    runs = in_turn(study.matrix.runs)
+    place = _place(runs, campaign)
+    for run in runs:
+        _refuse_parameters(run)
+    with Writer(folder, study.id) as writer:
+        keep_study(study, study.matrix, writer)
+        loop = _Loop(campaign, place, runs, writer, tell, now)
+        try:
+            loop.run()
+        except KeyboardInterrupt:
+            message = f"stopped; {loop.safe()}, the same again goes on from here"
+            raise InterruptedStudyError(message) from None
+        finally:
+            results = Results(folder)
+            if writer.folder.committed():
+                write_small_tables(results, writer)
+    return results
+
+
+def _place(runs: list[Run], campaign: Campaign) -> str:
+    places = list(dict.fromkeys(path_of(run).place for run in runs))
+    if campaign.place is None and len(places) == 1:
+        return places[0]
+    if campaign.place not in places:
+        msg = f"the study is measured at {', '.join(places)}; say where this is with --place"
+        raise StudyError([msg])
+    return campaign.place
+
+
+def _refuse_parameters(run: Run) -> None:
+    for flow in run.scenario.flows:
+        if flow.sender.parameters or flow.sender.stack_overrides:
+            msg = (
+                f"{flow.sender.algorithm}: a kernel's algorithm has no parameters of a connection; "
+                "leave [parameters] and [stack_overrides] out to measure the study"
+            )
+            raise StudyError([msg])
+
+
+class _Loop:
+    """Takes the next run until none is left."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        place: str,
+        runs: list[Run],
+        writer: Writer,
+        tell: Callable[[str], None],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._campaign = campaign
+        self._place = place
+        self._runs = runs
+        self._writer = writer
+        self._tell = tell
+        self._now = now
+        self._lost_since_s: float | None = None
+        self._wait_s = _FIRST_WAIT_S
+        self._done_on = self._count_days()
+
+    def safe(self) -> str:
+        """How much is done."""
+        done = len(self._writer.folder.committed() & {run.key for run in self._runs})
+        return f"{done:,} of {plural(len(self._runs), 'run')} are safe"
+
+    def run(self) -> None:
+        while True:
+            committed = self._writer.folder.committed()
+            missing = [run for run in self._runs if run.key not in committed]
+            chosen = next_run(missing, self._place, self._now(), self._done_on)
+            if chosen.run is not None:
+                self._measure(chosen.run)
+            elif chosen.at is not None and self._campaign.is_waiting:
+                self._tell(f"{self.safe()}; the next period begins {chosen.at:%A %d %B, %H:%M}")
+                self._sleep_until(chosen.at)
+            else:
+                elsewhere = len(missing)
+                more = f"; {plural(elsewhere, 'run')} are for other places or periods"
+                self._tell(f"{self.safe()}{more if elsewhere else ''}")
+                return
+
+    def _sleep_until(self, at: datetime) -> None:
+        while (left_s := (at - self._now()).total_seconds()) > 0:
+            time.sleep(min(left_s, 60))  # the clock may be set meanwhile
+
+    def _measure(self, run: Run) -> None:
+        path = path_of(run)
+        began = self._now()
+        began_s = time.time()
+        try:
+            found = self._transfer(run, path)
+        except AlgorithmMissingError as error:
+            msg = f"{error}\n  {self.safe()}; then the same again goes on from here"
+            raise CampaignEndedError(msg) from None
+        except (TransferFailedError, ServerUnreachableError) as error:
+            self._note_failure(run, str(error), began_s)
+            self._be_patient(error)
+            return
+        self._lost_since_s, self._wait_s = None, _FIRST_WAIT_S
+        entry = self._entry(run, began_s) | {"live": found.facts}
+        if not found.is_attributable:
+            entry["is_attributable"] = False
+        self._writer.commit(run.key, found.files, entry)
+        day = Period.of(path).day_of(began)
+        if day is not None:
+            self._done_on[run.cell, day] += 1
+        labels = ", ".join(str(label) for label in run.labels.values())
+        self._tell(f"{self.safe()}  {labels}")
+        time.sleep(path.pause_ns / 1e9)
+
+    def _transfer(self, run: Run, path: LivePath) -> Measured:
+        scenario = run.scenario
+        with Session(self._campaign.address) as session:
+            transfer = session.transfer(
+                scenario.flows,
+                scenario.duration_ns,
+                [_algorithms(flow, path) for flow in scenario.flows],
+            )
+        names = {flow.id: flow.sender.algorithm for flow in scenario.flows}
+        return measured(run.key, scenario, transfer, names)
+
+    def _note_failure(self, run: Run, reason: str, began_s: float) -> None:
+        labels = ", ".join(str(label) for label in run.labels.values())
+        self._tell(f"failed: {labels}: {reason}; it is tried again")
+        content = {"error": reason, "scenario": run.scenario.model_dump(mode="json")}
+        self._writer.note_failure(run.key, content, self._entry(run, began_s))
+
+    def _be_patient(self, error: CwndlabError) -> None:
+        """Wait a little longer each time, but not for ever."""
+        now_s = time.monotonic()
+        self._lost_since_s = self._lost_since_s or now_s
+        if now_s - self._lost_since_s > self._campaign.patience_s:
+            msg = f"{error}\n  {self.safe()}; then the same again goes on from here"
+            raise CampaignEndedError(msg)
+        time.sleep(self._wait_s)
+        self._wait_s = min(2 * self._wait_s, _LONGEST_WAIT_S)
+
+    def _entry(self, run: Run, began_s: float) -> dict[str, Any]:
+        return {
+            "cell": dict(run.labels),
+            "repetition": run.repetition,
+            "seed": run.seed,
+            "began": datetime.fromtimestamp(began_s, UTC).isoformat(timespec="seconds"),
+            "duration_s": round(time.time() - began_s, 3),
+            "host": platform.node(),
+            "kernel": platform.release(),
+            "backend": "live",
+            "server": f"{self._campaign.address.host}:{self._campaign.address.port}",
+            "labels": dict(self._campaign.labels),
+            "cwndlab": core.version(),
+        }
+
+    def _count_days(self) -> Counter[tuple[int, date]]:
+        """What was done before, by cell and day."""
+        by_key = {run.key: run for run in self._runs}
+        counts: Counter[tuple[int, date]] = Counter()
+        for entry in self._writer.folder.manifest():
+            run = by_key.get(entry["run"])
+            if run is None or entry["status"] != "done" or "began" not in entry:
+                continue
+            began = datetime.fromisoformat(entry["began"]).astimezone().replace(tzinfo=None)
+            day = Period.of(path_of(run)).day_of(began)
+            if day is not None:
+                counts[run.cell, day] += 1
+        return counts
+
+
+def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
+    """What is set at the near end (the client) and at the far one (the server)."""
+    sender_is_near = flow.direction == "reverse"
+    named = flow.sender.algorithm
+    match path.algorithm_on:
+        case "sender":
+            receiver = flow.receiver.algorithm
+            return (named, receiver) if sender_is_near else (receiver, named)
+        case "client":
+            return named, None
+        case "server":
+            return None, named

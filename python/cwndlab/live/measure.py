@@ -1,0 +1,209 @@
+"""What both ends saw of a transfer, in the tables of all results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cwndlab.comparison import SENT_BY_ANOTHER
+from cwndlab.encoding import encode_result, to_parquet
+from cwndlab.imports.measurement import Measurement, mbit_s
+from cwndlab.imports.series import Series
+from cwndlab.live import tcp_info
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.live.client import Transfer
+    from cwndlab.schema.scenario import Scenario, ScenarioFlow
+
+_NS_PER_S = 10**9
+_COMPLETE = ("sized", "windowed_file", "request_response")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The files of a run, and what its manifest says of it."""
+
+    files: dict[str, bytes]
+    facts: dict[str, Any]
+    is_attributable: bool
+
+
+def measured(
+    key: str, scenario: Scenario, transfer: Transfer, names: Mapping[int, str]
+) -> Measured:
+    """Make a run's tables.
+
+    Args:
+        key: of the run.
+        scenario: what was to be run.
+        transfer: what both ends saw.
+        names: what the study calls the algorithm of each flow.
+    """
+    measurement = Measurement([], began_unix_s=transfer.began_ns / _NS_PER_S)
+    offset_ns = transfer.clock.offset_ns if transfer.clock else 0
+    states: list[pl.DataFrame] = []
+    is_attributable = True
+    for flow in scenario.flows:
+        near, far = transfer.near[flow.id], transfer.far[flow.id]
+        far = far | {"at_ns": [at_ns - offset_ns for at_ns in far["at_ns"]]}
+        if far["ended_ns"]:
+            far["ended_ns"] -= offset_ns
+        sender, receiver = (far, near) if flow.direction == "forward" else (near, far)
+        is_own = sender["algorithm"] == names[flow.id]
+        is_attributable &= is_own
+        name = (
+            names[flow.id] if is_own else f"{sender['algorithm']}{SENT_BY_ANOTHER}{names[flow.id]})"
+        )
+        measurement.flows.append(
+            _flow(scenario, flow, transfer, sender, receiver) | {"algorithm": name}
+        )
+        rows = _rows(sender, transfer.began_ns)
+        if rows:
+            series = Series.of(rows)
+            every = max(1, round((scenario.record.sample_interval_ns or 0) / 1e7))
+            if scenario.record.sample_interval_ns:
+                measurement.samples += _thinned(series, every).samples(flow.id)
+            if scenario.record.events:
+                measurement.events += series.events(flow.id)
+        for end, result in (("sender", sender), ("receiver", receiver)):
+            states.append(_state(key, flow.id, end, result, transfer.began_ns))
+    files = encode_result(key, measurement.tables())
+    files["tcp_info.parquet"] = to_parquet(pl.concat(states, how="diagonal"))
+    files["probes.parquet"] = to_parquet(_probes(key, transfer, offset_ns))
+    return Measured(files, _facts(transfer), is_attributable)
+
+
+def _flow(
+    scenario: Scenario,
+    flow: ScenarioFlow,
+    transfer: Transfer,
+    sender: Mapping[str, Any],
+    receiver: Mapping[str, Any],
+) -> dict[str, Any]:
+    warm_up_s = scenario.warm_up_ns / _NS_PER_S
+    rows = _rows(sender, transfer.began_ns)
+    row: dict[str, Any] = {"flow": flow.id, "direction": flow.direction}
+    if rows:
+        row |= Series.of(rows).flow(warm_up_s)
+        last = {name: values[-1] for name, values in sender["info"].items() if values}
+        for column, name in (
+            ("busy_s", "busy_time_us"),
+            ("rwnd_limited_s", "rwnd_limited_us"),
+            ("sndbuf_limited_s", "sndbuf_limited_us"),
+        ):
+            if name in last:
+                row[column] = last[name] / 1e6
+    ended_ns = receiver["ended_ns"] or transfer.began_ns + scenario.duration_ns
+    end_ns = min(ended_ns, transfer.began_ns + scenario.duration_ns)
+    begin_ns = transfer.began_ns + scenario.warm_up_ns
+    row |= {
+        "receiver_algorithm": receiver["algorithm"],
+        "stack": f"Linux {sender['kernel']}",
+        "receiver_stack": f"Linux {receiver['kernel']}",
+        "application": flow.application.kind,
+        "start_s": 0.0,
+        "end_s": (end_ns - transfer.began_ns) / _NS_PER_S,
+        "window_s": (end_ns - begin_ns) / _NS_PER_S if end_ns > begin_ns else None,
+        "delivered_bytes": receiver["moved_bytes"],
+        "goodput_mbit_s": _goodput(receiver, begin_ns, end_ns),
+    }
+    is_complete = flow.application.kind in _COMPLETE and _is_whole(flow, receiver)
+    if is_complete:
+        row["completion_ms"] = (ended_ns - transfer.began_ns) / 1e6
+    return row
+
+
+def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
+    """Whether everything that was to be sent was read."""
+    application: Any = flow.application
+    match application.kind:
+        case "sized":
+            wanted = application.bytes
+        case "windowed_file":
+            wanted = application.total_bytes
+        case _:
+            rounds = application.count
+            wanted = None if rounds is None else rounds * application.response_bytes
+    return wanted is not None and receiver["moved_bytes"] >= wanted
+
+
+def _goodput(receiver: Mapping[str, Any], begin_ns: int, end_ns: int) -> float | None:
+    """What the application read within the window."""
+    if end_ns <= begin_ns or not receiver["at_ns"]:
+        return None
+    read = np.interp([begin_ns, end_ns], receiver["at_ns"], receiver["application_bytes"])
+    return mbit_s(float(read[1] - read[0]), (end_ns - begin_ns) / _NS_PER_S)
+
+
+def _rows(end: Mapping[str, Any], began_ns: int) -> list[dict[str, float | None]]:
+    columns: Mapping[str, list[int]] = end["info"]
+    rows = []
+    for at, at_ns in enumerate(end["at_ns"]):
+        info = {name: values[at] for name, values in columns.items()}
+        rows.append(tcp_info.series_row((at_ns - began_ns) / _NS_PER_S, info))
+    return rows
+
+
+def _thinned(series: Series, every: int) -> Series:
+    return Series(series.t_s[::every], {name: v[::every] for name, v in series.columns.items()})
+
+
+def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
+    """The TCP state of one end, as its kernel told it."""
+    at_ns = np.asarray(result["at_ns"], dtype=np.int64)
+    count = at_ns.size
+    return pl.DataFrame(
+        {
+            "run": [key] * count,
+            "flow": [flow] * count,
+            "end": [end] * count,
+            "t_s": (at_ns - began_ns) / _NS_PER_S,
+            "application_bytes": result["application_bytes"],
+            **{name: pl.Series(v, dtype=pl.UInt64) for name, v in result["info"].items()},
+        }
+    )
+
+
+def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
+    """Ping under load, and each way by itself as far as the clocks' offset is known."""
+    probes = transfer.probes
+    there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
+    back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]
+    return pl.DataFrame(
+        {
+            "run": pl.Series([key] * len(probes), dtype=pl.String),
+            "t_s": [(probe.sent_ns - transfer.began_ns) / _NS_PER_S for probe in probes],
+            "rtt_ms": [probe.rtt_ns / 1e6 for probe in probes],
+            "uplink_delay_ms": [delay / 1e6 for delay in there],
+            "downlink_delay_ms": [delay / 1e6 for delay in back],
+        },
+        schema_overrides=dict.fromkeys(
+            ("t_s", "rtt_ms", "uplink_delay_ms", "downlink_delay_ms"), pl.Float64
+        ),
+    )
+
+
+def _facts(transfer: Transfer) -> dict[str, Any]:
+    rtts_ms = [probe.rtt_ns / 1e6 for probe in transfer.probes]
+    facts: dict[str, Any] = {
+        "server_kernel": transfer.server["kernel"],
+        "server_default_algorithm": transfer.server["default_algorithm"],
+        "probes_sent": transfer.probes_sent,
+        "probes_answered": len(rtts_ms),
+    }
+    if rtts_ms:
+        facts["ping_under_load_p50_ms"] = round(float(np.median(rtts_ms)), 3)
+        facts["ping_under_load_max_ms"] = round(max(rtts_ms), 3)
+    if transfer.clock is not None:
+        facts["clock_offset_ms"] = round(transfer.clock.offset_ns / 1e6, 3)
+        facts["clock_uncertainty_ms"] = round(transfer.clock.uncertainty_ns / 1e6, 3)
+    for end, results in (("client", transfer.near), ("server", transfer.far)):
+        mtus = [result["info"]["pmtu"][-1] for result in results.values() if result["at_ns"]]
+        if mtus:
+            facts[f"path_mtu_of_{end}_bytes"] = min(mtus)
+    return facts

@@ -1,0 +1,123 @@
+"""Which run comes next, and when: places, periods of the day, and turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from cwndlab.schema.scenario import LivePath
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cwndlab.matrix import Run
+
+_SATURDAY = 5
+_DAYS_AHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A part of certain days; past midnight where it ends before it begins."""
+
+    begin: time
+    end: time
+    days: str = "all"
+
+    @classmethod
+    def of(cls, path: LivePath) -> Period:
+        """The period of a study; the whole day if it names none."""
+        if path.period is None:
+            return cls(time.min, time.max, path.days)
+        begin, _, end = path.period.partition("-")
+        return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
+
+    def day_of(self, now: datetime) -> date | None:
+        """The day on which the period that holds `now` began; None outside of it."""
+        for day in (now.date(), now.date() - timedelta(days=1)):
+            begin, end = self.on(day)
+            if self._is_day(day) and begin <= now < end:
+                return day
+        return None
+
+    def on(self, day: date) -> tuple[datetime, datetime]:
+        """When it begins and ends on a day."""
+        begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
+        return begin, end if end > begin else end + timedelta(days=1)
+
+    def next_begin(self, now: datetime) -> datetime:
+        """When it begins next."""
+        days = (now.date() + timedelta(days=ahead) for ahead in range(_DAYS_AHEAD))
+        return next(begin for day in days if self._is_day(day) and (begin := self.on(day)[0]) > now)
+
+    def _is_day(self, day: date) -> bool:
+        is_weekend = day.weekday() >= _SATURDAY
+        return self.days == "all" or is_weekend == (self.days == "weekend")
+
+
+def path_of(run: Run) -> LivePath:
+    """Where and when a run is measured."""
+    path = run.scenario.path
+    if not isinstance(path, LivePath):
+        msg = "only studies of a real network are scheduled"
+        raise TypeError(msg)
+    return path
+
+
+def in_turn(runs: Iterable[Run]) -> list[Run]:
+    """All runs, cycle by cycle; who is first moves on with each cycle.
+
+    A network changes over minutes: within a cycle every variant is measured once, and none has
+    always the same neighbour before it.
+    """
+    cycles: dict[int, list[Run]] = {}
+    for run in runs:
+        cycles.setdefault(run.repetition, []).append(run)
+    ordered = []
+    for cycle, members in sorted(cycles.items()):
+        groups: dict[tuple[tuple[str, object], ...], list[Run]] = {}
+        for run in members:
+            groups.setdefault(_without_contestant(run.labels), []).append(run)
+        for group in groups.values():
+            turn = cycle % len(group)
+            ordered += group[turn:] + group[:turn]
+    return ordered
+
+
+def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
+    return tuple((k, v) for k, v in labels.items() if k not in ("algorithm", "variant"))
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A run that may begin now, or when the next one may; neither if nothing is left here."""
+
+    run: Run | None = None
+    at: datetime | None = None
+
+
+def next_run(
+    missing: Sequence[Run], place: str, now: datetime, done_on: Counter[tuple[int, date]]
+) -> Next:
+    """What to do now.
+
+    Args:
+        missing: runs that are not done, in their turn.
+        place: where this machine is.
+        now: by its clock.
+        done_on: how many runs of each cell began in the period of a day.
+    """
+    waits = []
+    for run in missing:
+        path = path_of(run)
+        if path.place != place:
+            continue
+        period = Period.of(path)
+        day = period.day_of(now)
+        is_free = path.at_most is None or day is None or done_on[run.cell, day] < path.at_most
+        if day is not None and is_free:
+            return Next(run=run)
+        waits.append(period.next_begin(now))
+    return Next(at=min(waits)) if waits else Next()

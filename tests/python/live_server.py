@@ -1,0 +1,72 @@
+"""A server of live measurements in this process or in one of its own, for the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from cwndlab.live.client import Address
+from cwndlab.live.server import Limits, Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOKEN = "0123456789abcdef" * 4
+HOST = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def server_here(limits: Limits | None = None) -> Iterator[Address]:
+    """A server in a thread."""
+    server = Server(TOKEN, limits)
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
+    task: asyncio.Task[None] | None = None
+
+    def run() -> None:
+        nonlocal task
+        asyncio.set_event_loop(loop)
+        task = loop.create_task(server.run(HOST, 0, ready.set))
+        with contextlib.suppress(asyncio.CancelledError):
+            loop.run_until_complete(task)
+        for other in asyncio.all_tasks(loop):
+            other.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(other)
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield Address(HOST, server.address[1], TOKEN)
+    finally:
+        if task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def server_apart(folder: Path, port: int = 0) -> tuple[subprocess.Popen[str], int]:
+    """`cwndlab serve` as a process, and its port."""
+    token = folder / "cwndlab.token"
+    token.write_text(TOKEN, encoding="ascii")
+    token.chmod(0o600)
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "cwndlab", "serve", "--host", HOST, "--port", str(port)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "serving on" in line:
+            return process, int(line.split(" port ")[1].split(",")[0])
+    msg = "the server did not start"
+    raise AssertionError(msg)

@@ -1,0 +1,326 @@
+"""The server refuses whom it must, keeps serving the others, and stays small."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cwndlab.live import protocol
+from cwndlab.live.client import (
+    Address,
+    ServerUnreachableError,
+    Session,
+    TransferFailedError,
+)
+from cwndlab.live.flow import AlgorithmMissingError
+from cwndlab.live.protocol import ProtocolError, Signer
+from cwndlab.live.server import Limits
+from cwndlab.schema import scenario as si
+from live_server import HOST, TOKEN, server_apart, server_here
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECOND_NS = 10**9
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with server_here(Limits(opening_s=1, sessions=3, flows=2, flow_s=10)) as found:
+        yield found
+
+
+def connected(address: Address) -> tuple[socket.socket, bytes]:
+    """A connection, and the server's nonce."""
+    connection = socket.create_connection((address.host, address.port), timeout=10)
+    line = b""
+    while not line.endswith(b"\n"):
+        line += connection.recv(1)
+    return connection, protocol.read_greeting(line)
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    """What still comes until the server closes the connection."""
+    content = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(4096):
+            content += part
+    connection.close()
+    return content
+
+
+def works(address: Address) -> bool:
+    with Session(address) as session:
+        return bool(session.ask(protocol.Describe())["kernel"])
+
+
+def flow(direction: str = "forward", algorithm: str = "reno", **more: Any) -> si.ScenarioFlow:  # noqa: ANN401  fields of a flow
+    end = si.End(stack="linux-6.1", algorithm=algorithm)
+    return si.ScenarioFlow.model_validate(
+        {"id": 0, "direction": direction, "sender": end, "receiver": end} | more
+    )
+
+
+def test_who_does_not_know_the_token_is_told_nothing(address: Address) -> None:
+    for wrong in ("", "wrong", TOKEN[:-1]):
+        connection, nonce = connected(address)
+        signer = Signer(protocol.opening_key(wrong, nonce), protocol.CLIENT)
+        connection.sendall(signer.sign(protocol.Hello(nonce="0" * 32)))
+        assert rest_of(connection) == b""
+    with (
+        pytest.raises(ProtocolError, match="--token"),
+        Session(Address(address.host, address.port, "wrong")),
+    ):
+        pass
+    assert works(address)
+
+
+def test_what_was_said_once_is_worth_nothing_a_second_time(address: Address) -> None:
+    first, nonce = connected(address)
+    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
+    hello = opening.sign(protocol.Hello(nonce="0" * 32))
+    first.sendall(hello)
+    assert first.recv(1 << 16)
+    second, _ = connected(address)
+    second.sendall(hello)
+    assert rest_of(second) == b""
+    # Nor within its own session: each line has its number.
+    session = Signer(protocol.session_key(TOKEN, nonce, bytes(16)), protocol.CLIENT)
+    describe = session.sign(protocol.Describe())
+    first.sendall(describe)
+    assert b"algorithms" in first.recv(1 << 16)
+    first.sendall(describe)
+    assert rest_of(first) == b""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"0" * 64 + b' {"do":"hello","version":1}\n',
+        b"\xff" * 200 + b"\n",
+        b"x" * 20_000,
+    ],
+)
+def test_what_is_no_request_is_not_answered(content: bytes, address: Address) -> None:
+    connection, _ = connected(address)
+    connection.sendall(content)
+    assert rest_of(connection) == b""
+    assert works(address)
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        {"do": "run", "command": "id"},
+        {"do": "prepare", "flow": 0, "direction": "forward", "algorithm": "../../etc/passwd"},
+        {"do": "start", "file": "/etc/passwd"},
+        {"do": "prepare", "flow": -1, "direction": "up", "algorithm": None, "duration_ns": 1},
+        {"do": "datagrams", "direction": "reverse", "bits_per_sec": 0},
+        [[[[[[]]]]]],
+        "hello",
+        None,
+    ],
+)
+def test_a_client_that_asks_for_more_is_refused_and_may_go_on(
+    request_of: object, address: Address
+) -> None:
+    connection, nonce = connected(address)
+    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
+    connection.sendall(opening.sign(protocol.Hello(nonce="0" * 32)))
+    signer = Signer(protocol.session_key(TOKEN, nonce, bytes(16)), protocol.CLIENT)
+    signer.check(connection.recv(1 << 16))
+    for message in (request_of, {"do": "describe"}):
+        connection.sendall(signer.sign(cast("dict[str, Any]", message)))  # what no client sends
+        answer = json.loads(signer.check(connection.recv(1 << 16)))
+        assert ("error" in answer) == (message is request_of)
+    connection.close()
+
+
+def test_limits_are_told(address: Address) -> None:
+    with Session(address) as session:
+        prepare = protocol.Prepare(
+            flow=0, direction="forward", algorithm=None, duration_ns=SECOND_NS
+        )
+        with pytest.raises(TransferFailedError, match="at most 10 s"):
+            session.ask(prepare.model_copy(update={"duration_ns": 11 * SECOND_NS}))
+        for number in range(2):
+            session.ask(prepare.model_copy(update={"flow": number}))
+        with pytest.raises(TransferFailedError, match="at most 2 flows"):
+            session.ask(prepare.model_copy(update={"flow": 2}))
+        with pytest.raises(TransferFailedError, match="no data connection"):
+            session.ask(protocol.Start())
+
+
+def test_a_data_connection_belongs_to_a_flow_that_was_announced(address: Address) -> None:
+    connection, nonce = connected(address)
+    signer = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
+    connection.sendall(signer.sign(protocol.Attach(session="0" * 16, flow=0)))
+    assert b"no such flow" in rest_of(connection)
+
+
+def test_a_busy_server_says_so_and_serves_those_it_has(address: Address) -> None:
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(Session(address)) for _ in range(3)]
+        with pytest.raises(TransferFailedError, match="busy"), Session(address):
+            pass
+        assert sessions[0].ask(protocol.Describe())["kernel"]
+    time.sleep(0.2)
+    assert works(address)
+
+
+def test_a_slow_client_is_left_alone_and_the_others_served(address: Address) -> None:
+    slow, _ = connected(address)
+    began_s = time.monotonic()
+    for _ in range(3):
+        slow.send(b"0")
+        assert works(address)
+    assert rest_of(slow) == b""
+    assert 0.8 < time.monotonic() - began_s < 5
+
+
+def test_a_thousand_half_open_connections_change_nothing(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    process, port = server_apart(tmp_path)
+    address = Address(HOST, port, TOKEN)
+    try:
+        assert works(address)
+        before_kb = _resident_kb(process.pid)
+        with contextlib.ExitStack() as stack:
+            for _ in range(1_000):
+                half_open = socket.create_connection((HOST, port), timeout=10)
+                stack.callback(half_open.close)
+                half_open.send(b"0" * 100)
+            began_s = time.monotonic()
+            assert works(address)
+            assert time.monotonic() - began_s < 5
+            assert len(list(Path(f"/proc/{process.pid}/fd").iterdir())) < 400
+        assert _resident_kb(process.pid) - before_kb < 20_000
+    finally:
+        process.kill()
+        process.communicate()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _resident_kb(pid: int) -> int:
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(text.split("VmRSS:")[1].split()[0])
+
+
+def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Address) -> None:
+    with Session(address) as session:
+        results = session.probe(5, 0.01)
+        assert len(results) >= 3
+        assert all(0 < result.rtt_ns < SECOND_NS for result in results)
+        # The same machine, the same clock.
+        assert abs(min(results, key=lambda r: r.rtt_ns).offset_ns) < 50_000_000
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.settimeout(0.3)
+            name = bytes.fromhex(session._id)  # noqa: SLF001  what a stranger may overhear
+            probe = protocol.Probe(name, 0, 1, key=b"wrong")
+            stranger.sendto(probe.encode(protocol.CLIENT), (address.host, address.port))
+            with pytest.raises(TimeoutError):
+                stranger.recv(2048)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Address) -> None:  # noqa: ANN401  a literal
+    request = protocol.Datagrams(
+        direction=direction, bits_per_sec=4_000_000, payload_bytes=500, duration_ns=SECOND_NS // 2
+    )
+    with Session(address) as session:
+        found = session.datagrams(request)
+    assert found["sent"] == 500
+    assert found["received"] == pytest.approx(500, abs=25)
+    assert found["jitter_ms"] < 50
+
+
+@pytest.mark.parametrize(
+    ("application", "moved"),
+    [
+        (si.Sized(bytes=300_000), 300_000),
+        (si.WindowedFile(request_bytes=10_000, outstanding=3, total_bytes=100_000), 100_000),
+        (si.RequestResponse(request_bytes=100, response_bytes=5_000, count=4), 20_000),
+        (si.Paced(bits_per_sec=800_000, write_bytes=1_000), None),
+        (si.OnOff(on_ns=50_000_000, off_ns=50_000_000), None),
+        (si.Bulk(), None),
+    ],
+)
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_every_application_moves_its_data_both_ways(
+    application: si.Application, moved: int | None, direction: str, address: Address
+) -> None:
+    with Session(address) as session:
+        found = session.transfer(
+            [flow(direction, application=application)], SECOND_NS // 2, [("reno", "cubic")]
+        )
+    near, far = found.near[0], found.far[0]
+    assert (near["algorithm"], far["algorithm"]) == ("reno", "cubic")
+    sender, receiver = (far, near) if direction == "forward" else (near, far)
+    assert sender["moved_bytes"] >= receiver["moved_bytes"] > 0
+    if moved is not None:
+        assert receiver["moved_bytes"] == moved
+    if isinstance(application, si.Paced):
+        assert receiver["moved_bytes"] == pytest.approx(50_000, rel=0.3)
+    for end in (near, far):
+        assert len(end["at_ns"]) == len(end["info"]["snd_cwnd"]) > 0
+
+
+def test_an_algorithm_that_an_end_lacks_is_told_with_its_remedy(address: Address) -> None:
+    for end, algorithms in (("client", ("nosuch", None)), ("server", (None, "nosuch"))):
+        remedy = f"kernel of the {end} has no nosuch.* sudo modprobe tcp_nosuch"
+        with Session(address) as session, pytest.raises(AlgorithmMissingError, match=remedy):
+            session.transfer([flow()], SECOND_NS, [algorithms])
+
+
+def test_no_server_and_another_server_say_what_to_check() -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+    with (
+        pytest.raises(ServerUnreachableError, match="cwndlab serve"),
+        Session(Address(HOST, port, TOKEN)),
+    ):
+        pass
+
+
+secret = secrets.token_bytes(32)
+
+
+@given(st.binary(max_size=400))
+def test_any_line_is_refused_without_the_key(line: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        Signer(secret, protocol.SERVER).check(line)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.text(max_size=100).map(str.encode),
+        st.just(b"[" * 4000),
+        st.dictionaries(
+            st.sampled_from(["do", "flow", "direction", "algorithm", "duration_ns", "session"]),
+            st.sampled_from(["prepare", "attach", "hello", "forward", 0, -1, 10**30, None, [], {}]),
+        ).map(lambda value: json.dumps(value).encode()),
+    )
+)
+def test_any_signed_content_is_a_request_or_refused(body: bytes) -> None:
+    for read in (protocol.read_opening, protocol.read_request):
+        with contextlib.suppress(ProtocolError):
+            read(body)
+
+
+@given(st.binary(max_size=protocol.PROBE_BYTES + 20))
+def test_any_datagram_is_a_probe_or_nothing(content: bytes) -> None:
+    assert protocol.read_probe(content, secret, protocol.CLIENT) is None
