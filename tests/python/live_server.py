@@ -68,5 +68,8 @@ def server_apart(folder: Path, port: int = 0) -> tuple[subprocess.Popen[str], in
     for line in process.stdout:
         if "serving on" in line:
             return process, int(line.split(" port ")[1].split(",")[0])
+    # Left to the collector, it would fail whichever test runs then.
+    process.kill()
+    process.communicate()
     msg = "the server did not start"
     raise AssertionError(msg)

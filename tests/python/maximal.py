@@ -57,6 +57,11 @@ def media() -> tuple[si.Path, ...]:
     return tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
 
 
+def live_paths() -> tuple[si.LivePath, ...]:
+    """Real networks; the simulator takes none of them."""
+    return tuple(_filled(si.LivePath, n) for n in range(3))
+
+
 def _filled(annotation: Any, n: int) -> Any:  # noqa: ANN401  types
     """A value of a type, of its kinds the one with this number."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -76,7 +81,8 @@ def _filled(annotation: Any, n: int) -> Any:  # noqa: ANN401  types
                 for name, field in annotation.model_fields.items()
             }
         )
-    return True if annotation is bool else 1 + n
+    plain = {str: f"text {n}", bool: True}
+    return plain.get(annotation, 1 + n)
 
 
 def maximal_scenario() -> si.Scenario:

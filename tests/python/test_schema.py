@@ -15,7 +15,7 @@ from cwndlab import core
 from cwndlab.errors import CoreMissingError
 from cwndlab.schema import scenario as si
 from cwndlab.schema.json_schema import study_schema, study_schema_text
-from maximal import maximal_scenario, media
+from maximal import live_paths, maximal_scenario, media
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,6 +71,7 @@ def test_the_maximal_scenario_leaves_no_key_unset() -> None:
 
     visit(maximal_scenario())
     visit(media())
+    visit(live_paths())
     for model in models(si.Scenario) - {si.UnlimitedRate}:
         assert found[model.__name__] == set(model.model_fields), model.__name__
 
