@@ -15,9 +15,16 @@ use crate::profile::Profile;
 use crate::segment::{Flags, Segment};
 use crate::seq::{after, before};
 
-/// No transfer takes longer, whatever is lost: without SACK, lost ACKs may let the timeout grow to
-/// its two minutes (an answer to a repair echoes the time of the original).
-const DEADLINE: Time = Time::from_secs(72 * 3_600);
+/// Until both have closed, somebody speaks at least this often: the longest timeout, 512 ticks of
+/// 4 ms to which the wheel rounds it and the one that has begun, and 140 ms for what is under way
+/// and sets the timer anew.
+const SILENCE: Duration = Duration::from_millis(120_000 + 513 * 4 + 140);
+
+/// Within this something new is acknowledged: of 120 timeouts of two minutes each, some repair and
+/// its answer come through. How long all takes is another matter: where ACKs are lost, answers to
+/// repairs echo the originals and let the timeout grow to its two minutes (the packet scripts
+/// `echo_of_repeated` and `rto_of_lost_acks`), and then every other loss costs as much.
+const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
 
 /// A network and two applications.
 #[derive(Clone, Debug)]
@@ -160,6 +167,9 @@ struct Channel {
     under_way: BTreeMap<(Time, u64), (usize, Segment)>,
     sent: u64,
     now: Time,
+    last_sent: Time,
+    /// What both ends know to have arrived, and since when.
+    news: ([u32; 2], Time),
 }
 
 impl Channel {
@@ -181,7 +191,8 @@ impl Channel {
         ends[0].connect(Time::ZERO);
         let truth = [Truth::new(), Truth::new()];
         let under_way = BTreeMap::new();
-        Self { world, random, ends, truth, under_way, sent: 0, now: Time::ZERO }
+        let (sent, now, last_sent, news) = (0, Time::ZERO, Time::ZERO, ([0; 2], Time::ZERO));
+        Self { world, random, ends, truth, under_way, sent, now, last_sent, news }
     }
 
     /// Lets everything happen that happens at this time. Returns when the next thing does.
@@ -260,6 +271,7 @@ impl Channel {
     }
 
     fn send(&mut self, to: usize, mut segment: Segment) {
+        self.last_sent = self.now;
         let world = &self.world;
         let copies = 1 + u64::from(self.random.below(100) < world.repeat_pct);
         if segment.ecn.is_capable() && self.random.below(100) < world.mark_pct {
@@ -282,7 +294,7 @@ impl Channel {
             let wake = self.step();
             let arrival = self.under_way.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
             self.now = wake.min(arrival);
-            assert!(self.now < DEADLINE, "stuck: {:?}", self.ends.each_ref().map(|e| e.info()));
+            self.check_progress();
             if arrival <= self.now {
                 let (_, (to, segment)) = self.under_way.pop_first().expect("there is a first");
                 self.truth[to].note_arrival(&segment);
@@ -294,6 +306,19 @@ impl Channel {
         for (end, truth) in self.ends.iter_mut().zip(&mut self.truth) {
             truth.read += end.read(self.now, u64::MAX);
         }
+    }
+
+    /// Neither end waits for the other for ever.
+    fn check_progress(&mut self) {
+        let acknowledged = self.ends.each_ref().map(|end| end.sk.snd_una);
+        if acknowledged != self.news.0 {
+            self.news = (acknowledged, self.now);
+        }
+        let infos = || self.ends.each_ref().map(LinuxEndpoint::info);
+        let silence = self.now.saturating_since(self.last_sent);
+        assert!(silence <= SILENCE, "silent for {silence:?}: {:?}", infos());
+        let stuck = self.now.saturating_since(self.news.1);
+        assert!(stuck <= PATIENCE, "nothing new for {stuck:?}: {:?}", infos());
     }
 }
 
