@@ -20,10 +20,12 @@ from cwndlab.backends import keyed
 from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
+from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.progress import Silent
 from cwndlab.study import Study
 from cwndlab.testbed import process
 from cwndlab.testbed.executor import KernelExecutor
+from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
 
 if TYPE_CHECKING:
@@ -187,6 +189,23 @@ def test_both_backends_write_the_same_columns(tmp_path: Path) -> None:
         assert ours.schema == theirs.schema, table
         assert theirs.height > 0, table
     assert measured.flows()["stack"].unique().to_list()[0].startswith("linux-")
+
+
+@needs_kernel
+@pytest.mark.skipif(bool(obstacles()), reason="algorithms cannot be loaded here")
+def test_ours_is_loaded_for_its_runs_and_shared_with_whoever_holds_it(tmp_path: Path) -> None:
+    before = this_kernel().ours
+    scenario = study(algorithm="ours:scalable").matrix.runs[0].scenario.model_dump(mode="json")
+    with KernelNames() as first, KernelNames() as second:
+        [name] = first.of(scenario).values()
+        assert name in this_kernel().ours
+        assert second.of(scenario) == {"ours:scalable": name}
+        results = run(study(algorithm="ours:scalable"), tmp_path / "r")
+        assert results.flows()["algorithm"].to_list() == ["ours:scalable"]
+        assert results.manifest[-1]["ours_in_kernel"] == {"ours:scalable": name}
+        first.close()
+        assert second.of(scenario) == {"ours:scalable": name}, "loaded by itself now"
+    assert this_kernel().ours == before
 
 
 @needs_kernel

@@ -58,11 +58,8 @@ class KernelExecutor:
             if task.programs or task.problem:
                 msg = "an algorithm that is a file runs in the simulator (--backend sim)"
                 raise KernelRunError(msg)
-            kernel_names = names.of(json.loads(task.scenario_json))
-            if kernel_names:
-                notes["ours_in_kernel"] = kernel_names
             for attempt in range(1, _ATTEMPTS + 1):
-                tables = self._tables(helper, kernel_names, task)
+                tables = self._tables(helper, names, task, notes)
                 report = tables.pop("report")
                 notes["emulator"] = {**report, "attempt": attempt}
                 if not report["invalid"]:
@@ -73,19 +70,32 @@ class KernelExecutor:
         return outcome_of(task, files, notes)
 
     def _tables(
-        self, helper: Helper, kernel_names: Mapping[str, str], task: Task
+        self, helper: Helper, names: KernelNames, task: Task, notes: dict[str, Any]
     ) -> dict[str, Any]:
         scenario = json.loads(task.scenario_json)
+        traces = {name: text.decode() for name, text in task.traces.items()}
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
             capture = Path(folder) / "capture.pcap"
-            request = {
-                "do": "run",
-                "scenario": scenario,
-                "traces": {name: text.decode() for name, text in task.traces.items()},
-                "kernel_names": kernel_names,
-                "capture": str(capture) if scenario["record"].get("pcap") else None,
-            }
-            answer = helper.ask(request, self._waiting)
+
+            def ask() -> dict[str, Any]:
+                kernel_names = names.of(scenario)
+                if kernel_names:
+                    notes["ours_in_kernel"] = kernel_names
+                request = {
+                    "do": "run",
+                    "scenario": scenario,
+                    "traces": traces,
+                    "kernel_names": kernel_names,
+                    "capture": str(capture) if scenario["record"].get("pcap") else None,
+                }
+                return helper.ask(request, self._waiting)
+
+            try:
+                answer = ask()
+            except KernelRunError:
+                if not notes.get("ours_in_kernel"):
+                    raise
+                answer = ask()  # who held one of them may have ended while we waited
             pcap = capture.read_bytes() if capture.exists() else None
         return {
             "flows": _columns(answer["flows"]),

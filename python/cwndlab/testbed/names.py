@@ -13,6 +13,7 @@ from cwndlab.errors import KernelRunError
 from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load, require_loading
+from cwndlab.kernel.objects import kernel_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,12 +58,15 @@ class KernelNames:
 
     def _load(self, reference: str, parameters: Mapping[str, int]) -> str:
         key = (reference, tuple(sorted(parameters.items())))
-        if key not in self._loaded:
-            require_loading(reference)
-            if self._helper is None:
-                self._helper = Helper()
-            program = load(self._helper, reference, Path(), parameters)
-            self._loaded[key] = program.name
+        if key in self._loaded:
+            return self._loaded[key]
+        require_loading(reference)
+        name = kernel_program(reference, Path(), parameters).name
+        if name in this_kernel().ours:
+            return name  # the very same, which somebody else holds for now
+        if self._helper is None:
+            self._helper = Helper()
+        self._loaded[key] = load(self._helper, reference, Path(), parameters).name
         return self._loaded[key]
 
     def outlive(self) -> None:
