@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cwndlab import cli, doctor
+from cwndlab.errors import RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle
+from cwndlab.papers import paper_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,6 +296,34 @@ def test_doctor_looks_at_everything(
     assert states["simulator"] == states["disk"] == "ok"
 
 
+def test_papers_lists_what_can_be_reproduced(run: Callable[..., tuple[int, str, str]]) -> None:
+    status, out, _ = run("papers", "--format", "json")
+    rows = {row["id"]: row for row in json.loads(out)}
+    assert status == 0
+    assert rows["lte-ns2-2011"]["reproduced"] == "5 figures, 27 numbers, 4 claims"
+    assert {row["state"] for row in rows.values()} == {"not run"}
+    assert all(row["title"] for row in rows.values())
+
+
+def test_reproduce_all_reproduces_every_paper(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    failure = RunsFailedError("two runs failed")
+
+    def reproduce(*given: object, is_quick: bool) -> None:
+        asked.append((*given, is_quick))
+        if given[0] == "hsdpa-2010":
+            raise failure  # the others are reproduced all the same
+
+    monkeypatch.setattr("cwndlab.cli.studies._reproduce", reproduce)
+    status, _, err = run("reproduce", "all", "--quick", "--results", "r")
+    assert [each[0] for each in asked] == paper_ids()
+    assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), None, True)
+    assert status == RunsFailedError.exit_status
+    assert "two runs failed" in err
+
+
 def test_reproduce_knows_its_studies(run: Callable[..., tuple[int, str, str]]) -> None:
     Path("studies").mkdir()
     Path("studies/mine-2026.toml").write_text(STUDY)
@@ -313,6 +343,7 @@ def test_every_command_explains_itself(run: Callable[..., tuple[int, str, str]])
         "run",
         "report",
         "reproduce",
+        "papers",
         "algorithm",
         "link",
         "stack",

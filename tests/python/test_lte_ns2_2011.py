@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import Check, load_paper, read_check
+from cwndlab.cli.papers import print_claims
+from cwndlab.papers import Check, Verdict, judge_paper, load_claims, load_paper, read_check
 from cwndlab.papers.reading import Series
+from cwndlab.report import write_report
 
 STUDIES = Path(__file__).parents[2] / "studies"
 PAPER = load_paper("lte-ns2-2011")
@@ -18,8 +20,13 @@ def samples_of(study: str, folder: Path) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    return samples_of("lte-ns2-2011", tmp_path_factory.mktemp("paper"))
+def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
+    return cw.Study.load(STUDIES / "lte-ns2-2011.toml").run(tmp_path_factory.mktemp("paper"))
+
+
+@pytest.fixture(scope="module")
+def samples(results: cw.Results) -> pl.DataFrame:
+    return results.samples()
 
 
 def series(samples: pl.DataFrame, variant: str) -> Series:
@@ -32,6 +39,25 @@ def series(samples: pl.DataFrame, variant: str) -> Series:
 def test_reading_holds(check: Check, samples: pl.DataFrame) -> None:
     reading = read_check(check, series(samples, check.variant), PAPER)
     assert reading.holds, f"ours {reading.ours}, the paper's {check.low} to {check.high}"
+
+
+def test_every_claim_holds_but_what_the_window_is_counted_in(results: cw.Results) -> None:
+    judged = judge_paper("lte-ns2-2011", results)
+    assert [each.verdict for each in judged] == [Verdict.HOLDS] * 4
+    given = [f for each in judged for f in each.findings if f.verdict is Verdict.INPUT]
+    assert [finding.part.metric for finding in given] == ["peak"] * 3
+    # FullTCP's window leads only with what duplicate ACKs inflate it by, and never in bytes.
+    beside = [f.verdict for each in judged for f in each.findings if f.part.is_beside]
+    assert beside == [Verdict.FAILS] * 2
+
+
+def test_nothing_in_the_study_is_drawn(samples: pl.DataFrame, tmp_path: Path) -> None:
+    text = (STUDIES / "lte-ns2-2011.toml").read_text("utf-8")
+    (tmp_path / "other.toml").write_text(text.replace("seed = 2011", "seed = 1"), "utf-8")
+    other = cw.Study.load(tmp_path / "other.toml").run(tmp_path / "results").samples()
+    assert other["seed"].unique().to_list() != samples["seed"].unique().to_list()
+    columns = ["variant", "t_s", "cwnd_pkts", "ssthresh_pkts"]
+    assert other.select(columns).equals(samples.select(columns))
 
 
 def test_printed_script_of_tcp_linux_knows_only_timeouts(samples: pl.DataFrame) -> None:
@@ -60,3 +86,16 @@ def test_first_threshold_of_tcp_linux(algorithm: str, ssthresh: int, tmp_path: P
     name = {"hstcp": "highspeed"}.get(algorithm, algorithm)
     later = samples.filter((pl.col("algorithm") == name) & (pl.col("t_s") > 1.3))
     assert later["ssthresh_pkts"][0] == ssthresh
+
+
+def test_report_and_command_say_what_became_of_the_claims(
+    results: cw.Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = write_report(results, tmp_path, formats=()).read_text("utf-8")
+    assert "4 claims of the paper: 4 hold." in page
+    for claim in load_claims("lte-ns2-2011").claims:
+        assert f'data-claim="{claim.id}"' in page
+    print_claims(results)
+    printed = capsys.readouterr().out
+    assert "4 claims of the paper: 4 hold." in printed
+    assert "fulltcp-slow-start" in printed

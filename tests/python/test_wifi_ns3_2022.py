@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import load_paper, read_table
+from cwndlab.papers import Verdict, judge_paper, load_paper, read_table
 
 STUDY = Path(__file__).parents[2] / "studies" / "wifi-ns3-2022.toml"
 PRESET = Path(cw.__file__).parent / "data" / "links" / "wifi-ns3-2022.toml"
@@ -20,9 +20,13 @@ MISSED = {("5", "cubic")}
 
 
 @pytest.fixture(scope="module")
-def flows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    study = cw.Study.load(STUDY)
-    return study.run(tmp_path_factory.mktemp("wifi")).flows()
+def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
+    return cw.Study.load(STUDY).run(tmp_path_factory.mktemp("wifi"))
+
+
+@pytest.fixture(scope="module")
+def flows(results: cw.Results) -> pl.DataFrame:
+    return results.flows()
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +64,20 @@ def test_variants_that_react_to_loss_are_alike(rates: dict[tuple[str, int], floa
     for n in range(1, 8):
         own = [rates[name, n] for name in LOSS_BASED]
         assert (max(own) - min(own)) / mean(own) < 0.02
+
+
+def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
+    judged = {each.claim.id: each for each in judge_paper("wifi-ns3-2022", results)}
+    assert {each.theirs for each in judged.values()} == {Verdict.HOLDS}
+    verdicts = {claim: each.verdict for claim, each in judged.items()}
+    assert verdicts == {
+        "falls-with-stations": Verdict.FAILS,  # Vegas rises from four stations on, by 1 %
+        "vegas-flat": Verdict.UNDECIDED,  # alone it is 0.2 % ahead, not 1 %
+        "cubic-best": Verdict.UNDECIDED,
+    }
+    beside = [each for each in judged["cubic-best"].findings if each.part.is_beside]
+    assert sum(each.verdict is Verdict.HOLDS for each in beside) >= 6  # within 1 %
+    assert not any(each.verdict is Verdict.FAILS for each in beside)
 
 
 def test_every_station_has_a_rate_of_its_own(flows: pl.DataFrame) -> None:

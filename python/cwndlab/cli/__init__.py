@@ -12,7 +12,17 @@ import threading
 
 import click
 
-from cwndlab.cli import algorithm, compare, importing, inventory, live, shell, studies, validate
+from cwndlab.cli import (
+    algorithm,
+    compare,
+    importing,
+    inventory,
+    live,
+    papers,
+    shell,
+    studies,
+    validate,
+)
 from cwndlab.cli.output import STATUS_INTERRUPTED
 from cwndlab.errors import CwndlabError
 
@@ -63,6 +73,7 @@ for _command in (
     studies.run_command,
     studies.report_command,
     studies.reproduce_command,
+    papers.papers_command,
     shell.shell_command,
     validate.validate_command,
     importing.import_command,

@@ -31,6 +31,8 @@ jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
 )
 
+EVERY_PAPER = "all"
+
 backend_option = click.option(
     "--backend",
     type=click.Choice(BACKENDS),
@@ -98,15 +100,36 @@ def report_command(results: Path, out: Path | None) -> None:
 
 
 @click.command("reproduce")
-@click.argument("study_id", metavar="ID")
+@click.argument("study_id", metavar="ID|all")
 @results_option
 @jobs_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 def reproduce_command(
     study_id: str, results: Path | None, jobs: int | None, *, is_quick: bool
 ) -> None:
-    """Run the published study ID, write its report and print the report's path."""
-    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+    """Run the published study ID, or all of them; say what became of its claims; write its report.
+
+    The last line is the path of the report. With `all`, --results is the folder of all results.
+    """
+    if study_id != EVERY_PAPER:
+        _reproduce(study_id, results, jobs, is_quick=is_quick)
+        return
+    from cwndlab.papers import paper_ids  # noqa: PLC0415  --help is to be quick
+
+    failure = None
+    for each in paper_ids():
+        try:
+            _reproduce(each, results and results / each, jobs, is_quick=is_quick)
+        except RunsFailedError as error:
+            click.echo(str(error), err=True)
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def _reproduce(study_id: str, results: Path | None, jobs: int | None, *, is_quick: bool) -> None:
+    from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
+    from cwndlab.study import Study  # noqa: PLC0415
 
     path = find_study(study_id)
     loaded = Study.load(path, is_quick=is_quick)
@@ -114,6 +137,7 @@ def reproduce_command(
     folder = results or _default_folder(loaded, is_quick=is_quick)
     with completed(loaded, folder, jobs, f"`{again}`") as done:
         print_comparisons(done)
+        print_claims(done)
         click.echo(_report(done, None))
 
 

@@ -1,5 +1,6 @@
 """Published studies: their facts as data, and the measurement of a window's phases against them."""
 
+from cwndlab.papers.claims import Claim, Claims, claimed_papers, load_claims
 from cwndlab.papers.facts import (
     Check,
     Paper,
@@ -9,6 +10,7 @@ from cwndlab.papers.facts import (
     load_paper,
     paper_ids,
 )
+from cwndlab.papers.judgement import Finding, Judgement, Verdict, judge_paper
 from cwndlab.papers.phases import (
     Episode,
     Sawtooth,
@@ -24,7 +26,11 @@ from cwndlab.papers.tables import TableCell, read_table
 
 __all__ = [
     "Check",
+    "Claim",
+    "Claims",
     "Episode",
+    "Finding",
+    "Judgement",
     "Paper",
     "PaperFigure",
     "PaperTable",
@@ -32,10 +38,14 @@ __all__ = [
     "Sawtooth",
     "Setting",
     "TableCell",
+    "Verdict",
+    "claimed_papers",
     "difference_of",
     "find_episodes",
     "find_paper",
     "first_reached",
+    "judge_paper",
+    "load_claims",
     "load_paper",
     "paper_ids",
     "read_check",

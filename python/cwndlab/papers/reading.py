@@ -59,9 +59,9 @@ def read_check(check: Check, series: Series, paper: Paper) -> Reading:
     Raises:
         ValueError: The check asks for a measure that does not exist.
     """
-    measure = _MEASURES.get(check.measure)
+    measure = MEASURES.get(check.measure)
     if measure is None:
-        msg = f'no measure is called "{check.measure}"; there are {", ".join(_MEASURES)}'
+        msg = f'no measure is called "{check.measure}"; there are {", ".join(MEASURES)}'
         raise ValueError(msg)
     ours = measure(series, check.at)
     is_window = check.unit == "packets"
@@ -120,11 +120,14 @@ def _slow_start_again(series: Series, number: float) -> float | None:
     return None if corner is None else corner[1]
 
 
-_MEASURES: Mapping[str, Callable[[Series, float], float | None]] = {
+MEASURES: Mapping[str, Callable[[Series, float], float | None]] = {
     "first reached": lambda series, level: first_reached(
         series.times_s, series.windows_pkts, level
     ),
     "largest": lambda series, _: float(np.nanmax(series.windows_pkts)),
+    "largest after": lambda series, after_s: float(
+        np.nanmax(series.windows_pkts[series.times_s >= after_s])
+    ),
     "peak": _of_episode(lambda episode: episode.peak_pkts),
     "peak time": _of_episode(lambda episode: episode.peak_s),
     "cut time": _of_episode(lambda episode: episode.start_s),
@@ -134,6 +137,7 @@ _MEASURES: Mapping[str, Callable[[Series, float], float | None]] = {
     "threshold": _threshold_after,
     "slow start again": _slow_start_again,
     "period": _of_sawtooth(lambda regular: regular.period_s),
+    "period variation": _of_sawtooth(lambda regular: regular.variation),
     "saw-tooth peak": _of_sawtooth(lambda regular: regular.peak_pkts),
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),

@@ -21,6 +21,7 @@ from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded, rounded_all
 from cwndlab.report.section import Content, PageSection, Sections
+from cwndlab.report.sections.claims import claims_section
 from cwndlab.tables import format_difference, format_number, join_words
 
 _MOST_POINTS = 1600
@@ -29,6 +30,7 @@ _MOST_POINTS = 1600
 def paper_sections(paper: Paper) -> Sections:
     """Return the sections that set a paper beside our runs of its variants."""
     return (
+        claims_section(paper),
         PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
         PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
         PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),

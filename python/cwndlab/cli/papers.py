@@ -1,0 +1,98 @@
+"""`cwndlab papers`, and what `reproduce` prints of a paper's claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from cwndlab.cli.output import format_option, print_rows, say
+
+if TYPE_CHECKING:
+    from cwndlab.papers import Judgement
+    from cwndlab.results import Results
+
+_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
+
+
+@click.command("papers")
+@format_option
+def papers_command(output_format: str) -> None:
+    """List the published studies that `reproduce` repeats."""
+    from cwndlab.papers import load_paper, paper_ids  # noqa: PLC0415  --help is to be quick
+
+    rows = [
+        {
+            "id": paper_id,
+            "title": load_paper(paper_id).title,
+            "reproduced": _reproduced(paper_id),
+            "state": _state(paper_id),
+        }
+        for paper_id in paper_ids()
+    ]
+    print_rows(rows, output_format)
+
+
+def _reproduced(paper_id: str) -> str:
+    """What of a paper is set beside ours."""
+    from cwndlab.errors import plural  # noqa: PLC0415
+    from cwndlab.papers import claimed_papers, load_claims, load_paper  # noqa: PLC0415
+
+    paper = load_paper(paper_id)
+    claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
+    counts = [
+        (len(paper.tables), "table"),
+        (len(paper.figures), "figure"),
+        (len(paper.checks), "number"),
+        (len(claims), "claim"),
+    ]
+    return ", ".join(plural(count, name) for count, name in counts if count)
+
+
+def _state(paper_id: str) -> str:
+    """How far its runs are, in this folder."""
+    from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
+    from cwndlab.errors import ResultsError  # noqa: PLC0415
+    from cwndlab.results import Results  # noqa: PLC0415
+
+    for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
+        try:
+            results = Results(RESULTS_FOLDER / name)
+        except ResultsError:
+            continue
+        return f"{'done' if results.is_complete else 'begun'}{how}"
+    return "not run"
+
+
+def print_claims(results: Results) -> None:
+    """Print every claim of the paper that a study reproduces, decided."""
+    from cwndlab.cli.studies import indented  # noqa: PLC0415  which uses this
+    from cwndlab.papers import claimed_papers, judge_paper  # noqa: PLC0415  slow to load
+    from cwndlab.report.sections.claims import claim_counts  # noqa: PLC0415
+
+    if results.id not in claimed_papers():
+        return
+    judged = judge_paper(results.id, results)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for name in ("claim", "its own numbers", "ours", "decided by"):
+        table.add_column(name, overflow="fold")
+    for each in judged:
+        table.add_row(*_row(each))
+    say("", f"  {claim_counts(judged)}", indented(table), "")
+
+
+def _row(judgement: Judgement) -> list[Any]:
+    from cwndlab.report.sections.claims import measured, own_numbers  # noqa: PLC0415
+
+    verdict = judgement.verdict.value
+    why = judgement.why
+    if judgement.deciding is not None:
+        why += f": {judgement.deciding.part}, ours {measured(judgement.deciding)}"
+    return [
+        judgement.claim.id,
+        own_numbers(judgement),
+        Text(verdict, _STYLES.get(verdict, "")),
+        why,
+    ]

@@ -1,0 +1,164 @@
+"""A paper's claims as data: what each says, and the parts of the test that decides it.
+
+They are our own files in `cwndlab/data/claims`, one TOML a paper; unknown keys are errors.
+"""
+
+import itertools
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+from cwndlab.papers.expression import Expression
+
+_FOLDER = "claims"
+
+Test = Literal["bounds", "equality", "sign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value that a claim is decided by, and its bounds."""
+
+    value: Expression
+    metric: str
+    """Column of the flows' results; of their samples if `of_samples` is set; a measure of
+    `cwndlab.papers.reading` if `at` is."""
+    direction: str
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    is_open: bool = False
+    """Whether the bounds themselves lie outside, as for "is higher than"."""
+    test: Test = "bounds"
+    """`bounds` by the interval; `equality` by two one-sided tests; `sign` pair by pair."""
+    at: float | None = None
+    """What the measure of a window is told."""
+    of_samples: str = ""
+    """Which number of a flow's time series, such as `p95`."""
+    is_total: bool = False
+    """Whether the flows of a run are added up, and only repetitions averaged."""
+    is_median: bool = False
+    """Whether medians are taken over flows and repetitions instead of means."""
+    rests_on: str = ""
+    """The figure of the study's link that decides it; if that is calibrated, so is this."""
+    is_beside: bool = False
+    """Whether it is shown without deciding the claim."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value that hold."""
+        if not self.is_open:
+            return self.at_least, self.at_most
+        return math.nextafter(self.at_least, math.inf), math.nextafter(self.at_most, -math.inf)
+
+    @property
+    def directions(self) -> set[str]:
+        """The directions whose flows it looks at."""
+        return {name.direction or self.direction for name in self.value.names}
+
+    def __str__(self) -> str:
+        """The test in one line."""
+        what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
+        if math.isinf(self.at_most):
+            bounds = f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
+        elif math.isinf(self.at_least):
+            bounds = f"{'below' if self.is_open else 'at most'} {self.at_most:g}"
+        else:
+            bounds = f"{self.at_least:g} to {self.at_most:g}"
+        named = any(name.direction for name in self.value.names)
+        where = "" if named else f"{self.direction} "
+        return f"{where}{what}: {self.value} {bounds}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and how a program decides it."""
+
+    id: str
+    says: str
+    own_data: str
+    """Where the paper's own numbers stand if they are not in its tables."""
+    parts: tuple[Part, ...]
+    lacks: str = ""
+    """What the study does not run of it; a claim without a part is not run at all."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims of a paper, and where a study has what they speak of."""
+
+    paper: str
+    preset: str
+    variants: tuple[str, ...]
+    variant_factor: str
+    row_factor: str | None
+    varied_by_sender: tuple[str, ...]
+    """Directions in which the paper's sender ran the variant.  Elsewhere a difference between
+    variants is nobody's."""
+    is_deterministic: bool
+    """Whether nothing in the study is drawn: one run says all."""
+    claims: tuple[Claim, ...]
+
+
+def claimed_papers() -> list[str]:
+    """Return the papers whose claims are here."""
+    folder = files("cwndlab").joinpath("data", _FOLDER)
+    names = (entry.name for entry in folder.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def load_claims(paper_id: str) -> Claims:
+    """Return a paper's claims.
+
+    Raises:
+        ValueError: There are none of such a paper, or its file is wrong.
+    """
+    if paper_id not in claimed_papers():
+        msg = f'no claims of "{paper_id}"; there are those of {", ".join(claimed_papers())}'
+        raise ValueError(msg)
+    path = files("cwndlab").joinpath("data", _FOLDER, f"{paper_id}.toml")
+    return parse_claims(tomllib.loads(path.read_text("utf-8")), paper_id)
+
+
+def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
+    """Return the claims that a document holds.
+
+    Raises:
+        ValueError: A key is missing or unknown, or a test is no expression.
+    """
+    unknown = set(document) - {"study", "claim"}
+    if unknown:
+        msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
+        raise ValueError(msg)
+    study = {"row_factor": None, "is_deterministic": False, **document["study"]}
+    variants = tuple(study.pop("variants"))
+    try:
+        return Claims(
+            paper=paper_id,
+            variants=variants,
+            varied_by_sender=tuple(study.pop("varied_by_sender")),
+            claims=tuple(_claim(table, variants) for table in document["claim"]),
+            **study,
+        )
+    except (TypeError, ValueError) as error:
+        msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
+        raise ValueError(msg) from None
+
+
+def _claim(table: Mapping[str, Any], variants: tuple[str, ...]) -> Claim:
+    parts = [part for entry in table.get("part", []) for part in _parts(entry, variants)]
+    if not parts and not table.get("lacks"):
+        msg = f"{table['id']}: a claim without a part says what the study lacks"
+        raise ValueError(msg)
+    own = {key: value for key, value in table.items() if key != "part"}
+    return Claim(**own, parts=tuple(parts))
+
+
+def _parts(entry: Mapping[str, Any], variants: tuple[str, ...]) -> list[Part]:
+    """Return an entry's parts: one for each combination of what `each` lists."""
+    own = {key: value for key, value in entry.items() if key not in {"each", "value"}}
+    each: Mapping[str, list[str | int]] = entry.get("each", {})
+    given = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
+    return [Part(Expression(entry["value"], variants, values), **own) for values in given]

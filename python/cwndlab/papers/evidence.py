@@ -1,0 +1,157 @@
+"""Where a claim's numbers come from: the paper's own tables, or the runs of our study."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from cwndlab import stats
+from cwndlab.papers.claims import Claims, Part
+from cwndlab.papers.expression import Name
+from cwndlab.papers.facts import Paper
+from cwndlab.papers.reading import MEASURES, Series
+from cwndlab.stats.bootstrap import Floats
+
+_WAYS = {"downlink": "forward", "uplink": "reverse"}
+
+
+class Results(Protocol):
+    """What is read of results."""
+
+    def flows(self) -> pl.DataFrame:
+        """Return one row a flow of a run."""
+
+    def samples(self, **where: object) -> pl.DataFrame:
+        """Return the time series of the runs with these values."""
+
+
+class Tables:
+    """The paper's own tables: one number a cell, and no spread."""
+
+    def __init__(self, paper: Paper) -> None:
+        """Look into a paper's tables."""
+        self._paper = paper
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        """Return the number of a cell; None where the paper prints none, or a range."""
+        if part.at is not None or part.of_samples or part.is_median:
+            return None
+        for table in self._paper.tables:
+            is_own = (table.metric, table.direction) == (part.metric, name.direction)
+            row = "" if name.row is None else name.row
+            if not is_own or name.variant not in table.columns or row not in table.rows:
+                continue
+            low, high = table.values[table.rows.index(row)][table.columns.index(name.variant)]
+            return np.array([low / table.scale]) if low == high else None
+        return None
+
+
+class Runs:
+    """Our runs: one number a cell and repetition, in the order of the repetitions."""
+
+    def __init__(self, claims: Claims, results: Results) -> None:
+        """Look into a study's results."""
+        self._claims = claims
+        self._results = results
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        """Return a cell's numbers, NaN where a run has none; None where nothing was run."""
+        flows = self._of_cell(self._flows, name)
+        if flows.is_empty():
+            return None
+        if part.at is not None:
+            return self._measured(part, part.at, flows)
+        if part.of_samples:
+            own = self._of_samples(part, flows)
+        elif part.metric == "jain_index":
+            shares = flows.group_by("repetition").agg(pl.col("goodput_mbit_s")).sort("repetition")
+            jain = [stats.jain_index(each) for each in shares["goodput_mbit_s"].to_list()]
+            return np.array([np.nan if each is None else each for each in jain])
+        else:
+            own = flows.select("repetition", value=pl.col(part.metric).cast(pl.Float64))
+        value = pl.col("value")
+        over = value.sum() if part.is_total else value.median() if part.is_median else value.mean()
+        runs = own.group_by("repetition").agg(over).sort("repetition")
+        return runs["value"].fill_null(np.nan).to_numpy()
+
+    @cached_property
+    def _flows(self) -> pl.DataFrame:
+        return self._results.flows()
+
+    def _of_cell(self, frame: pl.DataFrame, name: Name) -> pl.DataFrame:
+        variant = _is(frame, self._claims.variant_factor, self._written(name.variant))
+        cell = frame.filter(variant)
+        if "direction" in frame.columns and name.direction is not None:
+            cell = cell.filter(pl.col("direction") == _WAYS[name.direction])
+        if name.row is not None:
+            if self._claims.row_factor is None:
+                return cell.clear()
+            cell = cell.filter(_is(cell, self._claims.row_factor, name.row))
+        return cell
+
+    def _written(self, identifier: str) -> str:
+        """Return a variant as the study writes it: `TCP_Linux` is TCP-Linux."""
+        known = {_identifier(each): each for each in self._claims.variants}
+        return known.get(identifier, identifier)
+
+    def _of_samples(self, part: Part, flows: pl.DataFrame) -> pl.DataFrame:
+        starts = flows.select(
+            "run", "flow", "repetition", begin=pl.col("end_s") - pl.col("window_s")
+        )
+        rows = self._samples(flows).join(starts, on=["run", "flow"], how="inner")
+        inside = rows.filter(pl.col("t_s") > pl.col("begin"))
+        value = pl.col(part.metric).cast(pl.Float64)
+        return inside.group_by("repetition", "run", "flow").agg(
+            value=_OF_SAMPLES[part.of_samples](value)
+        )
+
+    def _measured(self, part: Part, at: float, flows: pl.DataFrame) -> Floats:
+        runs = flows.select("run", "repetition").unique()
+        samples = self._samples(flows).join(runs, on="run").sort("repetition", "t_s")
+        values = []
+        for own in samples.partition_by("repetition", maintain_order=True):
+            first = own.filter(pl.col("flow") == own["flow"].min())
+            series = Series(
+                times_s=first["t_s"].to_numpy(),
+                windows_pkts=_floats(first, "cwnd_pkts"),
+                thresholds_pkts=_floats(first, "ssthresh_pkts"),
+            )
+            measured = MEASURES[part.metric](series, at)
+            values.append(np.nan if measured is None else measured)
+        return np.array(values)
+
+    def _samples(self, flows: pl.DataFrame) -> pl.DataFrame:
+        runs = flows["run"].unique(maintain_order=True).to_list()
+        return self._results.samples(run=runs).drop("repetition", strict=False)
+
+
+def _identifier(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name)
+
+
+def _is(frame: pl.DataFrame, factor: str, level: str) -> pl.Expr:
+    name = f"factor_{factor}" if f"factor_{factor}" in frame.columns else factor
+    return pl.col(name).cast(pl.String) == level
+
+
+def _floats(samples: pl.DataFrame, column: str) -> Floats:
+    return samples[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
+    return lambda value: value.quantile(share, "linear")
+
+
+_OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
+    "mean": lambda value: value.mean(),
+    "standard deviation": lambda value: value.std(),
+    "variation": lambda value: value.std() / value.mean(),
+    "samples of ten or fewer": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
+    "p5": _quantile(0.05),
+    "p10": _quantile(0.1),
+    "p90": _quantile(0.9),
+    "p95": _quantile(0.95),
+}
+"""Numbers of a flow's time series by name."""

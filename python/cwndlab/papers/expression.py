@@ -1,0 +1,172 @@
+"""The little language in which a claim says what is to be looked at: `min(bic[n]) / max(reno[n])`.
+
+A name is a variant, `uplink.reno` one in a direction, `reno[2]` its second row of the paper's table
+(two flows, two stations), `reno[3:7]` rows three to seven, `all` every variant.  Numbers, the four
+operations and the functions of `FUNCTIONS` work on means over runs.  The same expression is read
+from the paper's own table and from our runs, so that neither is judged more kindly.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cwndlab.stats.bootstrap import Floats
+
+EVERY_VARIANT = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One cell: a variant, in a direction, in a row."""
+
+    variant: str
+    direction: str | None = None
+    row: str | None = None
+
+
+class Expression:
+    """A value made of cells."""
+
+    def __init__(
+        self,
+        text: str,
+        variants: tuple[str, ...] = (),
+        given: Mapping[str, str | int] | None = None,
+    ) -> None:
+        """Parse; `given` puts values in the place of names, as `n = 2` in `reno[n]`.
+
+        Raises:
+            ValueError: It is not an expression of the language.
+        """
+        try:
+            tree = ast.parse(text, mode="eval")
+        except SyntaxError as error:
+            msg = f'"{text}" is no expression: {error.msg}'
+            raise ValueError(msg) from None
+        self._tree = _Substitute(given or {}).visit(tree).body
+        self._variants = variants
+        self.names: tuple[Name, ...] = tuple(dict.fromkeys(self._named(self._tree)))
+
+    def __str__(self) -> str:
+        """The expression as it is read."""
+        return ast.unparse(self._tree)
+
+    def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
+        """Return its value, given that of each of its names; they are of equal shape."""
+        found = self._values(self._tree, values)
+        if len(found) != 1:
+            msg = f'"{self}" is {len(found)} values; say which by min, max or mean'
+            raise ValueError(msg)
+        return found[0]
+
+    def _named(self, node: ast.expr) -> list[Name]:
+        match node:
+            case ast.Constant(value=int() | float()):
+                return []
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return [*self._named(left), *self._named(right)]
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
+                return [each for argument in arguments for each in self._named(argument)]
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self._cells(node)
+        msg = f'"{ast.unparse(node)}" is no cell, number, operation or known function'
+        raise ValueError(msg)
+
+    def _cells(self, node: ast.expr) -> list[Name]:
+        rows: list[str | None] = [None]
+        if isinstance(node, ast.Subscript):
+            rows, node = list(_rows(node.slice)), node.value
+        match node:
+            case ast.Name(id=variant):
+                direction = None
+            case ast.Attribute(value=ast.Name(id=direction), attr=variant):
+                pass
+            case _:
+                msg = f'"{ast.unparse(node)}" names no cell'
+                raise ValueError(msg)
+        variants = self._variants if variant == EVERY_VARIANT else (variant,)
+        return [Name(each, direction, row) for row in rows for each in variants]
+
+    def _values(self, node: ast.expr, values: Mapping[Name, Floats]) -> list[Floats]:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return [np.asarray(number, dtype=np.float64)]
+            case ast.BinOp(left=left, op=op, right=right):
+                return [_OPERATORS[type(op)](self._one(left, values), self._one(right, values))]
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                each = [value for argument in arguments for value in self._values(argument, values)]
+                return [FUNCTIONS[name](np.stack(np.broadcast_arrays(*each)))]
+        return [values[name] for name in self._cells(node)]
+
+    def _one(self, node: ast.expr, values: Mapping[Name, Floats]) -> Floats:
+        found = self._values(node, values)
+        if len(found) != 1:
+            msg = f'"{ast.unparse(node)}" is {len(found)} values; say which by min, max or mean'
+            raise ValueError(msg)
+        return found[0]
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, given: Mapping[str, str | int]) -> None:
+        self._given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self._given.get(node.id)
+        if value is None:
+            return node
+        return ast.Name(value) if isinstance(value, str) else ast.Constant(value)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return ast.Attribute(self.visit(node.value), str(self._given.get(node.attr, node.attr)))
+
+
+def _rows(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Constant(value=int() | str() as row):
+            return [str(row)]
+        case ast.Slice(
+            lower=ast.Constant(value=int() as first), upper=ast.Constant(value=int() as last)
+        ):
+            return [str(row) for row in range(first, last + 1)]
+    msg = f'"{ast.unparse(node)}" is no row; write one, or the first and last as 3:7'
+    raise ValueError(msg)
+
+
+def _divide(one: Floats, other: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = one / other
+    return ratio
+
+
+def _largest_step(values: Floats) -> Floats:
+    """Return the largest rise from one value to the next, relative."""
+    rise: Floats = (values[1:] / values[:-1] - 1).max(axis=0)
+    return rise
+
+
+def _rank_correlation(values: Floats) -> Floats:
+    """Return Spearman's correlation of the values with their order; no ties are expected."""
+    ranks = values.argsort(axis=0).argsort(axis=0).astype(np.float64)
+    count = len(values)
+    order = np.arange(count).reshape(-1, *[1] * (values.ndim - 1))
+    found: Floats = 1 - 6 * ((ranks - order) ** 2).sum(axis=0) / (count * (count**2 - 1))
+    return found
+
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[Floats, Floats], Floats]] = {
+    ast.Add: lambda one, other: one + other,
+    ast.Sub: lambda one, other: one - other,
+    ast.Mult: lambda one, other: one * other,
+    ast.Div: _divide,
+}
+
+FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
+    "min": lambda values: values.min(axis=0),
+    "max": lambda values: values.max(axis=0),
+    "mean": lambda values: values.mean(axis=0),
+    "largest_step": _largest_step,
+    "rank_correlation": _rank_correlation,
+}
+"""What may be called, on values along the first axis."""

@@ -1,0 +1,274 @@
+"""Every claim of a paper decided: by its own tables, and by our runs.
+
+A part *holds*, *fails* or is *undecided* as the 95 % interval of its value over repetitions lies
+inside, outside or across its bounds.  A claim holds if all of its parts do, fails if one does, and
+Holm's correction runs over the claims of the paper: with k still open, one is decided at 1 - 5 %/k,
+and then k - 1 are open.  Fewer than ten repetitions decide nothing, but where nothing is drawn one
+run says all.  The paper's own numbers have no spread and are compared as they are.
+
+Three things are no outcome of a test.  A part that rests on a calibrated figure of the link is
+*input*: ours agrees because it was made to.  Where the paper's sender did not run the variant, the
+difference is *not attributable* to it.  What the study does not run is *not run*.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from cwndlab import stats
+from cwndlab.papers.claims import Claim, Claims, Part, load_claims
+from cwndlab.papers.evidence import Results, Runs, Tables
+from cwndlab.papers.expression import Name
+from cwndlab.papers.facts import load_paper
+from cwndlab.presets import load_preset
+from cwndlab.stats.bootstrap import Floats, Interval, bca_interval
+from cwndlab.stats.paired import Decision
+
+FEWEST_REPETITIONS = 10
+_ERROR = 0.05
+
+
+class Verdict(StrEnum):
+    """What is known of a claim, or of a part of it."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    INPUT = "input"
+    NOT_ATTRIBUTABLE = "not attributable"
+    NOT_RUN = "not run"
+
+
+_TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A part of a claim: the paper's value, ours, and what they decide."""
+
+    part: Part
+    theirs: float | None
+    """By the paper's own table; None where it prints no such numbers."""
+    theirs_holds: bool | None
+    ours: Interval | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim, decided."""
+
+    claim: Claim
+    theirs: Verdict | None
+    """By the paper's own tables; None where they do not decide all of it."""
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    why: str
+    """What decided, in a few words."""
+
+    @property
+    def deciding(self) -> Finding | None:
+        """The first of the parts that made the verdict; None if none was tested."""
+        own = (each for each in self.findings if not each.part.is_beside)
+        return next((each for each in own if each.verdict is self.verdict), None)
+
+
+class _Evidence(Protocol):
+    def values(self, part: Part, name: Name) -> Floats | None: ...
+
+
+def judge_paper(paper_id: str, results: Results) -> list[Judgement]:
+    """Return every claim of a paper, decided by the runs of its study."""
+    claims = load_claims(paper_id)
+    preset = load_preset(claims.preset, Path())
+
+    def is_calibrated(figure: str) -> bool:
+        mark = preset.mark_of(figure)
+        if mark is None:
+            msg = f"{paper_id}: a claim rests on {figure}, which {claims.preset} does not have"
+            raise ValueError(msg)
+        return mark.kind == "calibrated_to"
+
+    tables = Tables(load_paper(paper_id))
+    return judge(claims, tables, Runs(claims, results), is_calibrated)
+
+
+def judge(
+    claims: Claims,
+    tables: _Evidence,
+    runs: _Evidence,
+    is_calibrated: Callable[[str], bool],
+) -> list[Judgement]:
+    """Return every claim, decided; `is_calibrated` tells of a figure of the link."""
+    opened = [
+        [_Open(part, tables, runs, claims, is_calibrated) for part in claim.parts]
+        for claim in claims.claims
+    ]
+    levels = _holm_levels(opened)
+    return [
+        _judgement(claim, [part.finding(level) for part in parts])
+        for claim, parts, level in zip(claims.claims, opened, levels, strict=True)
+    ]
+
+
+class _Open:
+    """A part whose evidence is gathered, to be decided at any level."""
+
+    def __init__(
+        self,
+        part: Part,
+        tables: _Evidence,
+        runs: _Evidence,
+        claims: Claims,
+        is_calibrated: Callable[[str], bool],
+    ) -> None:
+        self.part = part
+        self._theirs = _matrix(part, tables)
+        self._ours = _matrix(part, runs)
+        self._is_exact = claims.is_deterministic
+        self.fixed: Verdict | None = None
+        if not part.directions <= set(claims.varied_by_sender):
+            self.fixed = Verdict.NOT_ATTRIBUTABLE
+        elif self._ours is None or len(self._ours) == 0:
+            self.fixed = Verdict.NOT_RUN
+        elif part.rests_on and is_calibrated(part.rests_on):
+            self.fixed = Verdict.INPUT
+        self._known: dict[float, tuple[Interval, Verdict]] = {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether it decides its claim."""
+        return self.fixed is None and not self.part.is_beside
+
+    def verdict(self, error: float) -> Verdict:
+        """Return what it says at this level."""
+        return self.fixed or self._decided(error)[1]
+
+    def finding(self, error: float) -> Finding:
+        """Return everything that is shown of it."""
+        theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
+        low, high = self.part.bounds
+        inside = None if theirs is None else low <= theirs <= high
+        ours = None
+        if self._ours is not None and len(self._ours):
+            ours = self._decided(error)[0]
+        return Finding(self.part, theirs, inside, ours, self.verdict(error))
+
+    def _decided(self, error: float) -> tuple[Interval, Verdict]:
+        if error not in self._known:
+            self._known[error] = self._decide(error)
+        return self._known[error]
+
+    def _decide(self, error: float) -> tuple[Interval, Verdict]:
+        runs, part = self._ours, self.part
+        low, high = part.bounds
+        if runs is None:
+            msg = "nothing was run"
+            raise ValueError(msg)
+        if self._is_exact:
+            value = float(self._statistic(runs[None, :1])[0])
+            exact = Interval(value, value, value, 1)
+            return exact, Verdict(stats.decide(exact, at_least=low, at_most=high))
+        shown = bca_interval(runs, self._statistic, confidence=1 - error)
+        if len(runs) < FEWEST_REPETITIONS:
+            return shown, Verdict.UNDECIDED
+        if part.test == "sign":
+            return shown, self._by_sign(runs, error)
+        decision = stats.decide(shown, at_least=low, at_most=high)
+        if part.test == "equality" and decision is not Decision.FAILS:
+            inner = bca_interval(runs, self._statistic, confidence=1 - 2 * error)
+            inside = stats.decide(inner, at_least=low, at_most=high)
+            decision = Decision.HOLDS if inside is Decision.HOLDS else Decision.UNDECIDED
+        return shown, Verdict(decision)
+
+    def _by_sign(self, runs: Floats, error: float) -> Verdict:
+        """Decide by how many repetitions lie inside the bounds."""
+        each = self._statistic(runs[:, None])
+        bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
+        inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
+        if stats.sign_test(each, np.full(len(each), bound)).p_value > error:
+            return Verdict.UNDECIDED
+        return Verdict.HOLDS if 2 * inside.sum() > (each != bound).sum() else Verdict.FAILS
+
+    def _statistic(self, resamples: Floats) -> Floats:
+        over = np.median if self.part.is_median else np.mean
+        means = over(resamples, axis=1)
+        names = self.part.value.names
+        values = self.part.value.evaluate({name: means[:, at] for at, name in enumerate(names)})
+        return np.broadcast_to(values, (len(resamples),))
+
+
+def _matrix(part: Part, evidence: _Evidence) -> Floats | None:
+    """Return one row a repetition and one column a cell; None if a cell is missing."""
+    columns = []
+    for name in part.value.names:
+        values = evidence.values(part, replace(name, direction=name.direction or part.direction))
+        if values is None:
+            return None
+        columns.append(values)
+    fewest = min(len(column) for column in columns)
+    rows = np.column_stack([column[:fewest] for column in columns])
+    known: Floats = rows[np.isfinite(rows).all(axis=1)]
+    return known
+
+
+def _holm_levels(opened: Sequence[Sequence[_Open]]) -> list[float]:
+    """Return the level at which each claim is decided, by Holm's steps."""
+    left = {at for at, parts in enumerate(opened) if any(part.counts for part in parts)}
+    levels = [_ERROR] * len(opened)
+    while left:
+        level = _ERROR / len(left)
+        for at in left:
+            levels[at] = level
+        decided = {at for at in left if _claim_verdict(opened[at], level) is not Verdict.UNDECIDED}
+        if not decided:
+            break
+        left -= decided
+    return levels
+
+
+def _claim_verdict(parts: Sequence[_Open], level: float) -> Verdict:
+    return _together([part.verdict(level) for part in parts if not part.part.is_beside])
+
+
+def _together(verdicts: Sequence[Verdict], *, lacks: str = "") -> Verdict:
+    """Return what parts say together: one failure decides; without all of it nothing holds."""
+    found = set(verdicts)
+    for one in (Verdict.FAILS, Verdict.NOT_ATTRIBUTABLE, Verdict.UNDECIDED):
+        if one in found:
+            return one
+    if not found - {Verdict.NOT_RUN}:
+        return Verdict.NOT_RUN
+    if Verdict.NOT_RUN in found or lacks:
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if Verdict.HOLDS in found else Verdict.INPUT
+
+
+def _judgement(claim: Claim, findings: Sequence[Finding]) -> Judgement:
+    deciding = [each for each in findings if not each.part.is_beside]
+    known = [each.theirs_holds for each in deciding]
+    theirs = None
+    if known and None not in known:
+        theirs = Verdict.HOLDS if all(known) else Verdict.FAILS
+    verdict = _together([each.verdict for each in deciding], lacks=claim.lacks)
+    return Judgement(claim, theirs, verdict, tuple(findings), _why(claim, deciding, verdict))
+
+
+def _why(claim: Claim, deciding: Sequence[Finding], verdict: Verdict) -> str:
+    """Return which parts decided, counted."""
+    counts = [
+        f"{number} {each.value}"
+        for each in Verdict
+        if (number := sum(finding.verdict is each for finding in deciding))
+    ]
+    parts = ", ".join(counts)
+    if verdict in _TESTED and any(
+        each.ours is not None and 1 < each.ours.runs < FEWEST_REPETITIONS for each in deciding
+    ):
+        parts += f"; fewer than {FEWEST_REPETITIONS} repetitions decide nothing"
+    return "; ".join(text for text in (parts, claim.lacks) if text)

@@ -1,0 +1,290 @@
+"""Claims: the language of their tests, every verdict that can come out, and Holm's correction."""
+
+import tomllib
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+from cwndlab.papers import Verdict, claimed_papers, load_claims, load_paper
+from cwndlab.papers.claims import Claims, Part, parse_claims
+from cwndlab.papers.evidence import Runs, Tables
+from cwndlab.papers.expression import Expression, Name
+from cwndlab.papers.judgement import Judgement, judge
+from cwndlab.stats import mean_interval
+
+Floats = npt.NDArray[np.float64]
+RNG = np.random.default_rng(3)
+SPREAD = RNG.normal(0, 1, 10)
+
+
+class Given:
+    """Evidence that is written down, by name of the variant (in a direction, in a row)."""
+
+    def __init__(self, values: Mapping[str, npt.ArrayLike]) -> None:
+        self._values = values
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        del part
+        for key in (f"{name.direction}.{name.variant}", name.variant):
+            if key in self._values:
+                return np.atleast_1d(np.asarray(self._values[key], dtype=np.float64))
+        return None
+
+
+def claims_of(text: str, **study: object) -> Claims:
+    own = {"varied_by_sender": ["downlink"], **study}
+    return parse_claims(
+        {
+            "study": {
+                "preset": "p",
+                "variants": ["reno", "cubic"],
+                "variant_factor": "algorithm",
+                **own,
+            },
+            **tomllib.loads(text),
+        },
+        "x",
+    )
+
+
+def claim(parts: str, name: str = "c") -> str:
+    return f'[[claim]]\nid = "{name}"\nsays = "s"\nown_data = "o"\n{parts}\n'
+
+
+def part(value: str = "cubic", bounds: str = "at_least = 10", **more: str) -> str:
+    keys = "".join(f"{key} = {text}\n" for key, text in more.items())
+    way = "" if "direction" in more else 'direction = "downlink"\n'
+    return f'[[claim.part]]\nvalue = "{value}"\nmetric = "m"\n{way}{bounds}\n{keys}'
+
+
+def judged(
+    text: str,
+    runs: Mapping[str, npt.ArrayLike],
+    theirs: Mapping[str, npt.ArrayLike] | None = None,
+    **study: object,
+) -> list[Judgement]:
+    known = claims_of(text, **study)
+    return judge(known, Given(theirs or {}), Given(runs), lambda figure: figure == "fitted")
+
+
+def verdict(parts: str, runs: Mapping[str, npt.ArrayLike], **study: object) -> Verdict:
+    (one,) = judged(claim(parts), runs, None, **study)
+    return one.verdict
+
+
+@pytest.mark.parametrize(
+    ("centre", "expected"),
+    [(14, Verdict.HOLDS), (6, Verdict.FAILS), (10.1, Verdict.UNDECIDED)],
+)
+def test_interval_inside_outside_or_across_the_bound(centre: float, expected: Verdict) -> None:
+    assert verdict(part(), {"cubic": centre + SPREAD}) is expected
+
+
+def test_calibrated_figure_makes_input_and_a_sourced_one_does_not() -> None:
+    runs = {"cubic": 14 + SPREAD}
+    assert verdict(part(rests_on='"fitted"'), runs) is Verdict.INPUT
+    assert verdict(part(rests_on='"sourced"'), runs) is Verdict.HOLDS
+
+
+def test_input_neither_holds_a_claim_nor_fails_it() -> None:
+    runs = {"cubic": 14 + SPREAD}
+    given = part(bounds="at_least = 99", rests_on='"fitted"')
+    assert verdict(given + part(), runs) is Verdict.HOLDS
+    assert verdict(given + part(bounds="at_least = 99"), runs) is Verdict.FAILS
+
+
+def test_nothing_is_attributed_where_the_sender_did_not_run_the_variant() -> None:
+    runs = {"cubic": 14 + SPREAD}
+    assert verdict(part(direction='"uplink"'), runs) is Verdict.NOT_ATTRIBUTABLE
+    assert verdict(part(direction='"uplink"'), runs, varied_by_sender=["uplink"]) is Verdict.HOLDS
+    assert verdict(part(value="uplink.cubic"), runs) is Verdict.NOT_ATTRIBUTABLE
+
+
+def test_what_is_not_run_keeps_a_claim_from_holding_but_not_from_failing() -> None:
+    runs = {"cubic": 14 + SPREAD}
+    missing = part(value="reno")
+    assert verdict(missing, runs) is Verdict.NOT_RUN
+    assert verdict(missing + part(), runs) is Verdict.UNDECIDED
+    assert verdict(missing + part(bounds="at_least = 99"), runs) is Verdict.FAILS
+    assert verdict('lacks = "more"\n' + part(), runs) is Verdict.UNDECIDED
+    assert verdict('lacks = "all of it"', runs) is Verdict.NOT_RUN
+
+
+def test_one_part_that_fails_fails_the_claim_and_what_stands_beside_does_not() -> None:
+    runs = {"cubic": 14 + SPREAD, "reno": 6 + SPREAD}
+    assert verdict(part() + part(value="reno"), runs) is Verdict.FAILS
+    assert verdict(part() + part(value="reno", is_beside="true"), runs) is Verdict.HOLDS
+
+
+def test_fewer_than_ten_repetitions_decide_nothing() -> None:
+    assert verdict(part(), {"cubic": 14 + SPREAD[:9]}) is Verdict.UNDECIDED
+    assert verdict(part(), {"cubic": [14.0]}) is Verdict.UNDECIDED
+
+
+def test_one_run_is_enough_where_nothing_is_drawn() -> None:
+    for value, expected in ((10.0, Verdict.HOLDS), (9.9, Verdict.FAILS)):
+        assert verdict(part(), {"cubic": [value]}, is_deterministic=True) is expected
+    opened = part(is_open="true")
+    assert verdict(opened, {"cubic": [10.0]}, is_deterministic=True) is Verdict.FAILS
+
+
+def test_equality_needs_the_interval_inside_and_not_only_across() -> None:
+    bounds = "at_least = 0.99\nat_most = 1.01"
+    equal = part(value="cubic / reno", bounds=bounds, test='"equality"')
+    reno = 100 + SPREAD
+    assert verdict(equal, {"reno": reno, "cubic": reno + 0.05 * SPREAD}) is Verdict.HOLDS
+    assert verdict(equal, {"reno": reno, "cubic": reno * 1.03}) is Verdict.FAILS
+    assert verdict(equal, {"reno": reno, "cubic": 100 + 3 * SPREAD[::-1]}) is Verdict.UNDECIDED
+
+
+def test_signs_decide_pair_by_pair() -> None:
+    signs = part(value="cubic / reno", bounds="at_least = 1", is_open="true", test='"sign"')
+    reno = 100 + 9 * SPREAD  # pairs differ by far less than runs
+    assert verdict(signs, {"reno": reno, "cubic": reno + 0.1}) is Verdict.HOLDS
+    assert verdict(signs, {"reno": reno, "cubic": reno - 0.1}) is Verdict.FAILS
+    mixed = reno + 0.1 * np.array([1, -1] * 5)
+    assert verdict(signs, {"reno": reno, "cubic": mixed}) is Verdict.UNDECIDED
+
+
+def test_holm_asks_more_of_each_claim_the_more_there_are() -> None:
+    loose, strict = (mean_interval(SPREAD, confidence=each).low for each in (0.95, 0.995))
+    assert loose is not None
+    assert strict is not None
+    borderline = {"cubic": 10 - (loose + strict) / 2 + SPREAD, "reno": 10 + SPREAD - SPREAD.mean()}
+    alone = claim(part())
+    (single,) = judged(alone, borderline)
+    assert single.verdict is Verdict.HOLDS
+    many = alone + "".join(claim(part(value="reno"), f"open-{at}") for at in range(9))
+    assert judged(many, borderline)[0].verdict is Verdict.UNDECIDED
+    # What is decided leaves the others more room: that is Holm's step, Bonferroni has none.
+    sure = {**borderline, "reno": 50 + SPREAD}
+    stepped = judged(many, sure)
+    assert [each.verdict for each in stepped] == [Verdict.HOLDS] * 10
+
+
+def test_papers_own_numbers_are_compared_as_they_are() -> None:
+    runs, text = {"cubic": 14 + SPREAD}, claim(part())
+    for own, expected in ((10.0, Verdict.HOLDS), (9.0, Verdict.FAILS)):
+        (one,) = judged(text, runs, {"cubic": own})
+        assert (one.theirs, one.verdict) == (expected, Verdict.HOLDS)
+    (silent,) = judged(text, runs)
+    assert silent.theirs is None
+
+
+def test_expression_reads_rows_variants_and_directions() -> None:
+    values = {
+        Name(v, None, str(n)): np.array([10.0 * n + (v == "b")]) for v in "ab" for n in range(1, 5)
+    }
+    for text, expected in (
+        ("a[2] / a[1]", 2),
+        ("max(all[1]) - min(all[1])", 1),
+        ("mean(a[1:3])", 20),
+        ("largest_step(a[1:4])", 1),
+        ("rank_correlation(a[1:4])", 1),
+        ("rank_correlation(a[4], a[3], a[2], a[1])", -1),
+        ("1 - a[n] / b[n]", 1 - 20 / 21),
+    ):
+        assert Expression(text, ("a", "b"), {"n": 2}).evaluate(values) == pytest.approx(expected)
+    (name,) = Expression("d.v[3]", (), {"d": "uplink", "v": "a"}).names
+    assert name == Name("a", "uplink", "3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["open('x')", "a if b else c", "a ** 2", "'a'", "a[b]", "a.b.c", "min(a", "(lambda: a)()"],
+)
+def test_what_is_no_expression_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no |names"):
+        Expression(text)
+
+
+def test_several_values_without_a_word_on_them_are_refused() -> None:
+    both = Expression("all", ("a", "b"))
+    with pytest.raises(ValueError, match="2 values"):
+        both.evaluate({name: np.zeros(1) for name in both.names})
+
+
+def test_unknown_key_or_empty_claim_is_refused() -> None:
+    with pytest.raises(ValueError, match="atleast"):
+        claims_of(claim(part(atleast="1")))
+    with pytest.raises(ValueError, match="what the study lacks"):
+        claims_of(claim(""))
+
+
+@pytest.mark.parametrize(
+    ("paper", "count"),
+    [("hsdpa-2010", 10), ("lte-ns2-2011", 4), ("nr-5g-vaasa-2023", 7), ("wifi-ns3-2022", 3)],
+)
+def test_every_claim_of_a_paper_is_here(paper: str, count: int) -> None:
+    assert paper in claimed_papers()
+    known = load_claims(paper)
+    assert len({each.id for each in known.claims}) == len(known.claims) == count
+
+
+def _own(paper: str) -> dict[str, Judgement]:
+    nothing = Given({})
+    known = judge(load_claims(paper), Tables(load_paper(paper)), nothing, lambda _: False)
+    return {each.claim.id: each for each in known}
+
+
+def test_tables_of_the_hsdpa_paper_bear_its_claims() -> None:
+    own = _own("hsdpa-2010")
+    tables = {name for name, each in own.items() if each.theirs is Verdict.HOLDS}
+    assert tables >= {
+        "goodput-equal",
+        "cubic-bic-delay",
+        "westwood-lowest-rtt",
+        "cubic-retransmits",
+    }
+    assert not any(each.theirs is Verdict.FAILS for each in own.values())
+    spread = [each.theirs for each in own["goodput-equal"].findings]
+    assert spread == pytest.approx([0.034, 0.040, 0.034, 0.052], abs=0.0005)
+    assert own["uplink-equal"].theirs is Verdict.HOLDS
+    least = min(f.theirs or 0 for f in own["uplink-equal"].findings if "downlink." in str(f.part))
+    assert least == pytest.approx(14.9, abs=0.05)
+
+
+def test_table_of_the_callbox_has_bbr_ahead_by_148() -> None:
+    (finding,) = _own("nr-5g-vaasa-2023")["bbr-retransmits"].findings
+    assert finding.theirs == pytest.approx(147.9, abs=0.1)
+
+
+def test_runs_give_one_number_a_repetition_by_direction_row_and_way_of_adding() -> None:
+    known = claims_of(
+        claim(part(value="cubic[2]")), row_factor="stations", varied_by_sender=["uplink"]
+    )
+
+    class Results:
+        def flows(self) -> pl.DataFrame:
+            return pl.DataFrame(
+                {
+                    "run": ["a", "a", "b", "b", "c"],
+                    "repetition": [1, 1, 0, 0, 0],
+                    "flow": [0, 1, 0, 1, 0],
+                    "algorithm": ["cubic"] * 5,
+                    "stations": [2, 2, 2, 2, 1],
+                    "direction": ["reverse"] * 5,
+                    "m": [1.0, 3.0, 5.0, 9.0, 99.0],
+                    "goodput_mbit_s": [1.0, 1.0, 1.0, 0.0, 1.0],
+                }
+            )
+
+        def samples(self, **where: object) -> pl.DataFrame:
+            raise AssertionError(where)
+
+    def values(
+        row: str, direction: str = "uplink", *, metric: str = "m", is_total: bool = False
+    ) -> list[float] | None:
+        asked = Part(Expression("cubic"), metric, "uplink", is_total=is_total)
+        found = Runs(known, Results()).values(asked, Name("cubic", direction, row))
+        return None if found is None else found.tolist()
+
+    assert values("2") == [7.0, 2.0]
+    assert values("2", is_total=True) == [14.0, 4.0]
+    assert values("1") == [99.0]
+    assert values("3") is None
+    assert values("2", "downlink") is None
+    assert values("2", metric="jain_index") == [0.5, 1.0]
