@@ -15,9 +15,10 @@ use crate::profile::Profile;
 use crate::segment::{Flags, Segment};
 use crate::seq::{after, before};
 
-/// Until both have closed, somebody speaks at least this often: the longest timeout, 512 ticks of
-/// 4 ms to which the wheel rounds it and the one that has begun, and 140 ms for what is under way
-/// and sets the timer anew.
+/// Until both have closed, somebody speaks at least this often, unless he waits for his pace (a
+/// segment in a round trip, however long that seems to be): the longest timeout, 512 ticks of 4 ms
+/// to which the wheel rounds it and the one that has begun, and 140 ms for what is under way and
+/// sets the timer anew.
 const SILENCE: Duration = Duration::from_millis(120_000 + 513 * 4 + 140);
 
 /// Within this something new is acknowledged: of 120 timeouts of two minutes each, some repair and
@@ -313,6 +314,9 @@ impl Channel {
         let acknowledged = self.ends.each_ref().map(|end| end.sk.snd_una);
         if acknowledged != self.news.0 {
             self.news = (acknowledged, self.now);
+        }
+        if self.ends.iter().any(|end| !end.pacing_timer.is_never()) {
+            self.last_sent = self.now;
         }
         let infos = || self.ends.each_ref().map(LinuxEndpoint::info);
         let silence = self.now.saturating_since(self.last_sent);
