@@ -42,6 +42,8 @@ pub(crate) struct Sender {
     last_acked_ns: u64,
     hole_since_ns: u64,
     has_probed: bool,
+    /// It broke the connection off: what is acknowledged after that, it does not learn.
+    has_reset: bool,
     fin_seq: Option<u64>,
     open_burst_pkts: u64,
     srtt_us: Option<f64>,
@@ -99,6 +101,7 @@ impl Sender {
             last_acked_ns: begin_ns,
             hole_since_ns: begin_ns,
             has_probed: false,
+            has_reset: false,
             fin_seq: None,
             open_burst_pkts: 0,
             srtt_us: None,
@@ -142,6 +145,7 @@ impl Sender {
     pub(crate) fn handle_sent(&mut self, at_ns: u64, packet: &TcpPacket, vantage: Vantage) {
         self.advance(at_ns);
         if packet.has(TcpPacket::SYN | TcpPacket::RST) {
+            self.has_reset |= packet.has(TcpPacket::RST);
             if packet.has(TcpPacket::SYN) {
                 self.begin_at(packet.seq.wrapping_add(1));
             }
@@ -270,7 +274,11 @@ impl Sender {
     /// The other end sent this.
     pub(crate) fn handle_answer(&mut self, at_ns: u64, packet: &TcpPacket, vantage: Vantage) {
         self.advance(at_ns);
-        if !packet.has(TcpPacket::ACK) || packet.has(TcpPacket::RST) || self.first_seq.is_none() {
+        if !packet.has(TcpPacket::ACK)
+            || packet.has(TcpPacket::RST)
+            || self.has_reset
+            || self.first_seq.is_none()
+        {
             return;
         }
         let ack = unwrap(packet.ack, self.next_seq);

@@ -106,6 +106,28 @@ fn a_segment_made_here_is_read() {
 }
 
 #[test]
+fn what_is_acknowledged_after_a_senders_reset_is_not_counted() {
+    // The reset waits behind the data in the bottleneck, so their ACKs still come.
+    let acked_with = |flags: u8| {
+        let mut bytes = HEAD.to_vec();
+        for (second, is_back, flags, payload, ack) in [
+            (1_u32, false, 0x10, 1_000_u16, 0),
+            (2, false, 0x10, 1_000, 0),
+            (3, true, 0x10, 0, 1_005),
+            (4, false, flags, 0, 0),
+            (5, true, 0x10, 0, 2_005),
+        ] {
+            bytes.extend(second.to_le_bytes());
+            bytes.extend([0; 4]);
+            let seq = if second == 1 { 5 } else { 1_005 };
+            bytes.extend(segment((is_back, flags, seq, ack, payload, vec![])));
+        }
+        analysed(&bytes)[0].delivered_bytes
+    };
+    assert_eq!((acked_with(0x14), acked_with(0x10)), (1_000, 2_000));
+}
+
+#[test]
 fn the_fuzzers_corpus_is_taken() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/analyse_capture");
     let mut flows = 0;

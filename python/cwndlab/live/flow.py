@@ -108,12 +108,16 @@ class FlowEnd:
         return self.ended_ns > 0
 
     def stop(self) -> None:
-        """End, whatever is still on its way."""
+        """End, whatever is still on its way; once is enough."""
+        if self.connection.fileno() < 0:
+            return
         self._stopping.set()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(timeout=5)
         with contextlib.suppress(OSError):
+            if self.began_ns:
+                self._take()  # the buffer went on being sent after the application's end
             # What was not sent yet would go on for as long as the buffer is deep.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
         self.connection.close()
@@ -158,7 +162,6 @@ class FlowEnd:
                 return
             due_s = max(due_s + step_s, time.monotonic() - step_s)
             self._stopping.wait(max(0.0, due_s - time.monotonic()))
-        self._take()
 
     def _take(self) -> None:
         raw = tcp_info.read(self.connection)

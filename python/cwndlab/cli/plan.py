@@ -1,0 +1,69 @@
+"""`cwndlab plan`: what a campaign costs, before it is begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import format_option, print_rows, say
+from cwndlab.errors import plural
+from cwndlab.quantity import parse_rate, parse_share
+
+_PPB = 10**9
+
+
+@click.command("plan")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path),
+    help="Results of a few repetitions, for the rate and the variance.",
+)
+@click.option("--effect", default="5 %", show_default=True, help="The difference that matters.")
+@click.option("--rate", help="Of each flow, where no pilot tells it: 20 Mbit/s.")
+@format_option
+def plan_command(
+    study: Path, pilot: Path | None, effect: str, rate: str | None, output_format: str
+) -> None:
+    """Tell how many runs, hours and gigabytes STUDY takes live, and the repetitions it needs."""
+    from cwndlab.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
+    from cwndlab.results import open_results  # noqa: PLC0415  slow to load
+    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+
+    plan = plan_study(
+        Study.load(study, is_live=True),
+        pilot=None if pilot is None else open_results(pilot),
+        effect=parse_share(effect) / _PPB,
+        bits_per_sec=None if rate is None else parse_rate(rate),
+    )
+    totals = {"runs": plan.runs, "hours": plan.hours, "gigabytes": plan.gigabytes}
+    rows = [
+        {
+            "setting": need.setting,
+            "pair": " - ".join(need.pair),
+            "spread_pct": need.spread_pct,
+            "repetitions": need.repetitions,
+        }
+        for need in plan.needs
+    ]
+    if output_format != "table":
+        print_rows([totals | row for row in rows] or [totals], output_format)
+        return
+    data = (
+        "? GB (give --pilot or --rate)" if plan.gigabytes is None else f"{plan.gigabytes:,.2f} GB"
+    )
+    say(f"{plural(plan.runs, 'run')}, {plan.hours:,.1f} h, {data}", "")
+    if not rows:
+        say(f"repetitions: {plan.repetitions}; whether that is enough, only a --pilot tells")
+        return
+    print_rows(rows, output_format)
+    needed = plan.needed_repetitions
+    aim = f"to see {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
+    if needed is None:
+        say("", f"not every pair can be judged {aim}: a pilot needs two repetitions at least")
+    else:
+        verdict = "enough" if plan.repetitions >= needed else "too few"
+        say(
+            "", f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"
+        )

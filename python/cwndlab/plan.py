@@ -1,0 +1,183 @@
+"""What a campaign costs, and how many repetitions it needs to see a difference that matters.
+
+Repetitions of a paired comparison: the smallest n whose two-sided t test, at a level of 5 % shared
+out among all pairs of a setting (Bonferroni, which Holm's correction is never harder than), finds a
+true difference of the stated effect with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1))
+s / sqrt(n) <= effect, with s the standard deviation of the pilot's relative paired differences.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab.comparison import compare
+from cwndlab.schema import scenario as si
+from cwndlab.stats.students_t import quantile
+
+if TYPE_CHECKING:
+    from cwndlab.comparison import Comparison
+    from cwndlab.results import Results
+    from cwndlab.study import Study
+
+LEVEL = 0.05
+POWER = 0.8
+MOST_REPETITIONS = 10_000
+_FEWEST_PAIRS = 2
+_OVERHEAD_S = 2.0  # of a live run without a pilot: connections, probes, the last samples
+_COLUMN = "goodput_mbit_s"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How many repetitions one pair of contestants needs in one setting."""
+
+    setting: str
+    pair: tuple[str, str]
+    spread_pct: float | None
+    """Standard deviation of the paired differences; None with fewer than two pairs."""
+    repetitions: int | None
+    """None where the spread is not known, or no feasible number is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a study costs as it stands."""
+
+    runs: int
+    repetitions: int
+    hours: float
+    gigabytes: float | None
+    """None where nothing tells the rate."""
+    needs: tuple[Need, ...]
+
+    @property
+    def needed_repetitions(self) -> int | None:
+        """Enough for every pair; None if that is not known."""
+        counts = [need.repetitions for need in self.needs]
+        known = [count for count in counts if count is not None]
+        return max(known) if known and len(known) == len(counts) else None
+
+
+def plan_study(
+    study: Study, *, pilot: Results | None, effect: float, bits_per_sec: int | None
+) -> Plan:
+    """What a study costs, and needs.
+
+    Args:
+        study: to be measured.
+        pilot: results of the same kind, for rates and variance.
+        effect: the smallest relative difference of goodput that matters.
+        bits_per_sec: of each flow, where it is not known otherwise.
+    """
+    runs = study.matrix.runs
+    rate = _pilot_rate(pilot) if pilot is not None else None
+    if rate is None and bits_per_sec is not None:
+        rate = float(bits_per_sec)
+    sizes = [_flow_bytes(flow, run.scenario, rate) for run in runs for flow in run.scenario.flows]
+    known = [size for size in sizes if size is not None]
+    overhead_s = _overhead_s(pilot)
+    seconds = sum(
+        run.scenario.duration_ns / 1e9 + overhead_s + _pause_s(run.scenario.path) for run in runs
+    )
+    needs = () if pilot is None else tuple(_needs(pilot, effect))
+    return Plan(
+        runs=len(runs),
+        repetitions=study.repetitions,
+        hours=seconds / 3600,
+        gigabytes=sum(known) / 1e9 if len(known) == len(sizes) else None,
+        needs=needs,
+    )
+
+
+def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
+    """The smallest number of pairs that is enough; None beyond what is feasible.
+
+    Args:
+        spread: standard deviation of the relative paired differences.
+        effect: the relative difference to be seen.
+        comparisons: how many are made at once.
+    """
+    if _sees(MOST_REPETITIONS, spread, effect, comparisons):
+        few, enough = 1, MOST_REPETITIONS
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            if _sees(middle, spread, effect, comparisons):
+                enough = middle
+            else:
+                few = middle
+        return enough
+    return None
+
+
+def _sees(pairs: int, spread: float, effect: float, comparisons: int) -> bool:
+    freedom = pairs - 1
+    factor = quantile(1 - LEVEL / (2 * comparisons), freedom) + quantile(POWER, freedom)
+    return factor * spread / math.sqrt(pairs) <= effect
+
+
+def _needs(pilot: Results, effect: float) -> list[Need]:
+    found = []
+    for comparison in compare(pilot):
+        pairs = list(combinations(comparison.contestants, 2))
+        for pair in pairs:
+            spread = _spread(comparison, *pair)
+            count = None if spread is None else needed_repetitions(spread, effect, len(pairs))
+            shown = None if spread is None else 100 * spread
+            found.append(Need(comparison.name, pair, shown, count))
+    return found
+
+
+def _spread(comparison: Comparison, one: str, other: str) -> float | None:
+    ours, theirs = (comparison.values[name].get(_COLUMN) for name in (one, other))
+    if ours is None or theirs is None:
+        return None
+    both = np.isfinite(ours) & np.isfinite(theirs)
+    if both.sum() < _FEWEST_PAIRS or not theirs[both].mean() > 0:
+        return None
+    differences = (ours[both] - theirs[both]) / theirs[both].mean()
+    return float(np.std(differences, ddof=1))
+
+
+def _pilot_rate(pilot: Results) -> float | None:
+    flows = pilot.flows()
+    for column in ("throughput_mbit_s", _COLUMN):
+        values = flows[column].drop_nulls() if column in flows.columns else None
+        if values is not None and len(values):
+            return float(values.to_numpy().mean()) * 1e6
+    return None
+
+
+def _flow_bytes(
+    flow: si.ScenarioFlow, scenario: si.Scenario, bits_per_sec: float | None
+) -> float | None:
+    seconds = scenario.duration_ns / 1e9
+    most = None if bits_per_sec is None else bits_per_sec * seconds / 8
+    match flow.application:
+        case si.Sized() as sized:
+            return float(sized.bytes)
+        case si.Paced() as paced:
+            return paced.bits_per_sec * seconds / 8
+        case si.RequestResponse(count=int(count), response_bytes=size):
+            return float(count * size)
+        case si.WindowedFile(total_bytes=int(size)):
+            return float(size)
+        case _:
+            return most
+
+
+def _overhead_s(pilot: Results | None) -> float:
+    """What a run takes beyond its duration: the pilot's, where that was measured."""
+    entries: list[dict[str, Any]] = [] if pilot is None else pilot.manifest
+    spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
+    if pilot is None or not spent or pilot.imported is not None:
+        return _OVERHEAD_S
+    return max(0.0, float(np.median(spent)) - pilot.study.model.duration / 1e9)
+
+
+def _pause_s(path: si.Path) -> float:
+    return path.pause_ns / 1e9 if isinstance(path, si.LivePath) else 0.0
