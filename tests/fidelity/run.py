@@ -17,7 +17,7 @@ from rows import Row, RowError, read_rows
 from cwndlab import _core
 
 HERE = Path(__file__).resolve().parent
-DEFAULT_ROWS = HERE / "linux-6.1.csv"
+DEFAULT_ROWS = (HERE / "linux-6.1.csv", HERE / "linux-6.1-further.csv")
 DEFAULT_REFERENCE = HERE.parents[2] / "shared" / "reference" / "linux61"
 SEEDS = 20
 LATER_START_NS = 50_000_000
@@ -89,9 +89,8 @@ def _options() -> argparse.Namespace:
 
 
 def _chosen(options: argparse.Namespace) -> list[Row]:
-    rows = [] if options.only_rows else read_rows(DEFAULT_ROWS)
-    for path in options.rows:
-        rows += read_rows(path)
+    paths = [*([] if options.only_rows else DEFAULT_ROWS), *options.rows]
+    rows = [row for path in paths for row in read_rows(path)]
     if options.scenario:
         rows = [row for row in rows if row.scenario in options.scenario.split(",")]
     if options.algorithm:
