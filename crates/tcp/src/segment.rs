@@ -2,6 +2,8 @@
 
 use cwndlab_units::Ecn;
 
+use crate::seq::{after, before};
+
 /// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u8);
@@ -42,6 +44,14 @@ pub struct SackBlock {
     pub start: u32,
     /// First sequence number after it.
     pub end: u32,
+}
+
+impl SackBlock {
+    /// Whether the two overlap or follow on each other.
+    #[inline]
+    pub(crate) fn touches(&self, start: u32, end: u32) -> bool {
+        !after(start, self.end) && !before(end, self.start)
+    }
 }
 
 /// The SACK blocks of one segment.

@@ -116,6 +116,7 @@ scripts! {
     retransmission_timeout,
     rto_estimator,
     rto_of_lost_acks,
+    sack_block_forgotten,
     sack_compression,
     sack_recovery,
     sack_reneging,

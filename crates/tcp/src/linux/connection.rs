@@ -512,6 +512,13 @@ impl LinuxEndpoint {
             self.fin_received = Some(data_end);
         }
         let mut rcv_nxt = self.sk.rcv_nxt;
+        // A block about to be forgotten is reported at once with what is held back; the segment that
+        // takes its place waits for the next ACK.
+        let is_answered = self.compressed_acks > 0
+            && self.receiver.would_forget_block(rcv_nxt, segment.seq, data_end);
+        if is_answered {
+            self.send_ack();
+        }
         let arrival = if segment.payload > 0 {
             self.receiver.handle_data(&mut rcv_nxt, segment.seq, data_end)
         } else {
@@ -534,6 +541,9 @@ impl LinuxEndpoint {
             }
         } else {
             self.note_data_not_in_order(segment, arrival);
+            if is_answered {
+                self.sk.inet_conn.icsk_ack.pending &= !ICSK_ACK_SCHED;
+            }
         }
         debug_assert!(!before(end, segment.seq));
     }

@@ -270,10 +270,19 @@ impl Receiver {
         Arrival::InOrder { has_filled_gap: had_gap && self.out_of_order.is_empty(), free_bytes }
     }
 
+    /// Whether data out of order would be a block of their own for which the oldest is forgotten.
+    #[cold]
+    pub(crate) fn would_forget_block(&self, rcv_nxt: u32, seq: u32, end: u32) -> bool {
+        let right_edge = rcv_nxt.wrapping_add(self.receive_window(rcv_nxt));
+        after(seq, rcv_nxt)
+            && before(seq, right_edge)
+            && self.sacks.len() == SACK_BLOCKS_KEPT
+            && !self.sacks.iter().any(|block| block.touches(seq, end))
+    }
+
     /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
     fn report(&mut self, seq: u32, end: u32) {
-        let extends = |block: &SackBlock| !after(seq, block.end) && !before(end, block.start);
-        if let Some(index) = self.sacks.iter().position(extends) {
+        if let Some(index) = self.sacks.iter().position(|block| block.touches(seq, end)) {
             let block = &mut self.sacks[index];
             block.start = earlier(block.start, seq);
             block.end = later(block.end, end);
@@ -281,7 +290,7 @@ impl Receiver {
             let mut other = 1;
             while other < self.sacks.len() {
                 let (first, second) = (self.sacks[0], self.sacks[other]);
-                if !after(second.start, first.end) && !before(second.end, first.start) {
+                if first.touches(second.start, second.end) {
                     self.sacks[0].start = earlier(first.start, second.start);
                     self.sacks[0].end = later(first.end, second.end);
                     self.sacks.remove(other);
