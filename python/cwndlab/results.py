@@ -130,6 +130,12 @@ class Results:
         """One row an ACK, where the study records them."""
         return self._table("acks", where)
 
+    def limits(self) -> pl.DataFrame:
+        """One row a flow: what limited it most of its time, and the share of each cause."""
+        from cwndlab.limits import limits  # noqa: PLC0415  seldom needed
+
+        return limits(self)
+
     @property
     def plot(self) -> Plotter:
         """Pictures: `results.plot.cwnd(algorithm="cubic")` gives matplotlib axes."""

@@ -16,6 +16,7 @@ from cwndlab.report.section import Content, PageSection, Sections, SettingSectio
 from cwndlab.report.sections.answer import TABLE, TRADE_OFF, VERDICT
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
+from cwndlab.report.sections.limits import LIMITS
 from cwndlab.report.sections.made import MADE, WORDS
 from cwndlab.report.sections.overview import OVERVIEW
 from cwndlab.report.sections.paper import paper_sections
@@ -32,6 +33,7 @@ SECTIONS: Sections = (
     TIMELINE,
     DISTRIBUTIONS,
     OPERATING_POINT,
+    LIMITS,
     FAIRNESS,
     MADE,
     WORDS,

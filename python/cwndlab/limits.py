@@ -1,0 +1,203 @@
+"""What limited a flow: the share of its time by cause, read from its own record.
+
+Receive window, send buffer and idle application are clocks of the endpoint (`tcp_info` has the same
+in Linux), exact to the nanosecond.  The rest of the time is told apart sample by sample:
+
+- *pacing*: less is in flight than the window allows, and what is sent is what the pacing rate lets
+  pass;
+- *application*: less is in flight than the window allows, and nothing else holds it back.  One that
+  always has data cannot be the cause: it waits for room, so that this is *send buffer*.  The clock
+  misses that where segments leave one by one as they are written, as without offload;
+- *cwnd by delay*: the window is full and has not grown for long without a loss, so that
+  something else than loss holds it;
+- *link queue*: the window is full and packets wait at the link, which sends all the time;
+- *cwnd after loss*: the window is full, nothing waits, and a loss is what made it so small;
+- *slow start*: the same before the first loss.
+
+A queue before the link, in the sender's own host, is not in the record and so is no label here.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cwndlab.stats.bootstrap import Floats
+
+_LOSSES = ("recovery", "timeout", "cwr", "loss")
+_FULL_SHARE = 0.9
+_FULL_PKTS = 3  # a sample may fall between an ACK and what it lets go
+_PACED_SHARE = 0.8  # of the pacing rate; the rate itself changes within an interval
+_QUEUED_PKTS = 3  # a delayed ACK lets two or three go at once, which wait for each other
+_QUEUED_DELAY = 0.1  # of the empty path's round trip, where the link does not tell its queue
+# CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
+_HELD_S = 4.0
+_HELD_ROUND_TRIPS = 20
+
+_ALWAYS_HAVE_DATA = ("bulk", "sized")
+_NO_EVENTS = pl.DataFrame(schema={"t_s": pl.Float64, "event": pl.String})
+
+READ_OF_FLOWS = (
+    "run",
+    "flow",
+    "application",
+    "start_s",
+    "end_s",
+    "busy_s",
+    "rwnd_limited_s",
+    "sndbuf_limited_s",
+    "rtt_mean_ms",
+    "rtt_base_ms",
+)
+"""Columns without which nothing is known."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+class Limit(StrEnum):
+    """What may limit a flow."""
+
+    CWND_AFTER_LOSS = "cwnd after loss"
+    CWND_BY_DELAY = "cwnd by delay"
+    SLOW_START = "slow start"
+    PACING = "pacing"
+    RECEIVE_WINDOW = "receive window"
+    SEND_BUFFER = "send buffer"
+    APPLICATION = "application"
+    LINK_QUEUE = "link queue"
+
+
+class Recorded(Protocol):
+    """What is read of results."""
+
+    def flows(self) -> pl.DataFrame:
+        """Return one row a flow of a run."""
+
+    def samples(self, **where: object) -> pl.DataFrame:
+        """Return the time series of the runs with these values."""
+
+    def events(self, **where: object) -> pl.DataFrame:
+        """Return losses, recoveries and timeouts of the runs with these values."""
+
+
+def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return one row a flow: its run, the label that takes most of its time, and every share.
+
+    Of all runs unless some are named.  Flows without a time series, or without the clocks of their
+    sender, are left out.
+    """
+    flows = results.flows()
+    if runs is not None:
+        flows = flows.filter(pl.col("run").is_in(runs))
+    keys = flows["run"].unique(maintain_order=True).to_list()
+    samples = _by_flow(results.samples(run=keys))
+    events = _by_flow(results.events(run=keys))
+    rows = []
+    for flow in flows.iter_rows(named=True):
+        key = (flow["run"], flow["flow"])
+        own = samples.get(key)
+        shares = None if own is None else shares_of(flow, own, events.get(key, _NO_EVENTS))
+        if shares is not None:
+            most = max(shares, key=lambda limit: shares[limit])
+            each = {limit.value: share for limit, share in shares.items()}
+            rows.append({"run": key[0], "flow": key[1], "limited_by": most.value, **each})
+    schema = {"run": pl.String, "flow": pl.Int64, "limited_by": pl.String}
+    return pl.DataFrame(rows, schema={**schema, **{limit.value: pl.Float64 for limit in Limit}})
+
+
+def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
+    if not {"run", "flow"} <= set(frame.columns):
+        return {}
+    return frame.partition_by("run", "flow", as_dict=True)
+
+
+def shares_of(
+    flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
+) -> dict[Limit, float] | None:
+    """Return the share of a flow's time by what limited it; None where its record is too thin."""
+    clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
+    start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
+    alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
+    if np.isnan([*clocks, start, end]).any() or end <= start or alive.is_empty():
+        return None
+    busy, rwnd, sndbuf = (min(clock / (end - start), 1.0) for clock in clocks)
+    counted = _by_sample(flow, alive, events)
+    # What the clocks know is taken from the samples in which less was in flight than allowed.
+    known = rwnd + sndbuf
+    room = counted[Limit.APPLICATION] + counted[Limit.PACING]
+    spare = max(room - known - (1 - busy), 0.0)
+    scale = spare / room if room else 0.0
+    shares = dict.fromkeys(Limit, 0.0) | counted
+    shares[Limit.PACING] *= scale
+    lacking = shares[Limit.APPLICATION] * scale
+    always = flow["application"] in _ALWAYS_HAVE_DATA
+    shares[Limit.APPLICATION] = 1 - busy + (0.0 if always else lacking)
+    shares[Limit.SEND_BUFFER] = sndbuf + (lacking if always else 0.0)
+    shares[Limit.RECEIVE_WINDOW] = rwnd
+    total = sum(shares.values())
+    return {limit: share / total for limit, share in shares.items()}
+
+
+def _by_sample(
+    flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
+) -> dict[Limit, float]:
+    times = _floats(samples, "t_s")
+    window = _floats(samples, "cwnd_pkts")
+    flight = _floats(samples, "inflight_pkts")
+    losses = np.sort(_floats(events.filter(pl.col("event").is_in(_LOSSES)), "t_s"))
+    is_full = flight >= np.minimum(window - _FULL_PKTS, _FULL_SHARE * window)
+    is_full |= window <= _FULL_PKTS
+    paced = _PACED_SHARE * _floats(samples, "pacing_rate_mbit_s")
+    is_paced = ~is_full & (_floats(samples, "throughput_mbit_s") >= paced)
+    round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
+    is_held = is_full & _is_held(times, window, losses, round_trip)
+    is_queued = is_full & ~is_held & _is_queued(flow, samples)
+    rest = is_full & ~is_held & ~is_queued
+    has_lost = np.searchsorted(losses, times, side="right") > 0
+    labels = {
+        Limit.PACING: is_paced,
+        Limit.APPLICATION: ~is_full & ~is_paced,
+        Limit.CWND_BY_DELAY: is_held,
+        Limit.LINK_QUEUE: is_queued,
+        Limit.CWND_AFTER_LOSS: rest & has_lost,
+        Limit.SLOW_START: rest & ~has_lost,
+    }
+    return {limit: float(where.mean()) for limit, where in labels.items()}
+
+
+def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
+    """Return where the window has not grown for long since the last loss.
+
+    Where the last loss, or the start, is not that long ago, the time ahead is looked at.
+    """
+    span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
+    epoch = np.searchsorted(losses, times, side="right")
+    held = np.zeros(len(times), dtype=np.bool_)
+    last = len(times) - 1
+    before = np.searchsorted(times, times - span, side="right") - 1
+    after = np.searchsorted(times, times + span, side="left")
+    for at in range(len(times)):
+        if before[at] >= 0 and epoch[before[at]] == epoch[at]:
+            held[at] = window[at] <= window[before[at]]
+        elif after[at] <= last and epoch[after[at]] == epoch[at]:
+            held[at] = window[after[at]] <= window[at]
+    return held
+
+
+def _is_queued(flow: Mapping[str, object], samples: pl.DataFrame) -> Bools:
+    if samples["queue_pkts"].null_count() < len(samples):
+        return _floats(samples, "queue_pkts") >= _QUEUED_PKTS
+    base = _seconds(flow, "rtt_base_ms")
+    return _floats(samples, "rtt_ms") > (1 + _QUEUED_DELAY) * base
+
+
+def _seconds(flow: Mapping[str, object], name: str) -> float:
+    value = flow[name]
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def _floats(samples: pl.DataFrame, column: str) -> Floats:
+    return samples[column].cast(pl.Float64).fill_null(np.nan).to_numpy()

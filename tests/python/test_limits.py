@@ -1,0 +1,129 @@
+"""What limited a flow: one case per label whose cause is built in, and the reference's columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import cwndlab as cw
+from cwndlab.limits import Limit, shares_of
+from cwndlab.report import write_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHORT = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
+LONG = "rate=100 Mbit/s,delay=50 ms"
+CASES: dict[Limit, dict[str, object]] = {
+    Limit.CWND_AFTER_LOSS: {"link": f"{SHORT},loss=2 %"},
+    Limit.CWND_BY_DELAY: {"link": SHORT, "algorithm": "vegas"},
+    Limit.SLOW_START: {"link": "rate=1 Gbit/s,delay=100 ms", "duration": "1.5 s"},
+    Limit.PACING: {"link": SHORT, "algorithm": "bbr"},
+    Limit.RECEIVE_WINDOW: {
+        "link": LONG,
+        "stack_overrides": {"receive_buffer_max_bytes": 131_072},
+    },
+    Limit.SEND_BUFFER: {"link": LONG, "stack_overrides": {"send_buffer_max_bytes": 65_536}},
+    Limit.APPLICATION: {
+        "link": SHORT,
+        "application": {"kind": "paced", "rate": "2 Mbit/s", "write": "1460 bytes"},
+    },
+    Limit.LINK_QUEUE: {"link": SHORT, "algorithm": "cubic"},
+}
+
+
+def run(folder: Path, **keys: object) -> cw.Results:
+    study = {"algorithm": "reno", "duration": "30 s", **keys}
+    return cw.Study(**study).run(folder / "results")  # type: ignore[arg-type]  # as a user calls it
+
+
+@pytest.mark.parametrize("limit", Limit)
+def test_case_is_limited_by_what_it_was_built_with(limit: Limit, tmp_path: Path) -> None:
+    (row,) = run(tmp_path, **CASES[limit]).limits().iter_rows(named=True)
+    assert row["limited_by"] == limit.value
+    assert row[limit.value] > 0.8
+    assert sum(row[each.value] for each in Limit) == pytest.approx(1)
+
+
+def test_idle_time_is_the_applications(tmp_path: Path) -> None:
+    bursts = {"kind": "on_off", "on": "100 ms", "off": "900 ms"}
+    (row,) = run(tmp_path, link=SHORT, application=bursts).limits().iter_rows(named=True)
+    assert row["limited_by"] == "application"
+    assert 0.6 < row["application"] < 0.9  # the queue that a burst fills is sent in silence
+    assert row["link queue"] > 0.1
+
+
+def test_every_flow_of_every_run_has_a_row(tmp_path: Path) -> None:
+    results = run(tmp_path, link=SHORT, algorithm=["reno", "vegas"], flows=2, duration="5 s")
+    assert results.limits().select("run", "flow").n_unique() == 4
+
+
+# Linux 6.1 in the reference: scenario S2 (10 Mbit/s, 100 ms, 500 packets, 40 s), columns
+# rwnd_limited_pct and sndbuf_limited_pct, shares of the busy time.
+@pytest.mark.parametrize(("algorithm", "rwnd_pct"), [("hybla", 3.22), ("cubic", 0), ("reno", 0)])
+def test_clocks_agree_with_the_reference(algorithm: str, rwnd_pct: float, tmp_path: Path) -> None:
+    buffers = {"receive_buffer_max_bytes": 16_777_216, "send_buffer_max_bytes": 16_777_216}
+    results = run(
+        tmp_path,
+        link="rate=10 Mbit/s,delay=0 ms,queue=500 packets,framing=14 bytes",
+        reverse_link={"delay": "100 ms"},
+        algorithm=algorithm,
+        duration="40 s",
+        stack_overrides=buffers,
+    )
+    flow = results.flows().row(0, named=True)
+    assert flow["busy_s"] == pytest.approx(40 - 0.1, abs=0.01)  # all but the handshake
+    assert 100 * flow["rwnd_limited_s"] / flow["busy_s"] == pytest.approx(rwnd_pct, abs=0.3)
+    assert flow["sndbuf_limited_s"] == 0
+    (row,) = results.limits().iter_rows(named=True)
+    assert 100 * row["receive window"] == pytest.approx(rwnd_pct, abs=0.3)
+    assert row["limited_by"] == "link queue"
+
+
+def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
+    # 60 s of a window with CUBIC's plateaus: C = 0.4, a loss every 12 s, with full queues.
+    times = [0.1 * n for n in range(1, 601)]
+    window = [round(100 + 0.4 * ((t % 12) - 5) ** 3) for t in times]
+    samples = pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
+        inflight_pkts=pl.col("cwnd_pkts"),
+        queue_pkts=pl.lit(10),
+        rtt_ms=pl.lit(50.0),
+        throughput_mbit_s=pl.lit(10.0),
+        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
+    )
+    events = pl.DataFrame({"t_s": [12.0 * n for n in range(1, 6)], "event": ["recovery"] * 5})
+    flow = {
+        "application": "bulk",
+        "start_s": 0.0,
+        "end_s": 60.0,
+        "busy_s": 60.0,
+        "rwnd_limited_s": 0.0,
+        "sndbuf_limited_s": 0.0,
+        "rtt_mean_ms": 50.0,
+        "rtt_base_ms": 40.0,
+    }
+    shares = shares_of(flow, samples, events)
+    assert shares is not None
+    assert shares[Limit.CWND_BY_DELAY] == 0
+    assert shares[Limit.LINK_QUEUE] == pytest.approx(1)
+    held = samples.with_columns(cwnd_pkts=100, inflight_pkts=100)
+    same = shares_of(flow, held, events.clear())
+    assert same is not None
+    assert same[Limit.CWND_BY_DELAY] == pytest.approx(1)
+
+
+def test_a_flow_without_its_senders_clocks_has_no_label() -> None:
+    flow = dict.fromkeys(("application", "start_s", "end_s", "busy_s", "rwnd_limited_s"), None)
+    nothing = pl.DataFrame(schema={"t_s": pl.Float64, "event": pl.String})
+    samples = pl.DataFrame({"t_s": [1.0]})
+    timed = {**flow, "start_s": 0.0, "end_s": 2.0, "sndbuf_limited_s": None}
+    assert shares_of(timed, samples, nothing) is None
+
+
+def test_report_says_what_limited_each_flow(tmp_path: Path) -> None:
+    results = run(tmp_path, link=SHORT, algorithm=["cubic", "vegas"], duration="10 s")
+    page = write_report(results, tmp_path / "report", formats=()).read_text("utf-8")
+    assert "What limited each flow" in page
+    assert "cwnd by delay" in page
