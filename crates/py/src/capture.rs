@@ -24,7 +24,7 @@ pub(crate) fn analyse_capture<'py>(
         let file = File::open(path)?;
         analyse(BufReader::with_capacity(1 << 20, file), config).map_err(|error| match error {
             CaptureError::Read(error) => error.into(),
-            other => PyErr::from(PyValueError::new_err(other.to_string())),
+            other => PyValueError::new_err(other.to_string()),
         })
     })?;
     flows.into_iter().map(|flow| as_dict(py, flow)).collect()
