@@ -44,6 +44,7 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
+_OF_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail"}
 _TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
 
 
@@ -262,7 +263,7 @@ def _judgement(claim: Claim, findings: Sequence[Finding]) -> Judgement:
 def _why(claim: Claim, deciding: Sequence[Finding], verdict: Verdict) -> str:
     """Return which parts decided, counted."""
     counts = [
-        f"{number} {each.value}"
+        f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
         for each in Verdict
         if (number := sum(finding.verdict is each for finding in deciding))
     ]
