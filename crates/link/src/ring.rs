@@ -15,9 +15,9 @@ pub(crate) struct Ring<P> {
     /// As many as a power of two.
     slots: Vec<Slot<P>>,
     /// Running numbers, which wrap; a slot's place is its number modulo the number of slots.
-    head: u32,
-    cursor: u32,
-    tail: u32,
+    head: usize,
+    cursor: usize,
+    tail: usize,
     /// Bytes from the cursor to the tail.
     backlog_bytes: u64,
 }
@@ -41,26 +41,29 @@ impl<P> Ring<P> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head) as usize
+        self.tail.wrapping_sub(self.head)
     }
 
     /// What had not left the server when [`Ring::pass`] was called last.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { packets: self.tail.wrapping_sub(self.cursor), bytes: self.backlog_bytes }
+        Backlog { packets: self.tail.wrapping_sub(self.cursor) as u32, bytes: self.backlog_bytes }
     }
 
     /// Counts what left the server until `now` out of the backlog.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time) {
-        while self.cursor != self.tail {
-            let slot = &self.slots[self.place(self.cursor)];
+        let (mut cursor, mut passed_bytes) = (self.cursor, 0);
+        while cursor != self.tail {
+            let slot = &self.slots[self.place(cursor)];
             if slot.served > now {
                 break;
             }
-            self.backlog_bytes -= u64::from(slot.bytes);
-            self.cursor = self.cursor.wrapping_add(1);
+            passed_bytes += u64::from(slot.bytes);
+            cursor = cursor.wrapping_add(1);
         }
+        self.cursor = cursor;
+        self.backlog_bytes -= passed_bytes;
     }
 
     /// Puts a packet at the end.
@@ -127,14 +130,14 @@ impl<P> Ring<P> {
         self.slots_from(self.cursor)
     }
 
-    fn slots_from(&self, first: u32) -> impl Iterator<Item = &Slot<P>> {
+    fn slots_from(&self, first: usize) -> impl Iterator<Item = &Slot<P>> {
         let packets = self.tail.wrapping_sub(first);
         (0..packets).map(move |index| &self.slots[self.place(first.wrapping_add(index))])
     }
 
     #[inline]
-    fn place(&self, number: u32) -> usize {
-        number as usize & (self.slots.len() - 1)
+    fn place(&self, number: usize) -> usize {
+        number & (self.slots.len() - 1)
     }
 
     /// Makes twice as much room.
@@ -168,7 +171,7 @@ mod tests {
     fn packets_leave_in_order_through_growth_and_wrap() {
         let mut ring = Ring::new();
         // Numbers that wrap soon: the running numbers are only ever compared as differences.
-        (ring.head, ring.cursor, ring.tail) = (u32::MAX - 5, u32::MAX - 5, u32::MAX - 5);
+        (ring.head, ring.cursor, ring.tail) = (usize::MAX - 5, usize::MAX - 5, usize::MAX - 5);
         let (mut pushed, mut popped) = (0_u64, 0_u64);
         for round in 0..200 {
             for _ in 0..(round % 7 + 2) {
