@@ -106,11 +106,11 @@ impl FlowRecord {
     /// The sender sent a segment with payload.
     #[inline]
     pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
-        self.sent_pkts += 1;
         self.sent_bytes += u64::from(payload_bytes);
         if self.in_window(now) {
             self.window_sent_bytes += u64::from(payload_bytes);
         }
+        self.sent_pkts += 1;
         let end = seq.wrapping_add(payload_bytes);
         match self.unsent_seq {
             Some(unsent) if is_before(seq, unsent) => {
@@ -195,10 +195,10 @@ impl FlowRecord {
         if self.rtt_base_us.is_none_or(|base_us| rtt_us < base_us) {
             self.rtt_base_us = Some(rtt_us);
         }
+        self.interval.rtt_sum_us += u64::from(rtt_us);
         if self.in_window(now) {
             self.rtt.record(rtt_us);
         }
-        self.interval.rtt_sum_us += u64::from(rtt_us);
         self.interval.rtt_samples += 1;
     }
 

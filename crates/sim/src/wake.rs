@@ -21,11 +21,19 @@ pub(crate) struct WakeTree {
     near: [Time; NEAR],
     /// The earliest of the leaves.
     root: Time,
-    /// `nodes[1]` is the root, `nodes[leaves..]` are the components.
+    /// `nodes[1]` is the root, the children of `nodes[i]` are `2 * i` and `2 * i + 1`; where those
+    /// numbers go beyond the nodes, they go on in `leaves`.
     nodes: Vec<Time>,
-    /// True wake times, not before the leaves.
-    wakes: Vec<Time>,
-    leaves: usize,
+    leaves: Vec<Leaf>,
+}
+
+/// A component's place in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    /// What the tree knows.
+    listed: Time,
+    /// The true wake time, not before the listed one.
+    wake: Time,
 }
 
 /// How many components stand beside the root.
@@ -38,9 +46,8 @@ impl WakeTree {
         Self {
             near: [Time::NEVER; NEAR],
             root: Time::NEVER,
-            nodes: vec![Time::NEVER; 2 * leaves],
-            wakes: vec![Time::NEVER; leaves],
-            leaves,
+            nodes: vec![Time::NEVER; leaves],
+            leaves: vec![Leaf { listed: Time::NEVER, wake: Time::NEVER }; leaves],
         }
     }
 
@@ -51,10 +58,12 @@ impl WakeTree {
             self.near[component] = wake;
             return;
         }
-        let leaf = component - NEAR;
-        self.wakes[leaf] = wake;
-        if wake < self.nodes[self.leaves + leaf] {
-            self.lower(leaf, wake);
+        let index = component - NEAR;
+        let leaf = &mut self.leaves[index];
+        leaf.wake = wake;
+        if wake < leaf.listed {
+            leaf.listed = wake;
+            self.lower(index, wake);
         }
     }
 
@@ -73,44 +82,49 @@ impl WakeTree {
     #[inline(never)]
     fn first_with_leaves(&mut self, other: (Time, usize)) -> (Time, usize) {
         while self.root < other.0 {
-            let mut node = 1;
-            while node < self.leaves {
-                node *= 2;
-                node += usize::from(self.nodes[node] != self.root);
+            let index = self.first_leaf();
+            let leaf = &mut self.leaves[index];
+            if leaf.wake == leaf.listed {
+                return (leaf.wake, index + NEAR);
             }
-            let leaf = node - self.leaves;
-            let wake = self.wakes[leaf];
-            if wake == self.root {
-                return (wake, leaf + NEAR);
-            }
-            self.raise(leaf, wake);
+            leaf.listed = leaf.wake;
+            self.raise(index);
         }
         other
     }
 
-    /// Moves a leaf to an earlier time.
-    fn lower(&mut self, leaf: usize, wake: Time) {
-        let mut node = self.leaves + leaf;
-        while node > 0 && self.nodes[node] > wake {
-            self.nodes[node] = wake;
+    /// The first of the leaves that are listed the earliest.
+    fn first_leaf(&self) -> usize {
+        let mut node = 1;
+        while 2 * node < self.nodes.len() {
+            node *= 2;
+            node += usize::from(self.nodes[node] != self.root);
+        }
+        let left = 2 * node - self.leaves.len();
+        left + usize::from(self.leaves[left].listed != self.root)
+    }
+
+    /// A leaf has moved to an earlier time.
+    fn lower(&mut self, leaf: usize, listed: Time) {
+        let mut node = (self.leaves.len() + leaf) / 2;
+        while node > 0 && self.nodes[node] > listed {
+            self.nodes[node] = listed;
             node /= 2;
         }
         self.root = self.nodes[1];
     }
 
-    /// Moves a leaf to a later time.
-    #[inline]
-    fn raise(&mut self, leaf: usize, wake: Time) {
-        let mut node = self.leaves + leaf;
-        let mut earlier = wake;
-        while self.nodes[node] != earlier {
+    /// The first leaf has moved to a later time.
+    fn raise(&mut self, leaf: usize) {
+        let mut earlier = self.leaves[leaf].listed.min(self.leaves[leaf ^ 1].listed);
+        let mut node = (self.leaves.len() + leaf) / 2;
+        while node > 1 {
             self.nodes[node] = earlier;
-            if node > 1 {
-                earlier = earlier.min(self.nodes[node ^ 1]);
-                node /= 2;
-            }
+            earlier = earlier.min(self.nodes[node ^ 1]);
+            node /= 2;
         }
-        self.root = self.nodes[1];
+        self.nodes[1] = earlier;
+        self.root = earlier;
     }
 }
 

@@ -51,19 +51,18 @@ pub struct Polled<'a> {
     pub next: Time,
 }
 
-/// What leaves an endpoint, from where it is put until something is put in after it was given.
+/// What leaves an endpoint, from where it is put until at least the next poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     outputs: Vec<TcpOutput>,
-    /// Whether all of it was given.
-    is_given: bool,
+    /// How many of them were given.
+    given: usize,
 }
 
 impl Outbox {
     #[inline]
     pub(crate) fn push_segment(&mut self, segment: Segment) -> &mut Segment {
-        self.make_room();
-        self.outputs.push(TcpOutput::Segment(segment));
+        self.push(TcpOutput::Segment(segment));
         match self.outputs.last_mut() {
             Some(TcpOutput::Segment(segment)) => segment,
             _ => unreachable!("a segment was pushed"),
@@ -71,24 +70,29 @@ impl Outbox {
     }
 
     pub(crate) fn push_event(&mut self, at: Time, event: TcpEvent) {
-        self.make_room();
-        self.outputs.push(TcpOutput::Event { at, event });
+        self.push(TcpOutput::Event { at, event });
     }
 
-    /// Forgets what was given.
-    #[inline]
-    fn make_room(&mut self) {
-        if self.is_given {
-            self.is_given = false;
-            self.outputs.clear();
+    #[inline(always)]
+    fn push(&mut self, output: TcpOutput) {
+        if self.outputs.len() == self.outputs.capacity() {
+            self.forget_given();
         }
+        self.outputs.push(output);
+    }
+
+    /// Makes room before the memory grows.
+    #[cold]
+    fn forget_given(&mut self) {
+        self.outputs.drain(..self.given);
+        self.given = 0;
     }
 
     /// Everything that was put in since the last time.
     #[inline]
     pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
-        let outputs: &[TcpOutput] = if self.is_given { &[] } else { &self.outputs };
-        self.is_given = true;
+        let outputs = &self.outputs[self.given..];
+        self.given = self.outputs.len();
         Polled { outputs, next }
     }
 }

@@ -37,12 +37,15 @@ impl Clock {
         clock
     }
 
-    /// Goes on to `now`, which is not before the time of the last call.
+    /// Goes on to `now`, which is not before the time of the last call. Returns whether the counter
+    /// changed.
     #[inline]
-    pub(crate) fn advance(&mut self, now: Time) {
-        if now >= self.next_tick {
+    pub(crate) fn advance(&mut self, now: Time) -> bool {
+        let is_tick = now >= self.next_tick;
+        if is_tick {
             self.tick(now);
         }
+        is_tick
     }
 
     #[inline(never)]

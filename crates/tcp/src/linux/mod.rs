@@ -258,8 +258,9 @@ impl LinuxEndpoint {
             return;
         }
         self.now = now;
-        self.clock.advance(now);
-        self.sk.cc_jiffies32 = self.clock.jiffies() as u32;
+        if self.clock.advance(now) {
+            self.sk.cc_jiffies32 = self.clock.jiffies() as u32;
+        }
         self.sk.tcp_clock_cache = now.as_nanos();
         self.sk.tcp_mstamp = now.as_micros();
     }

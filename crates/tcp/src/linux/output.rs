@@ -323,7 +323,7 @@ impl LinuxEndpoint {
             header_bytes: header as u16,
             ..Segment::default()
         });
-        if self.is_sack && self.receiver.has_sacks() {
+        if self.receiver.has_sacks() && self.is_sack {
             self.receiver.put_sacks(segment);
         }
         segment

@@ -21,8 +21,9 @@ pub(crate) struct SendBuffer {
     pub(crate) write_seq: u32,
     /// Where the segment that is being filled began.
     tail_start: u32,
-    /// Sequence numbers after which a PSH is due.
-    push_points: VecDeque<u32>,
+    /// Sequence numbers after which a PSH is due: the first, and those behind it.
+    next_push: Option<u32>,
+    later_pushes: VecDeque<u32>,
     pushed_seq: u32,
     /// `sk_wmem_queued` and `sk_sndbuf`.
     pub(crate) queued_bytes: u64,
@@ -41,7 +42,8 @@ impl SendBuffer {
         Self {
             write_seq: first_seq,
             tail_start: first_seq,
-            push_points: VecDeque::new(),
+            next_push: None,
+            later_pushes: VecDeque::new(),
             pushed_seq: first_seq,
             queued_bytes: 0,
             sndbuf_bytes: settings.send_buffer_bytes.into(),
@@ -96,29 +98,37 @@ impl SendBuffer {
     /// `tcp_mark_push`: the segment at the tail gets a PSH.
     pub(crate) fn mark_push(&mut self) {
         self.pushed_seq = self.write_seq;
-        if self.push_points.back() != Some(&self.write_seq) {
-            self.push_points.push_back(self.write_seq);
+        if self.next_push.is_none() {
+            self.next_push = Some(self.write_seq);
+        } else if self.last_push() != Some(self.write_seq) {
+            self.later_pushes.push_back(self.write_seq);
         }
+    }
+
+    fn last_push(&self) -> Option<u32> {
+        self.later_pushes.back().copied().or(self.next_push)
     }
 
     /// A write goes on filling the segment at the tail: the push that ended the last write is off.
     pub(crate) fn unmark_push(&mut self) {
-        if self.push_points.back() == Some(&self.write_seq) {
-            self.push_points.pop_back();
+        if self.last_push() == Some(self.write_seq) && self.later_pushes.pop_back().is_none() {
+            self.next_push = None;
         }
     }
 
     /// The segment that ends here, the next one to be sent, gets a PSH.
     pub(crate) fn push_at(&mut self, end: u32) {
-        self.push_points.push_front(end);
+        if let Some(later) = self.next_push.replace(end) {
+            self.later_pushes.push_front(later);
+        }
     }
 
     /// Whether the segment from `seq` to `end` carries a PSH; to be asked in rising order.
     #[inline]
     pub(crate) fn take_push(&mut self, end: u32) -> bool {
         let mut is_push = false;
-        while self.push_points.front().is_some_and(|&point| !after(point, end)) {
-            self.push_points.pop_front();
+        while self.next_push.is_some_and(|point| !after(point, end)) {
+            self.next_push = self.later_pushes.pop_front();
             is_push = true;
         }
         is_push
@@ -263,6 +273,27 @@ mod tests {
         assert!(!buffer.take_push(1 + 1_448));
         assert!(buffer.take_push(1 + 2_896));
         assert!(!buffer.take_push(1 + 2_896));
+    }
+
+    #[test]
+    fn pushes_come_in_order_and_the_last_can_be_taken_back() {
+        let mut buffer = buffer(1_000_000);
+        for bytes in [1_000, 2_000, 300] {
+            buffer.take(bytes, 1, 1_448);
+            buffer.mark_push();
+            buffer.mark_push();
+        }
+        buffer.unmark_push();
+        buffer.push_at(501);
+        let pushes =
+            |buffer: &mut SendBuffer, ends: [u32; 4]| ends.map(|end| buffer.take_push(end));
+        assert_eq!(pushes(&mut buffer, [500, 501, 1_000, 1_001]), [false, true, false, true]);
+        assert_eq!(pushes(&mut buffer, [3_000, 3_001, 3_301, 9_999]), [false, true, false, false]);
+        buffer.mark_push();
+        buffer.unmark_push();
+        assert!(!buffer.take_push(9_999));
+        buffer.mark_push();
+        assert!(buffer.take_push(3_301));
     }
 
     #[test]
