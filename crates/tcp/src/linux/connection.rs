@@ -457,7 +457,7 @@ impl LinuxEndpoint {
             self.take_timestamp(segment);
         }
         if has_data {
-            self.handle_data(segment, end);
+            self.handle_data(segment, end, is_predicted);
         }
         if self.has_unsent() {
             self.write_xmit(false);
@@ -499,16 +499,28 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_data_queue`.
-    fn handle_data(&mut self, segment: &Segment, end: u32) {
-        let is_fin = segment.flags.has(Flags::FIN);
-        let data_end = segment.seq.wrapping_add(segment.payload);
+    fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
         if let Some((_, tsecr)) = segment.timestamps {
             if self.receiver.is_new_echo(tsecr) {
                 let now_ms = self.timestamp();
                 self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
             }
         }
-        if is_fin {
+        if is_predicted && self.fin_received.is_none() {
+            if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {
+                self.sk.rcv_nxt = end;
+                self.note_data_received(segment, free_bytes);
+                return;
+            }
+        }
+        self.handle_any_data(segment, end);
+    }
+
+    /// The same for data that need not be the next, nor have an open window.
+    #[inline(never)]
+    fn handle_any_data(&mut self, segment: &Segment, end: u32) {
+        let data_end = segment.seq.wrapping_add(segment.payload);
+        if segment.flags.has(Flags::FIN) {
             self.fin_received = Some(data_end);
         }
         let mut rcv_nxt = self.sk.rcv_nxt;

@@ -234,6 +234,18 @@ impl Receiver {
         segment.header_bytes += 4 + 8 * segment.sacks.as_slice().len() as u16;
     }
 
+    /// Takes a payload that is the next, with nothing out of order. Returns the window that the
+    /// buffer has room for then, or nothing and takes nothing if the present one is closed.
+    #[inline]
+    pub(crate) fn take_next(&mut self, rcv_nxt: u32, bytes: u32) -> Option<u32> {
+        if self.receive_window(rcv_nxt) == 0 {
+            return None;
+        }
+        self.is_window_old = true;
+        self.queue.push(bytes);
+        Some(self.free_space())
+    }
+
     /// Takes a payload. `rcv_nxt` advances over what is in order.
     pub(crate) fn handle_data(&mut self, rcv_nxt: &mut u32, seq: u32, end: u32) -> Arrival {
         self.is_window_old = true;
