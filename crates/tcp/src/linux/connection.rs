@@ -584,6 +584,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_event_data_recv`.
+    #[inline(always)]
     fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
         let (jiffies, rto, rcv_wnd) = (self.clock.jiffies(), self.rto, self.receiver.rcv_wnd);
         let ack = &mut self.receiver.ack;

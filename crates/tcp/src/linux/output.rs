@@ -308,7 +308,7 @@ impl LinuxEndpoint {
             timestamps = Some((self.timestamp(), self.ts_recent));
             header += TIMESTAMP_BYTES;
         }
-        let window = self.receiver.select_window(self.sk.rcv_nxt) >> self.receiver.rcv_wscale;
+        let window = self.receiver.select_window(self.sk.rcv_nxt);
         self.counters.segments_out += 1;
         let segment = self.out.push_segment(Segment {
             flow: self.flow,
@@ -316,7 +316,7 @@ impl LinuxEndpoint {
             seq,
             ack: self.sk.rcv_nxt,
             payload,
-            window: window.min(u32::from(u16::MAX)) as u16,
+            window,
             flags: Flags(Flags::ACK | bits),
             ecn,
             timestamps,

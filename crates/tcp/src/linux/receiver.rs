@@ -29,6 +29,8 @@ pub(crate) struct Receiver {
     /// Right edge of the window last advertised is `rcv_wup + rcv_wnd`.
     pub(crate) rcv_wup: u32,
     pub(crate) rcv_wnd: u32,
+    /// The field that says `rcv_wnd`.
+    window_field: u16,
     /// Something may have changed since then that the window depends on.
     pub(crate) is_window_old: bool,
     pub(crate) rcv_wscale: u8,
@@ -99,6 +101,7 @@ impl Receiver {
             copied: 0,
             rcv_wup: 0,
             rcv_wnd: 0,
+            window_field: 0,
             is_window_old: true,
             rcv_wscale: 0,
             rcv_ssthresh: 0,
@@ -141,9 +144,9 @@ impl Receiver {
         let space = self.full_space();
         let whole = if space > mss { space / mss * mss } else { space };
         let whole = whole.min(self.initial_window_pkts.saturating_mul(mss));
-        self.rcv_wnd = whole.min(u32::from(u16::MAX));
-        self.rcv_wup = rcv_nxt;
+        self.advertise(whole.min(u32::from(u16::MAX)), rcv_nxt);
         self.rcv_ssthresh = self.rcv_wnd;
+        // That of a SYN is not scaled (RFC 7323 section 2.2).
         self.rcv_wnd as u16
     }
 
@@ -200,16 +203,22 @@ impl Receiver {
         (window + remainder) & !remainder
     }
 
-    /// `tcp_select_window`: the window that goes into an ACK, in bytes. It never shrinks.
+    /// `tcp_select_window`: the window field of an ACK. The window never shrinks.
     #[inline]
-    pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u32 {
+    pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u16 {
         if self.is_window_old || rcv_nxt != self.rcv_wup {
             let window = self.window_that_fits().max(self.receive_window(rcv_nxt));
-            self.rcv_wnd = self.in_whole_units(window);
-            self.rcv_wup = rcv_nxt;
+            self.advertise(self.in_whole_units(window), rcv_nxt);
             self.is_window_old = false;
         }
-        self.rcv_wnd
+        self.window_field
+    }
+
+    #[inline]
+    fn advertise(&mut self, window: u32, rcv_nxt: u32) {
+        self.rcv_wnd = window;
+        self.rcv_wup = rcv_nxt;
+        self.window_field = (window >> self.rcv_wscale).min(u32::from(u16::MAX)) as u16;
     }
 
     /// Whether nothing is out of order.
@@ -400,5 +409,49 @@ impl Receiver {
         }
         self.space_seq = self.copied;
         self.space_time_us = now_us;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    fn receiver() -> Receiver {
+        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let mut receiver = Receiver::new(&settings);
+        receiver.begin(1, 1_448);
+        receiver.established(1_448, 10, 0);
+        receiver
+    }
+
+    #[test]
+    fn the_short_way_of_data_leads_where_the_long_one_does_until_the_window_closes() {
+        let (mut short, mut long) = (receiver(), receiver());
+        let mut rcv_nxt = 1;
+        for bytes in [1_448, 1_448, 1, 300, 1_448].into_iter().cycle() {
+            let seq = rcv_nxt;
+            let free_bytes = short.take_next(seq, bytes);
+            let arrival = long.handle_data(&mut rcv_nxt, seq, seq + bytes);
+            let Some(free_bytes) = free_bytes else {
+                assert_eq!(arrival, Arrival::OutOfWindow);
+                break;
+            };
+            assert_eq!(arrival, Arrival::InOrder { has_filled_gap: false, free_bytes });
+            assert_eq!(format!("{short:?}"), format!("{long:?}"));
+        }
+        assert!(rcv_nxt > short.rcv_wnd, "the window was used up");
+    }
+
+    #[test]
+    fn the_window_field_says_the_window_that_is_kept() {
+        let mut receiver = receiver();
+        for rcv_nxt in (1..200_000).step_by(1_448) {
+            receiver.handle_data(&mut rcv_nxt.clone(), rcv_nxt, rcv_nxt + 1_448);
+            receiver.read(u64::MAX, u64::from(rcv_nxt));
+            let field = receiver.select_window(rcv_nxt + 1_448);
+            assert_eq!(u32::from(field) << receiver.rcv_wscale, receiver.rcv_wnd);
+        }
+        assert!(receiver.rcv_wnd > 10 * 1_448);
     }
 }
