@@ -46,8 +46,11 @@ texts = st.text("abc0123 /%.:", min_size=1, max_size=9).map(str.strip).filter(bo
 
 
 @given(st.dictionaries(words, texts, min_size=1, max_size=5))
-def test_pairs_are_read_as_they_were_written(pairs: dict[str, str]) -> None:
-    assert parse_spec(",".join(f"{key}={value}" for key, value in pairs.items())) == pairs
+def test_pairs_are_read_as_they_were_written_and_whole_numbers_as_numbers(
+    pairs: dict[str, str],
+) -> None:
+    read = parse_spec(",".join(f"{key}={value}" for key, value in pairs.items()))
+    assert read == {key: int(value) if value.isdecimal() else value for key, value in pairs.items()}
 
 
 @given(st.text(max_size=40))
