@@ -133,7 +133,9 @@ fn flows_of_several_algorithms_share_both_directions() {
     let flows = json!([flow(7, &json!({})), flow(8, &late), flow(9, &up)]);
     let Some((scenario, done)) = run_here(&json!({"flows": flows})) else { return };
     let rates = mbit_s(&done.output);
-    assert!(rates[0] + rates[1] < 19.7 && rates[0] + rates[1] > 12.0, "{rates:?}");
+    // The second was there for 0.7 s of the first one's 1.5 s.
+    let down = rates[0] + rates[1] * 0.7 / 1.5;
+    assert!(down < 19.7 && down > 12.0, "{rates:?}");
     assert!(rates[2] > 10.0 && rates[2] < 19.7, "up has its own link: {rates:?}");
     for (flow, config) in done.output.flows.iter().zip(&scenario.flows) {
         assert_eq!(flow.flow, config.id);
