@@ -79,6 +79,7 @@ for _command in (
     validate.validate_command,
     importing.import_command,
     plan.plan_command,
+    live.preflight_command,
     live.live_command,
     live.serve_command,
     algorithm.algorithm_group,

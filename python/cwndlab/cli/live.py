@@ -1,4 +1,4 @@
-"""`cwndlab serve` and `cwndlab live`: studies on a real network, between two machines."""
+"""`cwndlab serve`, `preflight` and `live`: studies on a real network, between two machines."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from cwndlab.cli.output import command_line, say
+from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import CwndlabError, read_failure
-from cwndlab.quantity import parse_duration
+from cwndlab.quantity import parse_duration, parse_rate
 
 _DEFAULT_PORT = 5209
 _SHORTEST_TOKEN = 16
@@ -53,10 +53,10 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
     asyncio.run(server.run(host, port, ready))
 
 
-@click.command("live")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--server", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs.")
-@click.option(
+_server_option = click.option(
+    "--server", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs."
+)
+_token_option = click.option(
     "--token",
     "token_file",
     type=click.Path(path_type=Path),
@@ -64,6 +64,42 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
     show_default=True,
     help="File with the server's secret.",
 )
+
+
+@click.command("preflight")
+@click.argument("study", type=click.Path(path_type=Path), required=False)
+@_server_option
+@_token_option
+@click.option("--udp", metavar="RATE", help="Also loss and jitter of datagrams: 2 Mbit/s.")
+@format_option
+def preflight_command(
+    study: Path | None, server: str, token_file: Path, udp: str | None, output_format: str
+) -> int:
+    """Look at both ends and the path before hours of measurement, with STUDY at what it needs."""
+    from cwndlab.live.campaign import senders_of  # noqa: PLC0415  --help is to be quick
+    from cwndlab.live.client import Address  # noqa: PLC0415
+    from cwndlab.live.preflight import look, measure_datagrams  # noqa: PLC0415
+    from cwndlab.study import Study  # noqa: PLC0415
+
+    senders = [] if study is None else senders_of(Study.load(study, is_live=True).matrix.runs)
+    address = Address.parse(server, read_token(token_file))
+    found = look(address, senders)
+    datagrams = [] if udp is None else measure_datagrams(address, parse_rate(udp))
+    if output_format == "table":
+        print_rows(found.rows(), output_format)
+        say("", *found.lines())
+        if datagrams:
+            say("")
+            print_rows(datagrams, output_format)
+    else:
+        print_rows([found.record() | {"datagrams": datagrams}], output_format)
+    return 1 if found.is_through_proxy else 0
+
+
+@click.command("live")
+@click.argument("study", type=click.Path(path_type=Path))
+@_server_option
+@_token_option
 @click.option("--place", help="Where this machine is, if the study has several places.")
 @click.option(
     "--label",
@@ -74,6 +110,9 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
 )
 @click.option("--patience", default="10 min", show_default=True, help="How long without a server.")
 @click.option("--no-wait", is_flag=True, help="End instead of waiting for a period of the day.")
+@click.option(
+    "--through-proxy", is_flag=True, help="Measure although a proxy makes comparisons void."
+)
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @results_option
 def live_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -86,6 +125,7 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path | None,
     *,
     no_wait: bool,
+    through_proxy: bool,
     is_quick: bool,
 ) -> None:
     """Measure what STUDY lacks, between this machine (the user) and a server (the network)."""
@@ -101,6 +141,7 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
         dict(_label(text) for text in labels),
         parse_duration(patience) / 1e9,
         is_waiting=not no_wait,
+        is_proxy_accepted=through_proxy,
     )
     done = run_campaign(loaded, results or default_folder(loaded), campaign, say)
     print_comparisons(done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import time
 from collections import Counter
@@ -15,12 +16,13 @@ from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plur
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
 from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.measure import Measured, measured
+from cwndlab.live.preflight import ProxyError, Sender, look
 from cwndlab.live.schedule import Period, in_turn, next_run, path_of
 from cwndlab.results import Results
 from cwndlab.store import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from cwndlab.matrix import Run
@@ -49,6 +51,8 @@ class Campaign:
     """How long a server may be out of reach."""
     is_waiting: bool = True
     """Whether to wait for the next period of the day."""
+    is_proxy_accepted: bool = False
+    """Whether to measure although a proxy makes every comparison void."""
 
 
 def run_campaign(
@@ -124,6 +128,7 @@ class _Loop:
         self._lost_since_s: float | None = None
         self._wait_s = _FIRST_WAIT_S
         self._done_on = self._count_days()
+        self._has_looked = False
 
     def safe(self) -> str:
         """How much is done."""
@@ -155,6 +160,8 @@ class _Loop:
         began = self._now()
         began_s = time.time()
         try:
+            if not self._has_looked:
+                self._look()
             found = self._transfer(run, path)
         except AlgorithmMissingError as error:
             msg = f"{error}\n  {self.safe()}; then the same again goes on from here"
@@ -174,6 +181,23 @@ class _Loop:
         labels = ", ".join(str(label) for label in run.labels.values())
         self._tell(f"{self.safe()}  {labels}")
         time.sleep(path.pause_ns / 1e9)
+
+    def _look(self) -> None:
+        """Look at both ends and the path before the first run; keep what is found.
+
+        Raises:
+            ProxyError: every comparison would be void.
+        """
+        here = [run for run in self._runs if path_of(run).place == self._place]
+        found = look(self._campaign.address, senders_of(here))
+        content = json.dumps(found.record(), indent=2).encode() + b"\n"
+        self._writer.replace(f"preflight/{found.facts['at'].replace(':', '-')}.json", content)
+        for line in found.lines(with_notes=False):
+            self._tell(line)
+        if found.is_through_proxy and not self._campaign.is_proxy_accepted:
+            msg = "nothing was measured; --through-proxy measures all the same, and attributes none"
+            raise ProxyError(msg)
+        self._has_looked = True
 
     def _transfer(self, run: Run, path: LivePath) -> Measured:
         scenario = run.scenario
@@ -230,6 +254,17 @@ class _Loop:
             if day is not None:
                 counts[run.cell, day] += 1
         return counts
+
+
+def senders_of(runs: Iterable[Run]) -> list[Sender]:
+    """Which end sends what in a study's runs."""
+    found: dict[Sender, None] = {}
+    for run in runs:
+        for flow in run.scenario.flows:
+            near, far = _algorithms(flow, path_of(run))
+            own = far if flow.direction == "forward" else near
+            found[Sender(own, flow.direction, own is not None)] = None
+    return list(found)
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:

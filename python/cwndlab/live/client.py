@@ -16,12 +16,15 @@ from cwndlab.live import protocol
 from cwndlab.live.clock import now_ns
 from cwndlab.live.datagrams import DatagramReceiver, encode, send_datagrams
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.live.path_view import compare_views, initial_sequence, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
+from cwndlab.schema.scenario import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from cwndlab.live.path_view import View
     from cwndlab.schema.base import Model
     from cwndlab.schema.scenario import ScenarioFlow
 
@@ -110,6 +113,7 @@ class Transfer:
     clock: Clock | None
     began_ns: int
     server: dict[str, Any]
+    is_through_proxy: bool = False
 
 
 class Session:
@@ -140,6 +144,35 @@ class Session:
         self._probes.connect(self._control.getpeername())
         return self
 
+    def view(self) -> View:
+        """The control connection as this end's kernel sees it."""
+        return view_of(self._control) | self._opening
+
+    @property
+    def is_through_proxy(self) -> bool:
+        """Whether the ends' kernels see two connections in place of one."""
+        found = compare_views(self.view(), self.server["path"])
+        return any(finding.kind == "proxy" for finding in found)
+
+    def try_algorithm(self, name: str) -> None:
+        """Make sure that the server can send by an algorithm.
+
+        Raises:
+            AlgorithmMissingError: it cannot; says how to load it there.
+        """
+        prepare = protocol.Prepare(
+            flow=0,
+            direction="forward",
+            algorithm=name,
+            application=Sized(bytes=1),
+            duration_ns=_NS_PER_S,
+        )
+        self.ask(prepare)
+        try:
+            self._attached(0).close()
+        finally:
+            self.ask(protocol.Finish())
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -165,8 +198,14 @@ class Session:
         return connection, protocol.read_greeting(line + b"\n")
 
     def _open(self) -> tuple[socket.socket, Signer, dict[str, Any]]:
+        began_ns = now_ns()
         connection, nonce = self._connect()
         token = self._address.token
+        self._opening = {
+            "opened_ns": now_ns(),
+            "opened_ms": (now_ns() - began_ns) / 1e6,
+            "sequence": initial_sequence(connection),
+        }
         own = secrets.token_bytes(protocol.NONCE_BYTES)
         opening = Signer(protocol.opening_key(token, nonce), protocol.CLIENT)
         connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
@@ -256,6 +295,7 @@ class Session:
             clock=Clock.of(probes),
             began_ns=began_ns,
             server=self.server,
+            is_through_proxy=self.is_through_proxy,
         )
 
     def _attach(
@@ -269,14 +309,7 @@ class Session:
             duration_ns=duration_ns,
         )
         self.ask(prepare)
-        connection, nonce = self._connect()
-        signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
-        connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow.id)))
-        try:
-            _answer(connection, signer)
-        except EOFError:
-            msg = "the server closed a data connection"
-            raise TransferFailedError(msg) from None
+        connection = self._attached(flow.id)
         set_algorithm(connection, near, "client")
         return FlowEnd(
             connection,
@@ -285,6 +318,18 @@ class Session:
             duration_s=duration_ns / _NS_PER_S,
             max_samples=_MAX_SAMPLES // count,
         )
+
+    def _attached(self, flow: int) -> socket.socket:
+        """A data connection, which the server has given to a flow."""
+        connection, nonce = self._connect()
+        signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
+        connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow)))
+        try:
+            _answer(connection, signer)
+        except EOFError:
+            msg = "the server closed a data connection"
+            raise TransferFailedError(msg) from None
+        return connection
 
     def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
         until_s = time.monotonic() + duration_ns / _NS_PER_S

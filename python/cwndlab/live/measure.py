@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
 
 _NS_PER_S = 10**9
+_PROXY = "a proxy"
 _COMPLETE = ("sized", "windowed_file", "request_response")
 
 
@@ -54,11 +55,10 @@ def measured(
         if far["ended_ns"]:
             far["ended_ns"] -= offset_ns
         sender, receiver = (far, near) if flow.direction == "forward" else (near, far)
-        is_own = sender["algorithm"] == names[flow.id]
+        ran = _PROXY if transfer.is_through_proxy else sender["algorithm"]
+        is_own = ran == names[flow.id]
         is_attributable &= is_own
-        name = (
-            names[flow.id] if is_own else f"{sender['algorithm']}{SENT_BY_ANOTHER}{names[flow.id]})"
-        )
+        name = names[flow.id] if is_own else f"{ran}{SENT_BY_ANOTHER}{names[flow.id]})"
         measurement.flows.append(
             _flow(scenario, flow, transfer, sender, receiver) | {"algorithm": name}
         )
@@ -199,6 +199,8 @@ def _facts(transfer: Transfer) -> dict[str, Any]:
     if rtts_ms:
         facts["ping_under_load_p50_ms"] = round(float(np.median(rtts_ms)), 3)
         facts["ping_under_load_max_ms"] = round(max(rtts_ms), 3)
+    if transfer.is_through_proxy:
+        facts["is_through_proxy"] = True
     if transfer.clock is not None:
         facts["clock_offset_ms"] = round(transfer.clock.offset_ns / 1e6, 3)
         facts["clock_uncertainty_ms"] = round(transfer.clock.uncertainty_ns / 1e6, 3)

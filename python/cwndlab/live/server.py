@@ -11,12 +11,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import platform
 import secrets
 import socket
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
@@ -24,10 +22,14 @@ from cwndlab.live import protocol
 from cwndlab.live.clock import now_ns
 from cwndlab.live.datagrams import DatagramReceiver, send_datagrams
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.live.host import describe_host
+from cwndlab.live.path_view import save_syns, saved_syn, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from cwndlab.live.path_view import View
 
 _NS_PER_S = 10**9
 
@@ -65,6 +67,8 @@ class _Session:
     id: str
     key: bytes
     address: str
+    connection: socket.socket
+    syn: View | None
     flows: dict[int, _Flow] = field(default_factory=dict)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     datagrams: DatagramReceiver | None = None
@@ -116,6 +120,7 @@ class Server:
             msg = f"cannot listen on {host} port {port}: {error.strerror}; name another --port"
             raise ServerError(msg) from None
         listener.settimeout(0)
+        save_syns(listener)
         return listener
 
     async def _accept(
@@ -205,10 +210,11 @@ class Server:
         if len(self._sessions) >= self._limits.sessions:
             await line.write(signer.sign({"error": "the server is busy; try again later"}))
             return
-        session = _Session(secrets.token_hex(8), signer.key, address)
+        syn = saved_syn(line.connection)
+        session = _Session(secrets.token_hex(8), signer.key, address, line.connection, syn)
         self._sessions[session.id] = session
         try:
-            await line.write(signer.sign({"session": session.id} | self._describe()))
+            await line.write(signer.sign({"session": session.id} | _describe(session)))
             while True:
                 async with asyncio.timeout(self._patience_s(session)):
                     body = signer.check(await line.read())
@@ -229,7 +235,7 @@ class Server:
     ) -> dict[str, Any]:
         match request:
             case protocol.Describe():
-                return self._describe()
+                return _describe(session)
             case protocol.Prepare():
                 return self._prepare(session, request)
             case protocol.Start():
@@ -324,27 +330,12 @@ class Server:
                 asyncio.get_running_loop().run_in_executor(None, flow.end.stop)
         session.flows.clear()
 
-    def _describe(self) -> dict[str, Any]:
-        return {"now_ns": now_ns(), "is_root": os.geteuid() == 0} | describe_host()
 
-
-def describe_host() -> dict[str, Any]:
-    """What a study needs to know of an end."""
-
-    def read(name: str) -> str | None:
-        with contextlib.suppress(OSError):
-            return Path("/proc/sys/net", name).read_text(encoding="ascii").strip()
-        return None
-
-    return {
-        "kernel": platform.release(),
-        "algorithms": (read("ipv4/tcp_available_congestion_control") or "").split(),
-        "allowed": (read("ipv4/tcp_allowed_congestion_control") or "").split(),
-        "default_algorithm": read("ipv4/tcp_congestion_control"),
-        "receive_buffer_bytes": read("ipv4/tcp_rmem"),
-        "send_buffer_bytes": read("ipv4/tcp_wmem"),
-        "default_qdisc": read("core/default_qdisc"),
-    }
+def _describe(session: _Session) -> dict[str, Any]:
+    """This end, and the client's connection as it is seen from here."""
+    path = view_of(session.connection) | {"syn": session.syn}
+    own = {"now_ns": now_ns(), "is_root": os.geteuid() == 0, "path": path}
+    return own | describe_host()
 
 
 class _Line:

@@ -1,0 +1,27 @@
+"""What a study needs to know of an end."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+from pathlib import Path
+from typing import Any
+
+
+def describe_host() -> dict[str, Any]:
+    """What a study needs to know of an end."""
+
+    def read(name: str) -> str | None:
+        with contextlib.suppress(OSError):
+            return Path("/proc/sys/net", name).read_text(encoding="ascii").strip()
+        return None
+
+    return {
+        "kernel": platform.release(),
+        "algorithms": (read("ipv4/tcp_available_congestion_control") or "").split(),
+        "allowed": (read("ipv4/tcp_allowed_congestion_control") or "").split(),
+        "default_algorithm": read("ipv4/tcp_congestion_control"),
+        "receive_buffer_bytes": read("ipv4/tcp_rmem"),
+        "send_buffer_bytes": read("ipv4/tcp_wmem"),
+        "default_qdisc": read("core/default_qdisc"),
+    }

@@ -1,0 +1,63 @@
+"""The network interface through which an end measures: its queues, offloads and counters."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import socket
+import struct
+from typing import Any
+
+from cwndlab.live import netlink
+from cwndlab.live.clock import now_ns
+
+_ETHTOOL = 0x8946
+_FLAGS, _LARGE_RECEIVE = 0x25, 1 << 15
+_OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}
+_IPV4_MAPPED = "::ffff:"
+
+
+def interface_of(connection: socket.socket) -> str | None:
+    """The name of the interface by which a connected socket's packets leave."""
+    index = netlink.interface_to(connection.getpeername()[0].removeprefix(_IPV4_MAPPED))
+    with contextlib.suppress(OSError):
+        return None if index is None else socket.if_indextoname(index)
+    return None
+
+
+def describe_interface(name: str) -> dict[str, Any]:
+    """Queues, offloads and counters of an interface, as far as the system tells them."""
+    facts: dict[str, Any] = {"name": name, "at_ns": now_ns(), "offloads": offloads(name)}
+    with contextlib.suppress(OSError):
+        index = socket.if_nametoindex(name)
+        facts |= netlink.link(index) | {"qdisc_limit_pkts": netlink.qdisc_limit_pkts(index)}
+    return facts
+
+
+def is_up(name: str) -> bool:
+    """Whether an interface is there and carries packets."""
+    try:
+        return bool(netlink.link(socket.if_nametoindex(name))["is_up"])
+    except OSError:
+        return False
+
+
+def offloads(name: str) -> list[str]:
+    """The offloads that are on: with them, packets of a capture here are larger than the wire's."""
+    found = [offload for offload, code in _OFFLOADS.items() if _ethtool(name, code)]
+    if (_ethtool(name, _FLAGS) or 0) & _LARGE_RECEIVE:
+        found.append("lro")
+    return found
+
+
+def _ethtool(name: str, code: int) -> int | None:
+    """The value of one of ethtool's oldest requests; None where the driver has no answer."""
+    value = array.array("B", struct.pack("=II", code, 0))
+    request = struct.pack("16sP16x", name.encode()[:15], value.buffer_info()[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        try:
+            fcntl.ioctl(handle, _ETHTOOL, request)
+        except OSError:
+            return None
+    return int(struct.unpack_from("=I", value, 4)[0])

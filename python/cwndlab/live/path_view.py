@@ -1,0 +1,250 @@
+"""What both ends of one connection see of it, and what must be between them if they disagree.
+
+A proxy that ends TCP connections leaves the ends with two connections in place of one. Then each
+end measures its own part, and the algorithm of the server's end never meets the radio link: every
+comparison is void. It shows in what a proxy cannot keep: the clock of TCP's timestamps, which
+either end reads without root, the scales of the windows, and round trips that end half-way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from cwndlab.live import tcp_info
+from cwndlab.live.clock import now_ns
+from cwndlab.live.interface import describe_interface, interface_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# linux/tcp.h
+_TIMESTAMP, _SAVE_SYN, _SAVED_SYN = 24, 27, 28
+_REPAIR, _REPAIR_QUEUE, _QUEUE_SEQUENCE = 19, 20, 21
+_SEND_QUEUE, _REPAIR_OFF_WITHOUT_PROBE = 2, -1
+_HAS_TIMESTAMPS = 1
+_TIMESTAMPS_BYTES = 12
+
+_SYN_BYTES = 512
+_END, _NOTHING = 0, 1
+_MSS, _WINDOW_SCALE, _SACK_PERMITTED, _TIMESTAMPS = 2, 3, 4, 8
+_IPV6_HEADER_BYTES = 40
+_TCP_HEADER_BYTES = 20
+_TTL_AT, _HOP_LIMIT_AT = 8, 7
+
+_CLOCK_TOLERANCE_MS = 250
+_SHORT_OF_SHARE, _SHORT_OF_MS = 0.75, 5.0
+
+View = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about the path that one should know before hours of measurement."""
+
+    kind: Literal["note", "warning", "proxy"]
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """In a line."""
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
+
+
+def save_syns(listener: socket.socket) -> None:
+    """Let the connections of a listening socket keep the SYN that opened them."""
+    with contextlib.suppress(OSError):
+        listener.setsockopt(socket.IPPROTO_TCP, _SAVE_SYN, 1)
+
+
+def saved_syn(connection: socket.socket) -> View | None:
+    """What the SYN said, as it arrived here; None where the system keeps none."""
+    try:
+        raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
+    except OSError:
+        return None
+    return read_syn(raw)
+
+
+def read_syn(raw: bytes) -> View | None:
+    """Sequence number and options of a SYN with its IP header; None if it is none."""
+    if len(raw) < _TCP_HEADER_BYTES:
+        return None
+    is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  the version of IP
+    segment = raw[_IPV6_HEADER_BYTES if is_ipv6 else (raw[0] & 0xF) * 4 :]
+    if len(segment) < _TCP_HEADER_BYTES:
+        return None
+    options = _options(segment[_TCP_HEADER_BYTES : (segment[12] >> 4) * 4])
+    return {
+        "hops_left": raw[_HOP_LIMIT_AT if is_ipv6 else _TTL_AT],
+        "sequence": struct.unpack_from("!I", segment, 4)[0],
+        "mss_bytes": _whole(options.get(_MSS), 2),
+        "window_scale": _whole(options.get(_WINDOW_SCALE), 1),
+        "timestamp_ms": _whole(options.get(_TIMESTAMPS), 4),
+        "has_sack": _SACK_PERMITTED in options,
+    }
+
+
+def initial_sequence(connection: socket.socket) -> int | None:
+    """The sequence number of our SYN, of a connection that has sent nothing; only root is told."""
+    tcp = socket.IPPROTO_TCP
+    try:
+        connection.setsockopt(tcp, _REPAIR, 1)
+    except OSError:
+        return None
+    try:
+        connection.setsockopt(tcp, _REPAIR_QUEUE, _SEND_QUEUE)
+        return (connection.getsockopt(tcp, _QUEUE_SEQUENCE) - 1) & 0xFFFF_FFFF
+    except OSError:
+        return None
+    finally:
+        connection.setsockopt(tcp, _REPAIR, _REPAIR_OFF_WITHOUT_PROBE)
+
+
+def view_of(connection: socket.socket) -> View:
+    """What the kernel of this end knows of a connection now, and through what it leaves."""
+    info = tcp_info.decode(tcp_info.read(connection))
+    scales = info["window_scales"]
+    has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
+    name = interface_of(connection)
+    return {
+        "at_ns": now_ns(),
+        "peer": list(connection.getpeername()[:2]),
+        "own": list(connection.getsockname()[:2]),
+        "clock_ms": _clock_ms(connection, info),
+        "has_timestamps": has_timestamps,
+        "sending_scale": scales & 0xF,
+        "receiving_scale": scales >> 4,
+        "mss_bytes": info["snd_mss"],
+        # The kernel takes what timestamps need off what it announced.
+        "advertised_mss_bytes": info["advmss"] + (_TIMESTAMPS_BYTES if has_timestamps else 0),
+        "path_mtu_bytes": info["pmtu"],
+        "rtt_ms": info["min_rtt_us"] / 1e3 if info.get("min_rtt_us", 0) < 2**32 - 1 else None,
+        "interface": None if name is None else describe_interface(name),
+    }
+
+
+def compare_views(
+    client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None = None
+) -> list[Finding]:
+    """What stands between two ends of what should be one connection.
+
+    Args:
+        client: its view; `sequence` and `opened_ms`, how long connecting took, beside the others.
+        server: its view, with the `syn` that arrived there.
+        round_trip_ms: the quickest from application to application.
+    """
+    found = [*_split(client, server, round_trip_ms)]
+    if found:
+        return found
+    syn = server.get("syn") or {}
+    if _differ(client.get("sequence"), syn.get("sequence")):
+        found.append(
+            Finding("note", "a firewall on the way rewrites sequence numbers, which is harmless")
+        )
+    mss = syn.get("mss_bytes")
+    if mss is not None and mss < client["advertised_mss_bytes"]:
+        what = f"segments are clamped to {mss} bytes on the way ({client['advertised_mss_bytes']} "
+        found.append(Finding("note", f"{what}announced), as tunnels and mobile networks do"))
+    if syn and not syn["has_sack"]:
+        found.append(
+            Finding(
+                "warning",
+                "selective acknowledgements are taken away on the way",
+                "recovery from losses is slower than this network deserves; try another --port",
+            )
+        )
+    return found
+
+
+def _split(
+    client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None
+) -> list[Finding]:
+    """Evidence of two connections in place of one."""
+    syn = server.get("syn") or {}
+    evidence = _in_handshake(client, server, syn)
+    if round_trip_ms is not None:
+        evidence += _in_round_trips(client, server, round_trip_ms)
+    if not evidence:
+        return []
+    if _differ(client.get("sequence"), syn.get("sequence")):
+        evidence.append("their sequence numbers differ")
+    if _differ(client["advertised_mss_bytes"], syn.get("mss_bytes")):
+        evidence.append("their segment sizes differ")
+    return [
+        Finding(
+            "proxy",
+            f"a proxy ends the TCP connections on the way: {', '.join(evidence)}",
+            "beyond it, its own congestion control sends, so no comparison of algorithms would "
+            "hold; try another port (cwndlab serve --port 443), or measure through a tunnel over "
+            "UDP such as WireGuard",
+        )
+    ]
+
+
+def _in_handshake(
+    client: Mapping[str, Any], server: Mapping[str, Any], syn: Mapping[str, Any]
+) -> list[str]:
+    evidence = []
+    stamp_ms, clock_ms = syn.get("timestamp_ms"), client.get("clock_ms")
+    if stamp_ms is not None and clock_ms is not None:
+        passed_ms = (clock_ms - stamp_ms) & 0xFFFF_FFFF
+        known_ms = client["opened_ms"] + (client["at_ns"] - client["opened_ns"]) / 1e6
+        if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
+            evidence.append("their timestamps are of different clocks")
+    if client["has_timestamps"] != server["has_timestamps"]:
+        evidence.append("only one of them has timestamps")
+    if (client["sending_scale"], client["receiving_scale"]) != (
+        server["receiving_scale"],
+        server["sending_scale"],
+    ):
+        evidence.append("their windows have different scales")
+    return evidence
+
+
+def _in_round_trips(
+    client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
+) -> list[str]:
+    """What is acknowledged sooner than it can have arrived."""
+    evidence = []
+    for end, view in (("client", client), ("server", server)):
+        rtt_ms = view.get("rtt_ms")
+        if rtt_ms is not None and rtt_ms < _SHORT_OF_SHARE * round_trip_ms - _SHORT_OF_MS:
+            way = f"the {end}'s acknowledgements are back after {rtt_ms:.0f} ms"
+            evidence.append(f"{way}, data only after {round_trip_ms:.0f} ms")
+    return evidence
+
+
+def _clock_ms(connection: socket.socket, info: Mapping[str, int]) -> int | None:
+    if not info["options"] & _HAS_TIMESTAMPS:
+        return None
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, _TIMESTAMP) & 0xFFFF_FFFF
+    except OSError:
+        return None
+
+
+def _options(content: bytes) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    at = 0
+    while at < len(content) and content[at] != _END:
+        if content[at] == _NOTHING:
+            at += 1
+            continue
+        length = content[at + 1] if at + 1 < len(content) else 0
+        if length < 2 or at + length > len(content):  # noqa: PLR2004  kind and length
+            break
+        found[content[at]] = content[at + 2 : at + length]
+        at += length
+    return found
+
+
+def _whole(value: bytes | None, size: int) -> int | None:
+    return None if value is None or len(value) < size else int.from_bytes(value[:size], "big")
+
+
+def _differ(one: int | None, other: int | None) -> bool:
+    return one is not None and other is not None and one != other

@@ -1,0 +1,314 @@
+"""What to know of both ends and of the path before hours of measurement."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from cwndlab.errors import CwndlabError
+from cwndlab.live import protocol
+from cwndlab.live.client import Clock, Session
+from cwndlab.live.flow import set_algorithm
+from cwndlab.live.host import describe_host
+from cwndlab.live.path_view import Finding, compare_views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cwndlab.live.client import Address
+
+_ROUND_TRIPS = 10
+_QUIET_S = 0.6
+_DATAGRAM_BYTES = 1_200  # with its headers below any path's MTU
+_DATAGRAMS_NS = 5 * 10**9
+_FOREIGN_MBIT_S = 0.05
+_SHORT_QUEUE_PKTS = 100
+_LOW_WINDOW_MBIT_S = 100.0
+_SKEW_MS = 1_000.0
+# A buffer holds packets with their headers in memory: about half of it is window (tcp(7),
+# tcp_adv_win_scale 1).
+_WINDOW_SHARE = 0.5
+
+
+class ProxyError(CwndlabError):
+    """Something ends TCP connections between the ends: what is measured would mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who is given an algorithm, and in which direction it sends by it."""
+
+    algorithm: str | None
+    """None: its machine's default."""
+    direction: str
+    """`forward`: the server sends."""
+    is_named: bool = True
+    """Whether what sends is what the study names."""
+
+    @property
+    def end(self) -> str:
+        """Which end sends."""
+        return "server" if self.direction == "forward" else "client"
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """Facts for the record, and what stands out of them."""
+
+    facts: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_through_proxy(self) -> bool:
+        """Whether a comparison of algorithms would be void."""
+        return any(finding.kind == "proxy" for finding in self.findings)
+
+    def record(self) -> dict[str, Any]:
+        """For the results' folder."""
+        return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row an end."""
+        return [_row(end, self.facts[end]) for end in ("client", "server")]
+
+    def lines(self, *, with_notes: bool = True) -> list[str]:
+        """The path, and what stands out."""
+        facts = self.facts
+        path = f"round trip {facts['round_trip_ms']:.3g} ms"
+        if facts["clock_offset_ms"] is not None:
+            path += (
+                f", the server's clock {facts['clock_offset_ms']:+.0f} ms "
+                f"(± {facts['clock_uncertainty_ms']:.0f})"
+            )
+        path += f", path MTU {facts['client']['path']['path_mtu_bytes']} bytes"
+        if not self.is_through_proxy:
+            path += ", no proxy seen"
+        marks = {"note": "  ", "warning": "! ", "proxy": "! "}
+        shown = [finding for finding in self.findings if with_notes or finding.kind != "note"]
+        return [path, *(f"{marks[finding.kind]}{finding}" for finding in shown)]
+
+
+def look(address: Address, senders: Sequence[Sender] = ()) -> Preflight:
+    """Look at both ends and the path between them; takes a few seconds.
+
+    Raises:
+        ServerUnreachableError: nothing answers there.
+        AlgorithmMissingError: an end has not got what a sender needs; says how to load it.
+    """
+    with Session(address) as session:
+        _try_algorithms(session, senders)
+        round_trip_ms = _round_trip_ms(session)
+        clock = Clock.of(session.probe())
+        client, server, foreign = _quiet_ends(session)
+    facts = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "round_trip_ms": round_trip_ms,
+        "clock_offset_ms": None if clock is None else clock.offset_ns / 1e6,
+        "clock_uncertainty_ms": None if clock is None else clock.uncertainty_ns / 1e6,
+        "client": client,
+        "server": server,
+        "foreign_mbit_s": foreign,
+    }
+    return Preflight(facts, tuple(findings(facts, senders)))
+
+
+def measure_datagrams(address: Address, bits_per_sec: int) -> list[dict[str, Any]]:
+    """Loss and jitter of datagrams at a rate, a row for each direction.
+
+    Raises:
+        TransferFailedError: the server refuses the rate, or UDP does not get through.
+    """
+    directions: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
+    with Session(address) as session:
+        found = [
+            session.datagrams(
+                protocol.Datagrams(
+                    direction=direction,
+                    bits_per_sec=bits_per_sec,
+                    payload_bytes=_DATAGRAM_BYTES,
+                    duration_ns=_DATAGRAMS_NS,
+                )
+            )
+            for direction in directions
+        ]
+    return [
+        {
+            "direction": "downlink" if row["direction"] == "forward" else "uplink",
+            "rate_mbit_s": bits_per_sec / 1e6,
+            **{key: row[key] for key in ("sent", "received", "lost_pct", "reordered")},
+            "jitter_ms": row["jitter_ms"],
+        }
+        for row in found
+    ]
+
+
+def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
+    for name in sorted({s.algorithm for s in senders if s.end == "client" and s.algorithm}):
+        with socket.socket() as unused:
+            set_algorithm(unused, name, "client")
+    for name in sorted({s.algorithm for s in senders if s.end == "server" and s.algorithm}):
+        session.try_algorithm(name)
+
+
+def _round_trip_ms(session: Session) -> float:
+    """The quickest way from application to application and back, over TCP."""
+    quickest_s = float("inf")
+    for _ in range(_ROUND_TRIPS):
+        began_s = time.perf_counter()
+        session.ask(protocol.Describe())
+        quickest_s = min(quickest_s, time.perf_counter() - began_s)
+    return quickest_s * 1e3
+
+
+def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Both ends, and what passed their interfaces while nothing was measured."""
+    before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
+    time.sleep(_QUIET_S)
+    answer = session.ask(protocol.Describe())
+    after = {"client": session.view(), "server": answer["path"]}
+    foreign = {end: _rates_mbit_s(before[end], after[end]) for end in before}
+    client = describe_host() | {"path": after["client"]}
+    return client, answer, foreign
+
+
+def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float] | None:
+    first, last = before.get("interface"), after.get("interface")
+    if not first or not last or "rx_bytes" not in first or "rx_bytes" not in last:
+        return None
+    passed_us = max(1.0, (last["at_ns"] - first["at_ns"]) / 1e3)
+    return {
+        way: round((last[f"{way}_bytes"] - first[f"{way}_bytes"]) * 8 / passed_us, 4)
+        for way in ("rx", "tx")
+    }
+
+
+def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[Finding]:
+    """What stands out of the facts."""
+    client, server = facts["client"], facts["server"]
+    found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
+    senders = list(senders)
+    directions = list(dict.fromkeys(s.direction for s in senders)) or ["forward", "reverse"]
+    for direction in directions:
+        found += _of_direction(direction, facts, [s for s in senders if s.direction == direction])
+    for end in ("client", "server"):
+        found += _of_interface(end, facts, sends=_sends(end, directions))
+    if facts["clock_offset_ms"] is None:
+        found.append(
+            Finding(
+                "warning",
+                "no answer over UDP, so there are no pings under load and no one-way delays",
+                "open the server's port for UDP too",
+            )
+        )
+    elif abs(facts["clock_offset_ms"]) > _SKEW_MS:
+        found.append(
+            Finding(
+                "warning",
+                f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
+                "delays are corrected, but periods of the day go by this machine's",
+                "set both: sudo timedatectl set-ntp true",
+            )
+        )
+    return found
+
+
+def _of_direction(
+    direction: str, facts: Mapping[str, Any], senders: Sequence[Sender]
+) -> list[Finding]:
+    name, end, far = (
+        ("downlink", "server", "client")
+        if direction == "forward"
+        else ("uplink", "client", "server")
+    )
+    found = []
+    default = facts[end].get("default_algorithm")
+    algorithms = sorted({sender.algorithm for sender in senders if sender.algorithm})
+    runs = ", ".join(algorithms) if algorithms else f"its default, {default}"
+    found.append(Finding("note", f"{name}: the {end} sends, by {runs}"))
+    if any(not sender.is_named for sender in senders):
+        found.append(
+            Finding(
+                "warning",
+                f"{name}: what the study names is set on the {far}, which does not send there; "
+                f"the {end}'s {default} does all the work",
+                'nothing will be attributed; or measure with algorithm_on = "sender"',
+            )
+        )
+    for what, holder, key in (
+        ("receive window", far, "receive_buffer_bytes"),
+        ("send buffer", end, "send_buffer_bytes"),
+    ):
+        limit = _limit_mbit_s(facts[holder].get(key), facts["round_trip_ms"])
+        if limit is not None and limit < _LOW_WINDOW_MBIT_S:
+            sysctl = "tcp_rmem" if key.startswith("receive") else "tcp_wmem"
+            found.append(
+                Finding(
+                    "warning",
+                    f"{name}: the {what} of the {holder} lets a connection have {limit:.0f} "
+                    "Mbit/s at most",
+                    f"raise the last number there: sudo sysctl -w net.ipv4.{sysctl}="
+                    "'4096 131072 33554432'",
+                )
+            )
+    return found
+
+
+def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
+    """What a buffer's largest size carries per round trip."""
+    if not setting:
+        return None
+    return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
+
+
+def _sends(end: str, directions: Sequence[str]) -> bool:
+    return ("forward" if end == "server" else "reverse") in directions
+
+
+def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Finding]:
+    interface = facts[end]["path"].get("interface")
+    if not interface:
+        return []
+    found = []
+    name = interface["name"]
+    queue = interface.get("qdisc_limit_pkts") or interface.get("queue_length_pkts")
+    if sends and queue and queue < _SHORT_QUEUE_PKTS and interface.get("qdisc") != "noqueue":
+        found.append(
+            Finding(
+                "warning",
+                f"the queue of {name} on the {end} holds {queue} packets; it, not the network, "
+                "will limit what is sent",
+                f"unless that is what you study: sudo ip link set {name} txqueuelen 1000",
+            )
+        )
+    foreign = facts["foreign_mbit_s"].get(end)
+    if foreign and max(foreign.values()) > _FOREIGN_MBIT_S:
+        rates = f"{foreign['rx']:.2f} in, {foreign['tx']:.2f} out"
+        found.append(
+            Finding(
+                "warning",
+                f"other traffic on {name} of the {end} ({rates} Mbit/s)",
+                "it is measured with yours; stop updates, synchronisation, other users",
+            )
+        )
+    return found
+
+
+def _row(end: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    interface = facts["path"].get("interface") or {}
+    queue = interface.get("qdisc")
+    limit = interface.get("qdisc_limit_pkts") or interface.get("queue_length_pkts")
+    if limit and queue != "noqueue":
+        queue = f"{queue}, {limit:,} packets"
+    return {
+        "end": end,
+        "kernel": facts["kernel"],
+        "interface": interface.get("name"),
+        "mtu_bytes": interface.get("mtu_bytes"),
+        "queue": queue,
+        "offloads": " ".join(interface.get("offloads", [])) or None,
+        "algorithms": " ".join(facts["algorithms"]) or None,
+        "default": facts["default_algorithm"],
+    }
