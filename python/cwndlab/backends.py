@@ -11,6 +11,7 @@ import hashlib
 import platform
 from typing import TYPE_CHECKING, Literal, get_args
 
+from cwndlab.errors import ClusterError
 from cwndlab.executor import LocalExecutor
 
 if TYPE_CHECKING:
@@ -34,14 +35,27 @@ def keyed(matrix: Matrix, backend: Backend) -> Matrix:
     return dataclasses.replace(matrix, runs=tuple(runs))
 
 
-def executor(backend: Backend, jobs: int | None) -> Executor:
+def executor(backend: Backend, jobs: int | None, cluster: str | None = None) -> Executor:
     """What computes runs there.
+
+    Args:
+        backend: where runs happen.
+        jobs: how many at once, on this machine.
+        cluster: the address of a cluster that simulates instead of this machine.
 
     Raises:
         KernelRunError: nothing does.
+        ClusterError: there is no such cluster, or nothing that it could do.
     """
     if backend == "sim":
-        return LocalExecutor(jobs)
+        if cluster is None:
+            return LocalExecutor(jobs)
+        from cwndlab.cluster import ClusterExecutor  # noqa: PLC0415  seldom needed
+
+        return ClusterExecutor(cluster)
+    if cluster is not None:
+        msg = "--executor: runs on the kernel happen on this machine; leave it out"
+        raise ClusterError(msg)
     from cwndlab.testbed.executor import KernelExecutor  # noqa: PLC0415  Linux only
     from cwndlab.testbed.process import require_helper  # noqa: PLC0415  Linux only
 

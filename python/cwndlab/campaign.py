@@ -59,6 +59,7 @@ def run_study(  # noqa: PLR0913  each has its default
     *,
     backend: Backend = "sim",
     jobs: int | None = None,
+    cluster: str | None = None,
     executor: Executor | None = None,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
     again: str = "the same again",
@@ -69,7 +70,8 @@ def run_study(  # noqa: PLR0913  each has its default
         study: the study.
         folder: of the results; `results/ID` if None, for the kernel `results/ID-kernel`.
         backend: where the runs happen.
-        jobs: how many runs at once, with the local executor.
+        jobs: how many runs at once, on this machine.
+        cluster: address of a cluster that computes them, `dask://HOST:PORT`.
         executor: what computes them; what the backend has on this machine if None.
         report: makes what is told about the progress, of title, total and number done.
         again: what the user does to go on after an interruption.
@@ -100,7 +102,7 @@ def run_study(  # noqa: PLR0913  each has its default
             reporter = report(study.title, len(wanted), len(wanted) - len(missing))
             try:
                 with reporter:
-                    executor = executor or backends.executor(backend, jobs)
+                    executor = executor or backends.executor(backend, jobs, cluster)
                     _compute(missing, executor, writer, reporter, failures, backend)
             except KeyboardInterrupt:
                 message = f"stopped; {safe()}, {again} goes on from here"

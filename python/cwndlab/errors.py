@@ -91,6 +91,10 @@ class KernelRunError(CwndlabError):
     """Something is not possible on the kernel of this machine."""
 
 
+class ClusterError(CwndlabError):
+    """A cluster is not there, or its workers cannot do what was asked."""
+
+
 class RunsFailedError(CwndlabError):
     """Some runs of a study failed; the others are done."""
 

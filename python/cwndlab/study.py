@@ -193,6 +193,7 @@ class Study:
         *,
         backend: Backend = "sim",
         jobs: int | None = None,
+        executor: str | None = None,
     ) -> Results:
         """Run what has not been run yet, and open the results.
 
@@ -200,15 +201,18 @@ class Study:
             results: the folder for them; `results/ID` if None.
             backend: `sim`, or `kernel`: this machine's, as root and in real time.
             jobs: how many runs at once; one per core if None.
+            executor: `dask://HOST:PORT`, a cluster that simulates instead of this machine.
 
         Raises:
             RunsFailedError: some runs failed; the others are done.
             ResultsError: the folder cannot be used.
             KernelRunError: the backend is not there.
+            ClusterError: the cluster is not there.
         """
         from cwndlab.campaign import run_study  # noqa: PLC0415  the store knows studies
 
-        return run_study(self, Path(results) if results else None, backend=backend, jobs=jobs)
+        folder = Path(results) if results else None
+        return run_study(self, folder, backend=backend, jobs=jobs, cluster=executor)
 
     def to_toml(self) -> str:
         """A study file that says the same."""

@@ -319,7 +319,7 @@ def test_reproduce_all_reproduces_every_paper(
     monkeypatch.setattr("cwndlab.cli.studies._reproduce", reproduce)
     status, _, err = run("reproduce", "all", "--quick", "--results", "r")
     assert [each[0] for each in asked] == paper_ids()
-    assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), None, True)
+    assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), None, None, True)
     assert status == RunsFailedError.exit_status
     assert "two runs failed" in err
 

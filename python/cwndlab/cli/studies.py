@@ -30,6 +30,12 @@ results_option = click.option(
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
 )
+executor_option = click.option(
+    "--executor",
+    "cluster",
+    metavar="dask://HOST:PORT",
+    help="A Dask cluster that simulates instead of this machine.",
+)
 
 EVERY_PAPER = "all"
 
@@ -47,6 +53,7 @@ backend_option = click.option(
 @results_option
 @backend_option
 @jobs_option
+@executor_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
 @format_option
@@ -55,6 +62,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     results: Path | None,
     backend: Backend,
     jobs: int | None,
+    cluster: str | None,
     output_format: str,
     *,
     is_quick: bool,
@@ -78,10 +86,13 @@ def run_command(  # noqa: PLR0913  one argument per option
                 output_format,
             )
         return
-    chosen = ["--backend", backend] if backend != "sim" else []
+    chosen = [
+        *(["--backend", backend] if backend != "sim" else []),
+        *(["--executor", cluster] if cluster else []),
+    ]
     again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick), *chosen)
     folder = results or _default_folder(loaded, backend, is_quick=is_quick)
-    with completed(loaded, folder, jobs, f"`{again}`", backend) as done:
+    with completed(loaded, folder, jobs, f"`{again}`", backend, cluster) as done:
         if output_format != "table":
             print_frame(done.runs(), output_format)
         else:
@@ -103,23 +114,24 @@ def report_command(results: Path, out: Path | None) -> None:
 @click.argument("study_id", metavar="ID|all")
 @results_option
 @jobs_option
+@executor_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 def reproduce_command(
-    study_id: str, results: Path | None, jobs: int | None, *, is_quick: bool
+    study_id: str, results: Path | None, jobs: int | None, cluster: str | None, *, is_quick: bool
 ) -> None:
     """Run the published study ID, or all of them; say what became of its claims; write its report.
 
     The last line is the path of the report. With `all`, --results is the folder of all results.
     """
     if study_id != EVERY_PAPER:
-        _reproduce(study_id, results, jobs, is_quick=is_quick)
+        _reproduce(study_id, results, jobs, cluster, is_quick=is_quick)
         return
     from cwndlab.papers import paper_ids  # noqa: PLC0415  --help is to be quick
 
     failure = None
     for each in paper_ids():
         try:
-            _reproduce(each, results and results / each, jobs, is_quick=is_quick)
+            _reproduce(each, results and results / each, jobs, cluster, is_quick=is_quick)
         except RunsFailedError as error:
             click.echo(str(error), err=True)
             failure = error
@@ -127,15 +139,20 @@ def reproduce_command(
         raise failure
 
 
-def _reproduce(study_id: str, results: Path | None, jobs: int | None, *, is_quick: bool) -> None:
+def _reproduce(
+    study_id: str, results: Path | None, jobs: int | None, cluster: str | None, *, is_quick: bool
+) -> None:
     from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
     from cwndlab.study import Study  # noqa: PLC0415
 
     path = find_study(study_id)
     loaded = Study.load(path, is_quick=is_quick)
-    again = command_line("cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick))
+    chosen = ["--executor", cluster] if cluster else []
+    again = command_line(
+        "cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick), *chosen
+    )
     folder = results or _default_folder(loaded, is_quick=is_quick)
-    with completed(loaded, folder, jobs, f"`{again}`") as done:
+    with completed(loaded, folder, jobs, f"`{again}`", cluster=cluster) as done:
         print_comparisons(done)
         print_claims(done)
         click.echo(_report(done, None))
@@ -177,7 +194,12 @@ def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -
 
 @contextlib.contextmanager
 def completed(
-    study: Study, folder: Path, jobs: int | None, again: str, backend: Backend = "sim"
+    study: Study,
+    folder: Path,
+    jobs: int | None,
+    again: str,
+    backend: Backend = "sim",
+    cluster: str | None = None,
 ) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
     from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
@@ -185,7 +207,7 @@ def completed(
 
     failure = None
     try:
-        results = run_study(study, folder, backend=backend, jobs=jobs, again=again)
+        results = run_study(study, folder, backend=backend, jobs=jobs, cluster=cluster, again=again)
     except RunsFailedError as error:
         failure = error
         results = open_results(folder)

@@ -1,0 +1,148 @@
+"""Runs on a Dask cluster, by the address of its scheduler.
+
+A study on a cluster gives the same bytes as on this machine: workers are asked first whether they
+compute and write as this process does. Results are written here alone, as always.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import itertools
+import platform
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab import core
+from cwndlab.errors import ClusterError
+from cwndlab.executor import Task, compute, compute_apart
+from cwndlab.usercode.processes import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cwndlab.executor import Outcome
+
+SCHEME = "dask://"
+_CONNECT_S = 10
+_AHEAD = 4  # tasks that a core of the cluster may have before it
+
+
+class ClusterExecutor:
+    """The workers of a Dask cluster that runs elsewhere; they need cwndlab, and no files."""
+
+    def __init__(self, address: str) -> None:
+        """Use the cluster whose scheduler has this address.
+
+        Args:
+            address: as the user writes it, `dask://HOST:PORT`.
+
+        Raises:
+            ClusterError: it is no such address, or Dask is not installed here.
+        """
+        scheduler = address.removeprefix(SCHEME)
+        if scheduler == address or not scheduler.rpartition(":")[2].isdigit():
+            msg = f'--executor "{address}": write {SCHEME}HOST:PORT, the address of a scheduler'
+            raise ClusterError(msg)
+        try:
+            self._distributed = importlib.import_module("distributed")
+        except ImportError as error:
+            msg = f"{address}: Dask is not installed here; run: pip install 'cwndlab[dask]'"
+            raise ClusterError(msg) from error
+        self._address = address
+        self._scheduler = f"tcp://{scheduler}"
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """Compute all tasks. If the caller stops, what has not begun is taken back.
+
+        Raises:
+            ClusterError: nobody answers there, the workers would give other results, or one was
+                lost again and again.
+        """
+        try:
+            client = self._distributed.Client(
+                self._scheduler, timeout=_CONNECT_S, set_as_default=False
+            )
+        except (OSError, TimeoutError) as error:
+            msg = (
+                f"{self._address}: no scheduler answers there within {_CONNECT_S} s; "
+                "start one: dask scheduler, and workers: dask worker tcp://HOST:PORT"
+            )
+            raise ClusterError(msg) from error
+        with client:
+            waiting = iter(tasks)
+            at_once = _AHEAD * self._cores_of(client)
+            traces: dict[str, Any] = {}
+
+            def submit(task: Task) -> Any:  # noqa: ANN401  a future of Dask
+                for name in task.traces.keys() - traces.keys():
+                    traces[name] = client.scatter(task.traces[name], hash=True)
+                bare = dataclasses.replace(task, traces={})
+                own = {name: traces[name] for name in task.traces}
+                return client.submit(_compute, bare, own, pure=False)
+
+            running = self._distributed.as_completed(
+                [submit(task) for task in itertools.islice(waiting, at_once)],
+                loop=client.loop,
+                with_results=True,
+                raise_errors=False,
+            )
+            try:
+                for future, result in running:
+                    running.update([submit(task) for task in itertools.islice(waiting, 1)])
+                    if future.status != "finished":
+                        why = result[1] if future.status == "error" else future.status
+                        msg = f"{self._address}: the cluster lost a run ({why}); try again"
+                        raise ClusterError(msg)
+                    yield result
+            finally:
+                running.clear()
+
+    def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
+        """How many runs the cluster computes at once, if its workers are like this process."""
+        threads = client.nthreads()
+        if not threads:
+            msg = f"{self._address}: no worker is there; start some: dask worker tcp://HOST:PORT"
+            raise ClusterError(msg)
+        here = identity()
+        for worker, there in client.run(_identity_there, on_error="return").items():
+            if not isinstance(there, dict):
+                msg = f"{worker}: cwndlab {here['cwndlab']} has to be installed there ({there!r})"
+                raise ClusterError(msg)
+            for name, value in here.items():
+                if there[name] != value:
+                    msg = (
+                        f"{worker}: {name} {there[name]} there, {value} here, so that results "
+                        "could differ; install the same on both"
+                    )
+                    raise ClusterError(msg)
+        return sum(threads.values())
+
+
+def identity() -> dict[str, str]:
+    """All that the bytes of a result hang on beside the task itself."""
+    sources = sorted(each.source_sha256 for each in core.algorithms().values())
+    profiles = sorted(each.sha256 for each in core.stacks().values())
+    return {
+        "cwndlab": core.version(),
+        "behaviour epoch": str(core.behaviour_epoch()),
+        "algorithms": hashlib.sha256(repr((sources, profiles)).encode()).hexdigest()[:12],
+        "machine": platform.machine(),
+        "polars": pl.__version__,
+    }
+
+
+def _identity_there() -> dict[str, str]:
+    """Run by each worker."""
+    return identity()
+
+
+def _compute(task: Task, traces: Mapping[str, bytes]) -> Outcome:
+    """Run by a worker."""
+    whole = dataclasses.replace(task, traces=traces)
+    if task.programs or task.problem:
+        with WorkerProcess() as process:
+            return compute_apart(whole, process)
+    return compute(whole)

@@ -1,0 +1,166 @@
+"""Studies on a Dask cluster of this machine: a scheduler and two workers, each a process."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import user_code
+from cwndlab.cli import app
+from cwndlab.cluster import ClusterExecutor, identity
+from cwndlab.errors import ClusterError, RunsFailedError
+from cwndlab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'cwndlab[dask]'")
+
+LINK = "rate=10 Mbit/s,delay=20 ms"
+
+
+@contextmanager
+def dask(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A program of Dask's, and where its log is."""
+    log = folder / f"{arguments[0]}-{time.monotonic_ns()}.log"
+    command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+        try:
+            yield process, log
+        finally:
+            process.kill()
+
+
+def told(log: Path, pattern: str) -> str:
+    """What a program says, as soon as it does."""
+    for _ in range(600):
+        found = re.search(pattern, log.read_text("utf-8", "replace"))
+        if found:
+            return found[1]
+        time.sleep(0.1)
+    pytest.fail(f"nothing like {pattern} in:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("dask")
+    arguments = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
+    with dask(folder, *arguments) as (_, log):
+        yield told(log, r"Scheduler at:\s+tcp://(\S+)")
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    scheduler: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """Address of a cluster, and its workers."""
+    folder = tmp_path_factory.mktemp("workers")
+    how = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder))
+    worker = ("worker", f"tcp://{scheduler}", *how)
+    with dask(folder, *worker) as (one, log), dask(folder, *worker) as (other, other_log):
+        for each in (log, other_log):
+            told(each, r"(Registered to|Starting established connection)")
+        yield f"dask://{scheduler}", [one, other]
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*.parquet"))
+    }
+
+
+def test_a_cluster_gives_the_same_bytes(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    trace = tmp_path / "road.down"
+    trace.write_text("".join(f"{ms}\n" for ms in range(1, 400, 2)))
+    study = Study(
+        link=[LINK, f"trace:{trace},delay=20 ms"],
+        algorithm=["reno", "cubic"],
+        duration="5 s",
+        repetitions=3,
+        id="s",
+    )
+    study.run(tmp_path / "here")
+    study.run(tmp_path / "there", executor=cluster[0])
+    assert len(files(tmp_path / "here")) > 12
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_own_algorithms_run_there_and_their_crashes_stay_there(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.c", tmp_path / "bad.c"
+    good.write_text(user_code.GOOD)
+    bad.write_text(user_code.BREAKING[0].source.replace('"mine"', '"bad"'))
+    study = Study(
+        link=LINK, algorithm=["reno", str(good), str(bad)], duration="2 s", repetitions=1, id="s"
+    )
+    with pytest.raises(RunsFailedError, match=r"1 of 3 runs failed, 2 of 3 runs are safe"):
+        study.run(tmp_path / "there", executor=cluster[0])
+    again = Study(link=LINK, algorithm=["reno"], duration="2 s", repetitions=2, id="t")
+    assert again.run(tmp_path / "more", executor=cluster[0]).is_complete
+
+
+def test_a_worker_that_dies_loses_nothing(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    address, workers = cluster
+    study = Study(link=LINK, algorithm=["reno"], duration="60 s", repetitions=40, id="s")
+    command = [
+        sys.executable,
+        "-c",
+        """import sys, cwndlab as cw
+cw.Study(link=sys.argv[1], algorithm=["reno"], duration="60 s", repetitions=40, id="s").run(
+    sys.argv[2], executor=sys.argv[3])""",
+    ]
+    folder = tmp_path / "there"
+    with subprocess.Popen([*command, LINK, str(folder), address]) as running:
+        for _ in range(600):
+            if folder.exists() and len(list((folder / "runs").glob("*"))) > 1:
+                break
+            time.sleep(0.05)
+        workers[1].send_signal(signal.SIGKILL)
+        assert running.wait(60) == 0
+    study.run(tmp_path / "here")
+    assert files(folder) == files(tmp_path / "here")
+
+
+def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cwndlab.cluster._CONNECT_S", 1)
+    with pytest.raises(ClusterError, match=r'"dask:8786": write dask://HOST:PORT'):
+        ClusterExecutor("dask:8786")
+    with pytest.raises(ClusterError, match=r"no scheduler answers there within"):
+        list(ClusterExecutor("dask://127.0.0.1:1").outcomes([]))
+
+
+def test_a_cluster_without_workers_is_refused(tmp_path: Path) -> None:
+    arguments = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
+    with dask(tmp_path, *arguments) as (_, log):
+        address = told(log, r"Scheduler at:\s+tcp://(\S+)")
+        with pytest.raises(ClusterError, match="no worker is there"):
+            list(ClusterExecutor(f"dask://{address}").outcomes([]))
+
+
+def test_workers_that_would_give_other_results_are_refused(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = identity() | {"behaviour epoch": "1,000"}
+    monkeypatch.setattr("cwndlab.cluster.identity", lambda: other)
+    with pytest.raises(ClusterError, match=r"behaviour epoch \d+ there, 1,000 here"):
+        list(ClusterExecutor(cluster[0]).outcomes([]))
+
+
+def test_the_command_line_names_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    app(["run", "--help"], standalone_mode=False)
+    assert "--executor dask://HOST:PORT" in capsys.readouterr().out
