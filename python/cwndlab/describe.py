@@ -221,12 +221,20 @@ def describe_flows(scenario: si.Scenario) -> list[str]:
     counted: dict[str, int] = {}
     for flow in scenario.flows:
         text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"
-        if flow.receiver != flow.sender:
+        if (flow.receiver.algorithm, flow.receiver.stack) != (
+            flow.sender.algorithm,
+            flow.sender.stack,
+        ):
             text += f", to {flow.receiver.algorithm} on {flow.receiver.stack}"
         if flow.sender.parameters:
             text += f", {_pairs(flow.sender.parameters)}"
         if flow.sender.stack_overrides:
             text += f", {_pairs(flow.sender.stack_overrides)}"
+        for name, host in (("sent", flow.sender.host), ("acknowledged", flow.receiver.host)):
+            if host is not None:
+                text += (
+                    f", {name} through a device of {', '.join(f'{k} {v}' for k, v in texts(host))}"
+                )
         text += f", {flow.direction}, from {format_duration(flow.start_ns)}"
         if flow.stop_ns is not None:
             text += f" to {format_duration(flow.stop_ns)}"

@@ -43,6 +43,7 @@ Label = str | int | float | bool
 _KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
 _SEED_BITS = 53  # what every reader of JSON holds exactly
 _LINK_KEYS = ("link", "reverse_link")
+_HOST_KEYS = ("user_host", "server_host")
 _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 
 
@@ -119,6 +120,8 @@ class _Draft:
         child = node.get(part) if isinstance(node, dict) else _element(node, part, path, origin)
         if isinstance(child, str) and path[-1] in _LINK_KEYS:
             child = parse_spec(child)
+        elif isinstance(child, str) and part in _HOST_KEYS:
+            child = {"preset": child}
         elif isinstance(child, str) and part == "application":
             child = {"kind": child}
         elif child is None:

@@ -49,6 +49,8 @@ class Study:
         repetitions: int = 1,
         seed: int = 1,
         reverse_link: LinkLike | Sequence[LinkLike] | None = None,
+        user_host: str | Table | Sequence[str | Table] | None = None,
+        server_host: str | Table | Sequence[str | Table] | None = None,
         flows: int | Sequence[int] | None = None,
         flow: Sequence[Table] | None = None,
         direction: str | Sequence[str] | None = None,
@@ -73,6 +75,8 @@ class Study:
             repetitions: how often each combination is run, each with a seed of its own.
             seed: of the study; the same seed gives the same results.
             reverse_link: the other direction; without it, as long as `link` and without limits.
+            user_host: what stands between the user's sockets and the link: a name or a table.
+            server_host: the same of the server.
             flows: how many flows alike there are.
             flow: tables of flows that differ.
             direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
@@ -97,6 +101,8 @@ class Study:
             "description": description,
             "link": link,
             "reverse_link": reverse_link,
+            "user_host": user_host,
+            "server_host": server_host,
             "algorithm": algorithm,
             "stack": stack,
             "direction": direction,

@@ -8,6 +8,7 @@ from typing import Any
 
 from cwndlab.schema import scenario as si
 from cwndlab.schema.base import Model
+from cwndlab.schema.host import Host
 from cwndlab.schema.medium import CellPath, WifiPath
 
 _QUEUES: tuple[si.Queue, ...] = (
@@ -108,6 +109,7 @@ def maximal_scenario() -> si.Scenario:
         algorithm="cubic",
         parameters={"beta": 512},
         stack_overrides={"initial_cwnd_pkts": 4},
+        host=Host(queue_packets=3, buffer_bytes=4_500, bits_per_sec=12_000_000),
     )
     flows = tuple(
         si.ScenarioFlow(

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from cwndlab.errors import LinkError
+from cwndlab.errors import LinkError, StudyError
+from cwndlab.hosts import hosts, load_host
 from cwndlab.presets import load_preset, presets
 from cwndlab.schema import scenario as si
+from cwndlab.schema.host import Host
 from cwndlab.study import Study
 from wires import wires
 
@@ -182,6 +184,56 @@ def test_flows_inherit_from_the_study_and_count() -> None:
     assert third.receiver == si.End(stack="linux-6.1", algorithm="highspeed")
     assert third.application == si.Sized(bytes=100_000)
     assert len(scenario(flows=4).flows) == 4
+
+
+DEVICE = {"queue_packets": 3, "buffer": "4 kB", "rate": "2 Mbit/s"}
+
+
+def test_hosts_stand_at_their_places_whichever_way_the_data_run() -> None:
+    plain, behind = scenario(flow=[{}, {"server_host": DEVICE}]).flows
+    assert plain.sender.host is plain.receiver.host is behind.receiver.host is None
+    device = Host(queue_packets=3, buffer_bytes=4_000, bits_per_sec=2_000_000)
+    assert behind.sender.host == device
+    both = {"user_host": "linux-ppp", "reverse_link": "rate=1 Mbit/s"}
+    up, down = scenario(flow=[{"direction": "uplink"}, {}], server_host=DEVICE, **both).flows
+    assert up.sender.host == down.receiver.host != device
+    assert up.receiver.host == down.sender.host == device
+
+
+def test_a_host_by_name_may_be_changed_or_left_out() -> None:
+    (flow,) = scenario(server_host={"preset": "linux-ppp", "queue_packets": 1000}).flows
+    assert flow.sender.host
+    assert (flow.sender.host.queue_packets, flow.sender.host.buffer_bytes) == (1000, 6000)
+    factors = {"server_host.queue_packets": [3, 30]}
+    link = "rate=10 Mbit/s,delay=20 ms"
+    study = Study(link=link, algorithm="reno", server_host="linux-ppp", factors=factors)
+    found = [cell.resolved.scenario.flows[0].sender.host for cell in study.cells]
+    assert [host.queue_packets for host in found if host] == [3, 30]
+    assert scenario(server_host="none") == scenario()
+    (flow,) = scenario(server_host="windows-ndis", flow=[{"server_host": "none"}]).flows
+    assert flow.sender.host is None
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ({"buffer": "4 kB"}, "this key is needed here and is missing"),
+        ("linux-pp", "did you mean linux-ppp?"),
+        ({"queue_packets": 3}, "a wire grants nothing to a device: it needs a rate"),
+        ({"queue_pakets": 3}, "unknown key; did you mean queue_packets?"),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_told(host: object, message: str) -> None:
+    with pytest.raises(StudyError) as refused:
+        scenario(server_host=host)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("name", hosts())
+def test_every_figure_of_a_host_says_whence_it_is(name: str) -> None:
+    preset = load_host(name)
+    figures = {f"host.{key}" for key in preset.host.model_fields_set}
+    assert figures == preset.sources.keys()
 
 
 def test_directions_have_two_names() -> None:

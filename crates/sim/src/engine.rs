@@ -3,8 +3,8 @@
 //! Where both directions share a medium, the two links below are one with several ports.
 //!
 //! ```text
-//!   application  ->  sender  --access-->  [ forward link ]  -->  receiver  ->  application
-//!                          <--access--    [ reverse link ]  <--
+//!   application  ->  sender  -->host--access-->  [ forward link ]  ------>  receiver  ->  application
+//!                          <-------access---    [ reverse link ]  <--host--
 //! ```
 //!
 //! Everything that can act has a wake time in a [`WakeTree`](crate::wake::WakeTree). What is woken
@@ -20,6 +20,7 @@ use crate::flow::{Flow, Part};
 use crate::frame::Frame;
 use crate::path::{FORWARD, Links, Path, REVERSE};
 use crate::recorder::Recorder;
+use crate::station::Stations;
 use crate::wake::NEAR;
 
 /// Means are taken from samples at this distance.
@@ -39,6 +40,8 @@ pub(crate) struct Engine {
 #[derive(Clone, Copy, Debug)]
 enum Component {
     Flow(usize, Part),
+    /// A machine's device.
+    Station(usize),
     MeanSampler,
     Sampler,
 }
@@ -46,6 +49,7 @@ enum Component {
 impl Engine {
     pub(crate) fn new(
         links: Links,
+        stations: Stations,
         flows: Vec<Flow>,
         recorder: Recorder,
         sample_interval: Option<Duration>,
@@ -55,8 +59,11 @@ impl Engine {
         for index in 0..flows.len() {
             components.extend(Part::ALL.map(|part| Component::Flow(index, part)));
         }
+        let first_station = NEAR + components.len();
+        components.extend((0..stations.len()).map(Component::Station));
         components.extend([Component::MeanSampler, Component::Sampler]);
-        let path = Path::new(links, NEAR + components.len());
+        let mut path = Path::new(links, stations, NEAR + components.len());
+        path.connect_stations(first_station);
         Self { path, flows, recorder, components, sample_interval, end }
     }
 
@@ -86,6 +93,7 @@ impl Engine {
                 let flow = &mut self.flows[index];
                 flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
             }
+            Component::Station(number) => self.poll_station(number, now),
             Component::MeanSampler => self.sample_means(now, component),
             Component::Sampler => self.sample(now, component),
         }
@@ -121,7 +129,7 @@ impl Engine {
                     let first = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
                     self.path.wakes.set(component, first);
                 }
-                Component::Flow(..) => {}
+                Component::Flow(..) | Component::Station(_) => {}
             }
         }
     }
@@ -146,6 +154,16 @@ impl Engine {
                 break;
             }
         }
+        self.path.settle_stations_behind(link, now);
+    }
+
+    /// What has left a device goes on.
+    fn poll_station(&mut self, number: usize, now: Time) {
+        while let Some(segment) = self.path.poll_station(number, now) {
+            let flow = &mut self.flows[segment.flow as usize];
+            flow.handle_left_station(number, now, &segment, &mut self.path);
+        }
+        self.path.settle_station(number, now);
     }
 
     fn sample_means(&mut self, now: Time, component: usize) {

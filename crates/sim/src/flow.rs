@@ -36,6 +36,12 @@ pub(crate) struct Flow {
     is_sender_established: bool,
     is_receiver_established: bool,
     access: Access,
+    /// The devices of the sender and of the receiver.
+    pub(crate) stations: [Option<usize>; 2],
+    /// Whether nothing stands between the sender and the path: neither a device nor a delay.
+    is_direct: bool,
+    /// The same of the receiver.
+    is_receiver_direct: bool,
     /// Wake time of the control component.
     control_wake: Time,
     first_component: usize,
@@ -48,6 +54,10 @@ struct Access {
     from_sender: VecDeque<(Time, Segment)>,
     to_sender: VecDeque<(Time, Segment)>,
 }
+
+/// The sender's place among the stations, and the receiver's.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
 
 /// A flow's components, in the order of their indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +108,9 @@ impl Flow {
             is_sender_established: false,
             is_receiver_established: false,
             access: Access { delay: config.access_delay, ..Access::default() },
+            stations: [None; 2],
+            is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
+            is_receiver_direct: config.receiver.host.is_none(),
             control_wake: Time::NEVER,
             first_component: 0,
         }
@@ -138,6 +151,7 @@ impl Flow {
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
+        self.tell_room(now, path);
         match part {
             Part::Sender => self.poll_sender(now, path, recorder),
             Part::Receiver => self.poll_receiver(now, path),
@@ -161,12 +175,61 @@ impl Flow {
                 let is_marked = segment.ecn == Ecn::Ce;
                 self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
             }
+            if !self.is_receiver_direct {
+                self.tell_room(now, path);
+            }
             self.receiver.handle_segment(now, segment);
             self.serve_receiver(now, path);
-        } else if self.access.delay == Duration::ZERO {
+        } else if self.is_direct {
+            self.give_to_sender(now, segment, path, recorder);
+        } else {
+            self.handle_indirect(now, segment, path, recorder);
+        }
+    }
+
+    /// A segment for a sender that is not at the path itself.
+    #[inline(never)]
+    fn handle_indirect(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        if self.access.delay == Duration::ZERO {
+            self.tell_room(now, path);
             self.give_to_sender(now, segment, path, recorder);
         } else {
             self.access.to_sender.push_back((now + self.access.delay, *segment));
+            self.set_access(path);
+        }
+    }
+
+    /// Tells both ends what their devices take, before they send.
+    fn tell_room(&mut self, now: Time, path: &mut Path) {
+        for (station, end) in self.stations.iter().zip([&mut self.sender, &mut self.receiver]) {
+            if let Some(station) = *station {
+                end.set_room(path.room(station, now));
+            }
+        }
+    }
+
+    /// A segment has left the device of one of the ends.
+    pub(crate) fn handle_left_station(
+        &mut self,
+        station: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+    ) {
+        if self.stations[RECEIVER] == Some(station) {
+            path.send(self.ack_entrance, now, segment);
+            path.settle(self.ack_entrance.link, now);
+        } else if self.access.delay == Duration::ZERO {
+            path.send(self.data_entrance, now, segment);
+            path.settle(self.data_entrance.link, now);
+        } else {
+            self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
         }
     }
@@ -246,8 +309,10 @@ impl Flow {
                         recording.handle_departure_from_sender(now, segment);
                     }
                     has_sent = true;
-                    if self.access.delay == Duration::ZERO {
+                    if self.is_direct {
                         path.send(self.data_entrance, now, segment);
+                    } else if let Some(station) = self.stations[SENDER] {
+                        path.give(station, now, segment);
                     } else {
                         self.access.from_sender.push_back((now + self.access.delay, *segment));
                     }
@@ -261,8 +326,10 @@ impl Flow {
         }
         path.wakes.set(self.component(Part::Sender), next);
         if has_sent {
-            if self.access.delay == Duration::ZERO {
+            if self.is_direct {
                 path.settle(self.data_entrance.link, now);
+            } else if let Some(station) = self.stations[SENDER] {
+                path.settle_station(station, now);
             } else {
                 self.set_access(path);
             }
@@ -276,13 +343,23 @@ impl Flow {
         let Polled { outputs, next } = self.receiver.poll(now);
         for output in outputs {
             if let TcpOutput::Segment(segment) = output {
-                path.send(self.ack_entrance, now, segment);
+                match self.stations[RECEIVER] {
+                    None => path.send(self.ack_entrance, now, segment),
+                    Some(station) => {
+                        path.give(station, now, segment);
+                    }
+                }
                 has_sent = true;
             }
         }
         path.wakes.set(self.component(Part::Receiver), next);
         if has_sent {
-            path.settle(self.ack_entrance.link, now);
+            match self.stations[RECEIVER] {
+                None => {
+                    path.settle(self.ack_entrance.link, now);
+                }
+                Some(station) => path.settle_station(station, now),
+            }
         }
     }
 

@@ -21,6 +21,7 @@ mod recorder;
 mod run;
 mod saturate;
 mod scenario;
+mod station;
 mod summary;
 mod wake;
 

@@ -7,6 +7,7 @@ use cwndlab_tcp::Segment;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
+use crate::station::Stations;
 use crate::wake::WakeTree;
 
 /// The direction from the network to the user, as index of its link.
@@ -27,6 +28,8 @@ pub(crate) struct Path {
     /// Where both directions share a medium, it is the first, and nothing enters the second.
     pub(crate) links: [AnyLink<Frame>; 2],
     pub(crate) is_shared: bool,
+    /// What stands between the sockets and the links.
+    pub(crate) stations: Stations,
     pub(crate) wakes: WakeTree,
 }
 
@@ -38,14 +41,14 @@ pub(crate) struct Entrance {
 }
 
 impl Path {
-    pub(crate) fn new(links: Links, components: usize) -> Self {
+    pub(crate) fn new(links: Links, stations: Stations, components: usize) -> Self {
         let wakes = WakeTree::new(components);
         match links {
-            Links::Separate(links) => Self { links: *links, is_shared: false, wakes },
+            Links::Separate(links) => Self { links: *links, is_shared: false, stations, wakes },
             Links::Shared(medium) => {
                 let unused = AnyLink::one_way(&[], &Traces::new(), 0, "unused");
                 let unused = unused.expect("a wire without stages needs nothing");
-                Self { links: [*medium, unused], is_shared: true, wakes }
+                Self { links: [*medium, unused], is_shared: true, stations, wakes }
             }
         }
     }

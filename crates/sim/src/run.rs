@@ -16,6 +16,7 @@ use crate::output::RunOutput;
 use crate::path::Links;
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, Scenario, ScenarioError};
+use crate::station::Stations;
 use crate::summary::{self, FinishedFlow, flow_summary};
 
 /// Linux counts time in ticks of 4 ms (HZ = 250).
@@ -51,10 +52,11 @@ fn run_over(
     algorithms: &Algorithms,
 ) -> Result<RunOutput, RunError> {
     let end = Time::ZERO + scenario.duration;
-    let flows = build_flows(scenario, end, algorithms)?;
+    let (flows, stations) = build_flows(scenario, end, algorithms)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
-    let mut engine = Engine::new(links, flows, recorder, scenario.record.sample_interval, end);
+    let interval = scenario.record.sample_interval;
+    let mut engine = Engine::new(links, stations, flows, recorder, interval, end);
     engine.run();
     let flows = scenario
         .flows
@@ -125,12 +127,13 @@ fn build_flows(
     scenario: &Scenario,
     end: Time,
     algorithms: &Algorithms,
-) -> Result<Vec<Flow>, ScenarioError> {
+) -> Result<(Vec<Flow>, Stations), ScenarioError> {
     let phase = scenario.jiffies_phase.unwrap_or_else(|| {
         Duration::from_nanos(Stream::new(scenario.seed, "jiffies_phase").below(TICK_NANOS))
     });
     let mut profiles = Profiles::default();
     let mut flows = Vec::with_capacity(scenario.flows.len());
+    let mut stations = Stations::default();
     for (index, config) in scenario.flows.iter().enumerate() {
         let mut end_of = |name: &str, end: &EndConfig| {
             let component = format!("flow.{}.{name}", config.id);
@@ -153,9 +156,13 @@ fn build_flows(
         let stream = Stream::new(scenario.seed, &format!("flow.{}.application", config.id));
         let application = Application::new(&config.application, stream);
         let ends = [sender, receiver];
-        flows.push(Flow::new(config, index, ends, application, scenario.warm_up, end));
+        let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
+        let (way, user) = (flow.direction, config.user);
+        flow.stations = [(&config.sender, way), (&config.receiver, 1 - way)]
+            .map(|(end, direction)| stations.find_or_add(end.host, direction, user));
+        flows.push(flow);
     }
-    Ok(flows)
+    Ok((flows, stations))
 }
 
 /// Profiles that flows share, by name and overrides.

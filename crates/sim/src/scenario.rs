@@ -7,6 +7,7 @@
 use core::num::NonZeroU16;
 use std::collections::BTreeMap;
 
+use cwndlab_host::HostConfig;
 use cwndlab_link::PathConfig;
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,10 @@ pub struct EndConfig {
     /// Values of the profile that differ from it.
     #[serde(default)]
     pub stack_overrides: BTreeMap<String, serde_json::Value>,
+    /// The device through which it sends; nothing that matters if absent. Ends of the same user on
+    /// the same side that say the same share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostConfig>,
 }
 
 /// What is recorded beyond the summary.
@@ -201,6 +206,13 @@ impl Scenario {
                 return fail(&format!("flows[{index}].user"), message);
             }
             flow.check(&format!("flows[{index}]"), self.duration)?;
+            let is_wire = self.path.users().is_none();
+            for (end, name) in [(&flow.sender, "sender"), (&flow.receiver, "receiver")] {
+                if is_wire && end.host.is_some_and(|host| host.rate.is_none()) {
+                    let message = "a wire grants nothing to a device: it needs a rate";
+                    return fail(&format!("flows[{index}].{name}.host"), message.into());
+                }
+            }
         }
         Ok(())
     }

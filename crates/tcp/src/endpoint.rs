@@ -193,6 +193,16 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.poll(now))
     }
 
+    /// How many packets the host below takes before this is called again. Data beyond are not sent,
+    /// and a Linux endpoint reduces its window then, as its own host is congested.
+    ///
+    /// A classic endpoint, whose stacks know of no host, sends all the same.
+    pub fn set_room(&mut self, packets: u32) {
+        if let Stack::Linux(endpoint) = &mut self.stack {
+            endpoint.set_room(packets);
+        }
+    }
+
     /// The application writes. Returns the bytes that the send buffer took. Poll afterwards.
     #[inline]
     pub fn write(&mut self, now: Time, bytes: u64) -> u64 {

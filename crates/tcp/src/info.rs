@@ -95,6 +95,8 @@ pub struct Counters {
     pub tail_loss_probes: u64,
     /// Window reductions that were undone, timeouts included.
     pub undos: u64,
+    /// How often the host had no room for a segment, which then was not sent.
+    pub refusals: u64,
     /// Delayed ACKs that the timer sent.
     pub delayed_acks: u64,
     /// Segments received whole a second time.

@@ -83,6 +83,8 @@ scripts! {
     handshake_linux_6_18,
     handshake_passive,
     handshake_without_options,
+    host_refuses,
+    host_refuses_retransmission,
     idle_restart,
     initial_window,
     late_not_lost,

@@ -61,6 +61,8 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
         raise FieldError(("direction",), message)
+    if isinstance(path, si.WirePath):
+        _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
         raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")
     scenario = si.Scenario(
@@ -77,6 +79,16 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         ),
     )
     return Resolved(scenario, traces.traces, algorithms.files, jitter)
+
+
+def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
+    for flow in flows:
+        ends = [flow.sender, flow.receiver]
+        if flow.direction == "forward":
+            ends.reverse()
+        for place, end in zip(("user_host", "server_host"), ends, strict=True):
+            if end.host is not None and end.host.bits_per_sec is None:
+                raise FieldError((place,), "a wire grants nothing to a device: it needs a rate")
 
 
 def _live_path(live: Live) -> si.Path:

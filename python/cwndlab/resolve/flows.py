@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import CwndlabError
+from cwndlab.hosts import resolve_host
 from cwndlab.recoveries import changes_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
@@ -117,10 +118,11 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
-    sender, receiver = ends.of(flow, key)
+    direction = _WIRE_DIRECTIONS[flow.direction or study.direction]
+    sender, receiver = _with_hosts(ends.of(flow, key), study, flow, direction, key)
     return si.ScenarioFlow(
         id=flow_id,
-        direction=_WIRE_DIRECTIONS[flow.direction or study.direction],
+        direction=direction,
         user=user,
         start_ns=flow.start,
         stop_ns=flow.stop,
@@ -131,6 +133,27 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         receiver=receiver,
         access_delay_ns=flow.access_delay,
     )
+
+
+def _with_hosts(
+    ends: tuple[si.End, si.End],
+    study: plan.StudyModel,
+    flow: plan.Flow,
+    direction: si.WireDirection,
+    key: KeyPath,
+) -> tuple[si.End, si.End]:
+    """The sender and the receiver with the devices of their machines."""
+    places = ["server_host", "user_host"]  # of the sender and the receiver
+    if direction == "reverse":
+        places.reverse()
+    found = []
+    for end, place in zip(ends, places, strict=True):
+        own = getattr(flow, place)
+        written = own or getattr(study, place)
+        host = resolve_host(written, (*(key if own else ()), place))
+        found.append(end.model_copy(update={"host": host}) if host else end)
+    sender, receiver = found
+    return sender, receiver
 
 
 def _recovery(name: str, stack: core.Stack, key: KeyPath) -> Mapping[str, str | bool]:

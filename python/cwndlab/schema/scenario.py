@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cwndlab.schema.base import Count, Model, Packets, Ppb
+from cwndlab.schema.host import Host
 from cwndlab.schema.medium import CellPath, WifiPath
 
 SCENARIO_VERSION: Literal[1] = 1
@@ -268,6 +269,7 @@ class End(Model):
     algorithm: str
     parameters: dict[str, int] = Field(default={})
     stack_overrides: dict[str, Any] = Field(default={})
+    host: Host | None = None
 
 
 class ScenarioFlow(Model):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from cwndlab.schema.base import Model
+from cwndlab.schema.host import HostOrText
 from cwndlab.schema.link import LinkOrText
 from cwndlab.schema.scenario import AlgorithmOn, Days, Distribution
 from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
@@ -95,6 +96,8 @@ class Flow(Model):
     )
     stop: DurationText | None = None
     access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
+    user_host: HostOrText | None = None
+    server_host: HostOrText | None = None
     count: Whole = Field(default=1, description="how many of them")
     parameters: dict[str, int] = Field(default={}, description="of its algorithm")
     stack_overrides: dict[str, Any] = Field(default={})
@@ -153,6 +156,10 @@ class StudyModel(Model):
     )
     link: LinkOrText | None = None
     reverse_link: LinkOrText | None = None
+    user_host: HostOrText | None = Field(
+        default=None, description="between the user's sockets and the link: a name or a table"
+    )
+    server_host: HostOrText | None = Field(default=None, description="the same of the server")
     live: Live | None = None
     flow: tuple[Flow, ...] = ()
     parameters: dict[str, dict[str, int]] = Field(
@@ -176,6 +183,8 @@ class StudyModel(Model):
 TABLES = (
     "link",
     "reverse_link",
+    "user_host",
+    "server_host",
     "live",
     "flow",
     "application",

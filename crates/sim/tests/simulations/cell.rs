@@ -19,7 +19,7 @@ fn direction(core_ms: u64, queue_bytes: u64) -> Value {
 }
 
 /// LTE of 10 MHz: 19.8 Mbit/s in blocks, of which a tenth are sent twice.
-fn lte(users: usize) -> Value {
+pub(crate) fn lte(users: usize) -> Value {
     json!({
         "kind": "cell",
         "radio": {"kind": "lte", "resource_blocks": 50, "layers": 1, "category": 4},
@@ -57,14 +57,14 @@ fn callbox(keep_alive_ms: u64) -> Value {
     })
 }
 
-fn bulk(id: usize, user: usize, direction: &str, algorithm: &str) -> Value {
+pub(crate) fn bulk(id: usize, user: usize, direction: &str, algorithm: &str) -> Value {
     let end = json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": {},
                      "stack_overrides": {}});
     json!({"id": id, "user": user, "direction": direction, "start_ns": 0,
            "sender": end, "receiver": end})
 }
 
-fn run(path: &Value, flows: &[Value]) -> RunOutput {
+pub(crate) fn run(path: &Value, flows: &[Value]) -> RunOutput {
     let scenario = json!({
         "version": 1, "seed": 5, "duration_ns": 30_000 * MS, "warm_up_ns": 3_000 * MS,
         "path": path, "flows": flows, "record": {},

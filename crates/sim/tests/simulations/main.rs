@@ -4,6 +4,7 @@ mod applications;
 mod capture;
 mod cell;
 mod delay_based;
+mod hosts;
 mod model_based;
 mod runs;
 mod setup;

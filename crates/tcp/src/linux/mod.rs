@@ -14,6 +14,7 @@
 //! ```
 
 mod ack;
+mod below;
 mod clock;
 mod connection;
 mod incoming;
@@ -41,6 +42,7 @@ use cwndlab_units::{Duration, Rate, Time};
 use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::segment::SackBlock;
+use below::Below;
 use clock::Clock;
 use rack::Rack;
 use receiver::Receiver;
@@ -141,6 +143,8 @@ pub(crate) struct LinuxEndpoint {
     /// A short segment at the tail waits for what the application writes at the same time.
     is_corked: bool,
     pacing_timer: Time,
+    /// What the host below takes; nothing limits it where there is none.
+    below: Option<Below>,
 
     /// Slow start threshold of the last connection to the same host.
     remembered_ssthresh: Option<u32>,
@@ -242,6 +246,7 @@ impl LinuxEndpoint {
             compressed_ack_mstamp: 0,
             is_corked: false,
             pacing_timer: Time::NEVER,
+            below: None,
             remembered_ssthresh: None,
             settings,
             out: Outbox::default(),

@@ -65,6 +65,21 @@ impl LinuxEndpoint {
     /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
     #[inline]
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
+        if self.below.is_none() {
+            self.write_xmit_over::<false>(is_probe);
+        } else {
+            self.write_xmit_to_host(is_probe);
+        }
+    }
+
+    #[inline(never)]
+    fn write_xmit_to_host(&mut self, is_probe: bool) {
+        self.write_xmit_over::<true>(is_probe);
+    }
+
+    /// The same over a host that may refuse, or over nothing.
+    #[inline(always)]
+    fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
         // `tcp_tso_segs`: without TSO a burst is one segment, whatever the least of the algorithm.
         let _ = self.congestion.min_tso_segs(&mut self.sk);
         let mut sent = 0;
@@ -81,6 +96,9 @@ impl LinuxEndpoint {
                 break;
             }
             if next.is_partial && !is_probe && self.is_held_by_nagle() {
+                break;
+            }
+            if IS_HOST && !self.takes_place_below() {
                 break;
             }
             self.transmit_new(next.end, next.is_fin, in_flight);
@@ -271,6 +289,9 @@ impl LinuxEndpoint {
             if !is_head && after(self.rtx.get(number).end_seq, self.window_end()) {
                 break;
             }
+            if !self.takes_place_below() {
+                break;
+            }
             self.retransmit(number);
             if self.in_cwnd_reduction() {
                 self.prr_out += 1;
@@ -386,6 +407,9 @@ impl LinuxEndpoint {
         }
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
+        if self.below.is_some() {
+            self.take_place_of_ack_below();
+        }
     }
 
     /// Fills what there is of a window that has room for less than a segment; the time to avoid

@@ -220,6 +220,11 @@ impl LinuxEndpoint {
         let count = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
         self.sk.inet_conn.icsk_retransmits = count;
         self.event(TcpEvent::Timeout(count.into()));
+        if !self.takes_place_below() {
+            let delay = self.refused_retransmission_delay();
+            self.reset_timer(Pending::Retransmit, delay);
+            return;
+        }
         self.retransmit(self.rtx.head());
         self.backoff += 1;
         self.rto = (self.rto << 1).min(self.rto_max);
@@ -288,6 +293,10 @@ impl LinuxEndpoint {
                 return;
             }
         } else {
+            if !self.takes_place_below() {
+                self.rearm_rto();
+                return;
+            }
             let last = self.rtx.tail().wrapping_sub(1);
             self.transmit_again(last);
             self.is_tlp_retrans = true;

@@ -39,6 +39,7 @@ pub(crate) const FACTS: &[Fact] = &[
     ("spurious_timeouts", |e| Value::Count(e.counters().spurious_timeouts)),
     ("recoveries", |e| Value::Count(e.counters().recoveries)),
     ("tail_loss_probes", |e| Value::Count(e.counters().tail_loss_probes)),
+    ("refusals", |e| Value::Count(e.counters().refusals)),
     ("undos", |e| Value::Count(e.counters().undos)),
     ("delayed_acks", |e| Value::Count(e.counters().delayed_acks)),
     ("duplicates", |e| Value::Count(e.counters().duplicate_segments)),

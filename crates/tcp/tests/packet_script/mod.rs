@@ -85,6 +85,8 @@ pub(crate) enum Action {
     /// The application reads up to so much, and gets so much.
     Read(u64, u64),
     Close,
+    /// The host below says how many packets it takes from now on.
+    Room(u32),
     /// `<`: the network brings segments.
     Arrive(Template),
     /// `>`: the endpoint sends segments.

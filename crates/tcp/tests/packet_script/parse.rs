@@ -106,6 +106,7 @@ fn parse_action(text: &str) -> Result<Action, String> {
             let (asked, done) = (number(asked)?.into(), number(done)?.into());
             if verb == "write" { Action::Write(asked, done) } else { Action::Read(asked, done) }
         }
+        "room" => Action::Room(number(rest)?),
         "connect" if rest.is_empty() => Action::Connect,
         "listen" if rest.is_empty() => Action::Listen,
         "close" if rest.is_empty() => Action::Close,

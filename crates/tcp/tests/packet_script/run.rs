@@ -211,6 +211,7 @@ impl Player {
             Action::Connect => self.endpoint.connect(now),
             Action::Listen => self.endpoint.listen(),
             Action::Close => self.endpoint.close(now),
+            Action::Room(packets) => self.endpoint.set_room(*packets),
             Action::Write(asked, taken) => {
                 let got = self.endpoint.write(now, *asked);
                 self.note("write", got.to_string());

@@ -1,0 +1,363 @@
+//! The queue, and the device behind it.
+
+use std::collections::VecDeque;
+
+use cwndlab_link::{Admission, Packet};
+use cwndlab_units::{Bytes, Rate, Time};
+
+use crate::config::HostConfig;
+
+/// A machine's device with its queue. Where the link empties the device's buffer, every method is
+/// told how much the link `held` of it at the time; otherwise that is not looked at.
+#[derive(Clone, Debug)]
+pub struct Host<P> {
+    limit_packets: u32,
+    buffer_bytes: u64,
+    queue: VecDeque<P>,
+    device: Device<P>,
+    /// What has left the device and was not polled yet.
+    departed: VecDeque<(Time, P)>,
+    counters: HostCounters,
+}
+
+/// What empties the device's buffer.
+#[derive(Clone, Debug)]
+enum Device<P> {
+    /// The device, at its rate.
+    Timed {
+        rate: Rate,
+        /// What it holds, and when each has left.
+        packets: VecDeque<(Time, P)>,
+        bytes: u64,
+        /// When it is done with what it holds.
+        busy_until: Time,
+    },
+    /// The link.
+    Link,
+}
+
+/// What a host counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostCounters {
+    /// Packets that came from sockets.
+    pub arrived: u64,
+    /// How many of them found no room.
+    pub dropped: u64,
+    /// Packets that left.
+    pub departed: u64,
+}
+
+impl<P: Packet> Host<P> {
+    /// An idle device.
+    pub fn new(config: HostConfig) -> Self {
+        let device = match config.rate {
+            Some(rate) => {
+                Device::Timed { rate, packets: VecDeque::new(), bytes: 0, busy_until: Time::ZERO }
+            }
+            None => Device::Link,
+        };
+        Self {
+            limit_packets: config.queue_packets,
+            buffer_bytes: config.buffer.0,
+            queue: VecDeque::new(),
+            device,
+            departed: VecDeque::new(),
+            counters: HostCounters::default(),
+        }
+    }
+
+    /// Whether it is the link that empties the device's buffer.
+    pub fn is_emptied_by_link(&self) -> bool {
+        matches!(self.device, Device::Link)
+    }
+
+    /// Takes a packet from a socket, or drops it where there is no room.
+    pub fn handle_packet(&mut self, now: Time, held: Bytes, packet: P) -> Admission {
+        self.counters.arrived += 1;
+        self.advance(now);
+        let goes_on = self.queue.is_empty() && self.device_takes(held, packet.wire_bytes());
+        if !goes_on && self.room(now, held) == 0 {
+            self.counters.dropped += 1;
+            return Admission::Dropped;
+        }
+        self.queue.push_back(packet);
+        self.feed(now);
+        Admission::Queued
+    }
+
+    /// How many packets of 1500 bytes it would take now, one after the other.
+    pub fn room(&mut self, now: Time, held: Bytes) -> u32 {
+        self.advance(now);
+        let in_device = self.device_bytes(held);
+        let free = self.buffer_bytes.saturating_sub(in_device) / FULL_PACKET_BYTES;
+        let free = u32::try_from(free).unwrap_or(u32::MAX).max(u32::from(in_device == 0));
+        self.limit_packets.saturating_add(free).saturating_sub(self.queue.len() as u32)
+    }
+
+    /// The next packet that has left until `now`, and when it did.
+    pub fn poll(&mut self, now: Time, held: Bytes) -> Option<(Time, P)> {
+        self.advance(now);
+        let next = match &self.device {
+            Device::Timed { .. } => self.departed.pop_front()?,
+            Device::Link => {
+                let bytes = self.queue.front()?.wire_bytes();
+                if !self.device_takes(held, bytes) {
+                    return None;
+                }
+                (now, self.queue.pop_front()?)
+            }
+        };
+        self.counters.departed += 1;
+        Some(next)
+    }
+
+    /// When [`Host::poll`] has something to give; [`Time::NEVER`] if that is not before new input.
+    pub fn wake_time(&self, now: Time, held: Bytes) -> Time {
+        match &self.device {
+            Device::Timed { packets, .. } => {
+                let next = self.departed.front().or(packets.front());
+                next.map_or(Time::NEVER, |&(at, _)| at)
+            }
+            Device::Link => {
+                let first = self.queue.front().map(Packet::wire_bytes);
+                let is_due = first.is_some_and(|bytes| self.device_takes(held, bytes));
+                if is_due { now } else { Time::NEVER }
+            }
+        }
+    }
+
+    /// Packets that came and were not polled.
+    pub fn backlog_packets(&self) -> u32 {
+        let in_device = match &self.device {
+            Device::Timed { packets, .. } => packets.len(),
+            Device::Link => 0,
+        };
+        (self.queue.len() + in_device + self.departed.len()) as u32
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> HostCounters {
+        self.counters
+    }
+
+    fn device_bytes(&self, held: Bytes) -> u64 {
+        match self.device {
+            Device::Timed { bytes, .. } => bytes,
+            Device::Link => held.0,
+        }
+    }
+
+    fn device_takes(&self, held: Bytes, bytes: u32) -> bool {
+        let in_device = self.device_bytes(held);
+        in_device == 0 || in_device + u64::from(bytes) <= self.buffer_bytes
+    }
+
+    /// Lets a device with a rate send until `now`.
+    fn advance(&mut self, now: Time) {
+        while let Device::Timed { packets, bytes, .. } = &mut self.device
+            && packets.front().is_some_and(|&(at, _)| at <= now)
+        {
+            let (at, packet) = packets.pop_front().expect("front was Some");
+            *bytes -= u64::from(packet.wire_bytes());
+            self.departed.push_back((at, packet));
+            self.feed(at);
+        }
+    }
+
+    /// Moves what fits from the queue into a device with a rate.
+    fn feed(&mut self, now: Time) {
+        let Device::Timed { rate, packets, bytes, busy_until } = &mut self.device else { return };
+        while let Some(packet) = self.queue.front() {
+            let length = u64::from(packet.wire_bytes());
+            if !packets.is_empty() && *bytes + length > self.buffer_bytes {
+                break;
+            }
+            let packet = self.queue.pop_front().expect("front was Some");
+            *busy_until = now.max(*busy_until) + Bytes(length) / *rate;
+            *bytes += length;
+            packets.push_back((*busy_until, packet));
+        }
+    }
+}
+
+/// What a socket reckons a packet to be before there is one.
+const FULL_PACKET_BYTES: u64 = 1_500;
+
+#[cfg(test)]
+mod tests {
+    use cwndlab_units::{Duration, Ecn};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Numbered {
+        number: usize,
+        bytes: u32,
+    }
+
+    impl Packet for Numbered {
+        fn wire_bytes(&self) -> u32 {
+            self.bytes
+        }
+
+        fn flow(&self) -> u32 {
+            0
+        }
+
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+
+        fn mark_ce(&mut self) {}
+    }
+
+    const NOTHING: Bytes = Bytes(0);
+
+    /// 12 Mbit/s: 1 ms for 1500 bytes.
+    fn timed(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
+        let rate = Some(Rate::from_mbit_per_sec(12));
+        Host::new(HostConfig { queue_packets, buffer: Bytes(buffer_bytes), rate })
+    }
+
+    fn modem(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
+        Host::new(HostConfig { queue_packets, buffer: Bytes(buffer_bytes), rate: None })
+    }
+
+    fn give(host: &mut Host<Numbered>, held: Bytes, count: usize) -> usize {
+        let full = |number| Numbered { number, bytes: 1_500 };
+        let admissions =
+            (0..count).map(|number| host.handle_packet(Time::ZERO, held, full(number)));
+        admissions.filter(|&admission| admission == Admission::Queued).count()
+    }
+
+    #[test]
+    fn a_burst_is_cut_to_the_queue_and_the_buffer() {
+        let mut host = timed(3, 4_500);
+        assert_eq!(host.room(Time::ZERO, NOTHING), 6);
+        assert_eq!(give(&mut host, NOTHING, 20), 6, "three in the device, three behind it");
+        assert_eq!((host.room(Time::ZERO, NOTHING), host.counters().dropped), (0, 14));
+    }
+
+    #[test]
+    fn a_device_without_a_buffer_takes_one_packet() {
+        let mut host = timed(0, 0);
+        assert_eq!(give(&mut host, NOTHING, 5), 1);
+        assert_eq!(host.wake_time(Time::ZERO, NOTHING), Time::from_millis(1));
+    }
+
+    #[test]
+    fn packets_leave_at_the_rate_however_late_it_is_polled() {
+        let mut host = timed(10, 3_000);
+        give(&mut host, NOTHING, 5);
+        let late = Time::from_secs(1);
+        let left = std::iter::from_fn(|| host.poll(late, NOTHING)).map(|(at, _)| at);
+        assert_eq!(left.collect::<Vec<_>>(), (1..=5).map(Time::from_millis).collect::<Vec<_>>());
+        assert_eq!(host.wake_time(late, NOTHING), Time::NEVER);
+    }
+
+    #[test]
+    fn a_modem_takes_what_its_link_has_room_for() {
+        let mut host = modem(3, 4_500);
+        assert_eq!(host.room(Time::ZERO, NOTHING), 6);
+        assert_eq!(host.room(Time::ZERO, Bytes(1_600)), 4);
+        let full = Bytes(4_500);
+        assert_eq!(give(&mut host, full, 5), 3);
+        assert_eq!(host.wake_time(Time::ZERO, full), Time::NEVER);
+        assert_eq!(host.poll(Time::ZERO, full), None);
+        let later = Time::from_millis(7);
+        let room_for_one = Bytes(2_999);
+        assert_eq!(host.wake_time(later, room_for_one), later);
+        assert_eq!(host.poll(later, room_for_one).map(|(at, p)| (at, p.number)), Some((later, 0)));
+        assert_eq!(host.backlog_packets(), 2);
+    }
+
+    #[test]
+    fn what_is_small_goes_where_a_full_packet_does_not() {
+        let mut host = timed(0, 1_600);
+        assert_eq!(give(&mut host, NOTHING, 1), 1);
+        assert_eq!(host.room(Time::ZERO, NOTHING), 0);
+        let small = Numbered { number: 1, bytes: 52 };
+        assert_eq!(host.handle_packet(Time::ZERO, NOTHING, small), Admission::Queued);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_beside_what_is_counted_and_the_order_stays(
+            arrivals in prop::collection::vec((0u64..3_000_000, 40u32..=1_500), 1..200),
+            queue_packets in 0u32..8,
+            buffer_bytes in 0u64..9_000,
+            polls in prop::collection::vec(any::<bool>(), 200),
+        ) {
+            let mut host = timed(queue_packets, buffer_bytes);
+            let (mut now, mut left) = (Time::ZERO, Vec::new());
+            for (number, &(gap_ns, bytes)) in arrivals.iter().enumerate() {
+                now += Duration::from_nanos(gap_ns);
+                if polls[number] {
+                    left.extend(std::iter::from_fn(|| host.poll(now, NOTHING)));
+                }
+                let room = host.room(now, NOTHING);
+                let admission = host.handle_packet(now, NOTHING, Numbered { number, bytes });
+                prop_assert!(room == 0 || admission == Admission::Queued);
+                let counters = host.counters();
+                let inside = u64::from(host.backlog_packets());
+                prop_assert_eq!(
+                    counters.arrived,
+                    counters.departed + counters.dropped + inside
+                );
+            }
+            left.extend(std::iter::from_fn(|| host.poll(Time::from_secs(100), NOTHING)));
+            prop_assert_eq!(left.len() as u64 + host.counters().dropped, arrivals.len() as u64);
+            prop_assert!(left.is_sorted_by_key(|&(at, packet)| (at, packet.number)));
+        }
+
+        #[test]
+        fn late_polling_changes_nothing(
+            arrivals in prop::collection::vec((0u64..3_000_000, 40u32..=1_500), 1..200),
+            queue_packets in 0u32..8,
+            buffer_bytes in 0u64..9_000,
+        ) {
+            let run = |is_late: bool| {
+                let mut host = timed(queue_packets, buffer_bytes);
+                let (mut now, mut left, mut rooms) = (Time::ZERO, Vec::new(), Vec::new());
+                for (number, &(gap_ns, bytes)) in arrivals.iter().enumerate() {
+                    now += Duration::from_nanos(gap_ns);
+                    while !is_late && host.wake_time(now, NOTHING) <= now {
+                        let at = host.wake_time(now, NOTHING);
+                        left.extend(host.poll(at, NOTHING));
+                    }
+                    rooms.push(host.room(now, NOTHING));
+                    host.handle_packet(now, NOTHING, Numbered { number, bytes });
+                }
+                left.extend(std::iter::from_fn(|| host.poll(Time::from_secs(100), NOTHING)));
+                (left, rooms, host.counters())
+            };
+            prop_assert_eq!(run(true), run(false));
+        }
+
+        #[test]
+        fn a_modem_loses_nothing_either_whatever_its_link_holds(
+            steps in prop::collection::vec((40u32..=1_500, 0u64..6_000), 1..200),
+            queue_packets in 0u32..8,
+        ) {
+            let mut host = modem(queue_packets, 4_500);
+            let mut left = Vec::new();
+            for (number, &(bytes, held)) in steps.iter().enumerate() {
+                let (now, held) = (Time::from_millis(number as u64), Bytes(held));
+                let room = host.room(now, held);
+                let admission = host.handle_packet(now, held, Numbered { number, bytes });
+                prop_assert!(room == 0 || admission == Admission::Queued);
+                let is_due = host.wake_time(now, held) == now;
+                let packet = host.poll(now, held);
+                prop_assert_eq!(packet.is_some(), is_due);
+                left.extend(packet);
+                let (counters, inside) = (host.counters(), u64::from(host.backlog_packets()));
+                prop_assert_eq!(
+                    counters.arrived,
+                    counters.departed + counters.dropped + inside
+                );
+            }
+            prop_assert!(left.is_sorted_by_key(|&(_, packet)| packet.number));
+        }
+    }
+}

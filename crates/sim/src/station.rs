@@ -1,0 +1,126 @@
+//! The machines' devices, between the sockets and the path.
+
+use core::num::NonZeroU16;
+
+use cwndlab_host::{Host, HostConfig};
+use cwndlab_link::Admission;
+use cwndlab_tcp::Segment;
+use cwndlab_units::{Bytes, Time};
+
+use crate::frame::Frame;
+use crate::path::{Entrance, Path};
+
+/// A device: all ends of a user on one side of the path that name the same share it.
+#[derive(Debug)]
+pub(crate) struct Station {
+    config: HostConfig,
+    host: Host<Frame>,
+    /// The way of what it sends.
+    direction: usize,
+    user: u16,
+    entrance: Entrance,
+    component: usize,
+}
+
+/// The devices of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Stations {
+    all: Vec<Station>,
+    /// Whether the link empties the buffer of any.
+    is_any_emptied_by_link: bool,
+}
+
+impl Stations {
+    /// The device of an end that sends in `direction`, if it has one.
+    pub(crate) fn find_or_add(
+        &mut self,
+        config: Option<HostConfig>,
+        direction: usize,
+        user: NonZeroU16,
+    ) -> Option<usize> {
+        let (config, user) = (config?, user.get());
+        let is_same = |station: &Station| {
+            (station.direction, station.user, station.config) == (direction, user, config)
+        };
+        Some(self.all.iter().position(is_same).unwrap_or_else(|| {
+            let host = Host::new(config);
+            self.is_any_emptied_by_link |= host.is_emptied_by_link();
+            let entrance = Entrance::default();
+            self.all.push(Station { config, host, direction, user, entrance, component: 0 });
+            self.all.len() - 1
+        }))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
+impl Path {
+    /// Connects the devices, the first of which is this component.
+    pub(crate) fn connect_stations(&mut self, first_component: usize) {
+        for number in 0..self.stations.len() {
+            let Station { direction, user, .. } = self.stations.all[number];
+            let entrance = self.entrance(direction, user);
+            let station = &mut self.stations.all[number];
+            (station.entrance, station.component) = (entrance, first_component + number);
+        }
+    }
+
+    /// How many packets a device takes now.
+    pub(crate) fn room(&mut self, number: usize, now: Time) -> u32 {
+        let held = self.held(number, now);
+        self.stations.all[number].host.room(now, held)
+    }
+
+    /// Gives a segment to a device. [`Path::settle_station`] must follow.
+    pub(crate) fn give(&mut self, number: usize, now: Time, segment: &Segment) -> Admission {
+        let held = self.held(number, now);
+        self.stations.all[number].host.handle_packet(now, held, Frame(*segment))
+    }
+
+    /// What leaves a device next, if it is due. [`Path::settle_station`] must follow.
+    pub(crate) fn poll_station(&mut self, number: usize, now: Time) -> Option<Segment> {
+        let held = self.held(number, now);
+        let (_, Frame(segment)) = self.stations.all[number].host.poll(now, held)?;
+        Some(segment)
+    }
+
+    /// Sets when a device acts next.
+    pub(crate) fn settle_station(&mut self, number: usize, now: Time) {
+        let held = self.held(number, now);
+        let station = &self.stations.all[number];
+        let wake = station.host.wake_time(now, held);
+        self.wakes.set(station.component, wake);
+    }
+
+    /// A link has acted: devices that it empties may have room.
+    #[inline]
+    pub(crate) fn settle_stations_behind(&mut self, link: usize, now: Time) {
+        if self.stations.is_any_emptied_by_link {
+            self.wake_stations_behind(link, now);
+        }
+    }
+
+    #[cold]
+    fn wake_stations_behind(&mut self, link: usize, now: Time) {
+        for number in 0..self.stations.len() {
+            let station = &self.stations.all[number];
+            if station.entrance.link == link
+                && station.host.is_emptied_by_link()
+                && station.host.backlog_packets() > 0
+            {
+                self.settle_station(number, now);
+            }
+        }
+    }
+
+    /// What the link holds of a device's buffer.
+    fn held(&mut self, number: usize, now: Time) -> Bytes {
+        let Station { direction, user, ref host, .. } = self.stations.all[number];
+        if !host.is_emptied_by_link() {
+            return Bytes(0);
+        }
+        Bytes(self.backlog(direction, user, now).bytes)
+    }
+}

@@ -1,0 +1,82 @@
+"""Hosts with names: what stands between sockets and link on machines that were measured.
+
+A file has a title, a `[host]`, and under `[sources]` for each of its figures where it comes from,
+as a link's preset has.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, ValidationError
+
+from cwndlab.errors import CwndlabError, UnknownNameError
+from cwndlab.presets import Mark
+from cwndlab.schema.base import Model
+from cwndlab.schema.host import NO_HOST, Host, WrittenHost
+from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.written import merged, to_si
+from cwndlab.toml_source import TomlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.toml_source import KeyPath
+
+_FOLDER = Path(__file__).parent / "data" / "hosts"
+
+
+class HostPreset(Model):
+    """A host with a name."""
+
+    title: str
+    description: str = ""
+    host: WrittenHost
+    sources: dict[str, Mark] = Field(default={})
+
+
+@functools.cache
+def hosts() -> Mapping[str, Path]:
+    """The files of all hosts of the package, by name."""
+    return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
+
+
+@functools.cache
+def load_host(name: str) -> HostPreset:
+    """The host of this name.
+
+    Raises:
+        UnknownNameError: there is none.
+        CwndlabError: its file is wrong; names the line.
+    """
+    if name not in hosts():
+        raise UnknownNameError(name, (*hosts(), NO_HOST), "docs/hosts.md", kind="host")
+    source = TomlSource.read(hosts()[name])
+    try:
+        return HostPreset.model_validate(source.document)
+    except ValidationError as error:
+        problems = field_errors(error, HostPreset, source.document)
+        told = [source.problem(problem.key, problem.message) for problem in problems]
+        raise CwndlabError("\n".join(told)) from None
+
+
+def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
+    """The device that is written at `key`, if there is one.
+
+    Raises:
+        FieldError: the name is unknown, or something is missing.
+    """
+    if written is None:
+        return None
+    name = getattr(written, "preset", None)
+    if name == NO_HOST:
+        return None
+    if name is not None:
+        try:
+            preset = load_host(name)
+        except UnknownNameError as error:
+            raise FieldError(key, str(error)) from None
+        written = merged(preset.host, written)
+    return to_si(written, Host, key)

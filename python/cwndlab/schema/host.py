@@ -1,0 +1,43 @@
+"""What stands between a machine's sockets and the link, in whole SI units and as it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from pydantic import BeforeValidator, Field, create_model
+
+from cwndlab.schema.base import Count, Model, Packets
+from cwndlab.schema.types import RateText, SizeText
+from cwndlab.schema.written import Written, written_form
+
+NO_HOST = "none"
+"""The preset that stands for nothing between the sockets and the link."""
+
+
+class Host(Model):
+    """A device: its queue, its own buffer and its rate."""
+
+    queue_packets: Packets = Field(description="of the device's queue: txqueuelen")
+    buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
+        default=0, description="of the device itself; it always takes one packet"
+    )
+    bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
+        default=None, description="of the device; without one the link empties its buffer"
+    )
+
+
+def _text_as_preset(value: object) -> object:
+    return {"preset": value} if isinstance(value, str) else value
+
+
+if TYPE_CHECKING:  # what people write is made of the SI model at run time
+    WrittenHost: TypeAlias = Model
+else:
+    WrittenHost = create_model(
+        "Host",
+        __base__=written_form(Host),
+        __doc__=Host.__doc__,
+        preset=(str | None, Field(default=None, description="a host by name; its keys may change")),
+    )
+
+HostOrText = Annotated[WrittenHost, BeforeValidator(_text_as_preset)]
