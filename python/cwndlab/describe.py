@@ -137,7 +137,12 @@ def _describe_live(path: si.LivePath) -> str:
     when = f", {path.period}" if path.period else ""
     days = "" if path.days == "all" else f", {path.days} days"
     ends = "" if path.algorithm_on == "sender" else f", algorithm set on the {path.algorithm_on}"
-    return f"live  the network at {path.place}{when}{days}{ends}"
+    udp = (
+        ""
+        if path.udp_bits_per_sec is None
+        else f", {format_rate(path.udp_bits_per_sec)} of datagrams beside"
+    )
+    return f"live  the network at {path.place}{when}{days}{ends}{udp}"
 
 
 def _describe_medium(path: CellPath | WifiPath) -> list[str]:

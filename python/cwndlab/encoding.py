@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TABLES = ("flows", "links", "samples", "events", "acks")
+LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
+"""What runs on a real network have beside them."""
 
 _TEXT = frozenset(
     {

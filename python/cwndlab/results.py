@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from cwndlab.encoding import TABLES
+from cwndlab.encoding import LIVE_TABLES, TABLES
 from cwndlab.errors import ResultsError, plural
 from cwndlab.metrics import run_metrics
 from cwndlab.store import Folder
@@ -108,6 +108,8 @@ class Results:
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
             metrics = metrics.drop("algorithm")
+        if self._files("flags"):
+            metrics = metrics.join(self._flags_of_runs(), on="run", how="left")
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
@@ -130,6 +132,18 @@ class Results:
         """One row an ACK, where the study records them."""
         return self._table("acks", where)
 
+    def flags(self, **where: object) -> pl.DataFrame:
+        """What befell the runs of a real network: outages, another technology."""
+        return self._table("flags", where)
+
+    def radio(self, **where: object) -> pl.DataFrame:
+        """Technology, cell, band and signal while runs were measured on a real network."""
+        return self._table("radio", where)
+
+    def datagrams(self, **where: object) -> pl.DataFrame:
+        """Loss and jitter of the datagrams beside the data of a real network."""
+        return self._table("datagrams", where)
+
     def limits(self) -> pl.DataFrame:
         """One row a flow: what limited it most of its time, and the share of each cause."""
         from cwndlab.limits import limits  # noqa: PLC0415  seldom needed
@@ -151,13 +165,16 @@ class Results:
         return pl.scan_parquet(files)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events` and `acks`."""
+        """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
+
+        Those of a real network have `tcp_info`, `probes`, `flags`, `radio` and `datagrams` too.
+        """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 
         with duckdb.connect() as connection:
             connection.register("matrix", self._finished.to_arrow())
             connection.register("runs", self.runs().to_arrow())
-            for table in TABLES:
+            for table in (*TABLES, *LIVE_TABLES):
                 if files := self._files(table):
                     own = pl.scan_parquet(files[0]).collect_schema().names()
                     columns = [
@@ -176,6 +193,11 @@ class Results:
                     )
                     connection.execute(view)
             return pl.DataFrame(connection.sql(query).to_arrow_table())
+
+    def _flags_of_runs(self) -> pl.DataFrame:
+        """What befell each run, in words; a run that nothing befell is not there."""
+        words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
+        return self.scan("flags").group_by("run").agg(words).collect()
 
     @cached_property
     def _finished(self) -> pl.DataFrame:

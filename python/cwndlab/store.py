@@ -7,6 +7,7 @@ results/ID/
   traces/           the traces that it needs
   runs/KEY/         a run's tables, named by the hash of all that determines it
   failed/KEY.json   a run that failed, and why
+  set-aside/KEY-N/  the tables of a run that was made again, as something befell it
   manifest.jsonl    a header with the format's version, then a line a run: when, where, how long
   flows.parquet ... the small tables of all runs together, for whoever opens them directly
 ```
@@ -155,6 +156,15 @@ class Writer:
             content = json.dumps(reason, indent=2, ensure_ascii=False).encode() + b"\n"
             self.replace(f"failed/{key}.json", content)
             self._append({"run": key, "status": "failed", **entry})
+
+    def set_aside(
+        self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
+    ) -> None:
+        """Keep the files of a run that is to be made again, as `set-aside/KEY-ATTEMPT`."""
+        for name, content in files.items():
+            self.replace(f"set-aside/{key}-{attempt}/{name}", content)
+        with naming_failures(self.path):
+            self._append({"run": key, "status": "set aside", "attempt": attempt, **entry})
 
     def replace(self, name: str, content: bytes) -> None:
         """Put a file into the folder, whole or not at all; an equal one is left alone."""

@@ -53,13 +53,15 @@ def server_here(limits: Limits | None = None) -> Iterator[Address]:
         assert not thread.is_alive()
 
 
-def server_apart(folder: Path, port: int = 0) -> tuple[subprocess.Popen[str], int]:
+def server_apart(
+    folder: Path, port: int = 0, host: str = HOST
+) -> tuple[subprocess.Popen[str], int]:
     """`cwndlab serve` as a process, and its port."""
     token = folder / "cwndlab.token"
     token.write_text(TOKEN, encoding="ascii")
     token.chmod(0o600)
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "cwndlab", "serve", "--host", HOST, "--port", str(port)],
+        [sys.executable, "-u", "-m", "cwndlab", "serve", "--host", host, "--port", str(port)],
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,

@@ -98,8 +98,9 @@ def preflight_command(
 
 @click.command("live")
 @click.argument("study", type=click.Path(path_type=Path))
-@_server_option
+@click.option("--server", help="HOST or HOST:PORT, where `cwndlab serve` runs.")
 @_token_option
+@click.option("--status", "is_status", is_flag=True, help="Show what is done and missing, only.")
 @click.option("--place", help="Where this machine is, if the study has several places.")
 @click.option(
     "--label",
@@ -107,6 +108,15 @@ def preflight_command(
     multiple=True,
     metavar="KEY=VALUE",
     help="Noted with each run: weather=rain.",
+)
+@click.option("--radio-log", type=click.Path(path_type=Path), help="CSV of another program.")
+@click.option("--outage", default="3 s", show_default=True, help="No data for so long is one.")
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How often a run that an outage hit is measured again.",
 )
 @click.option("--patience", default="10 min", show_default=True, help="How long without a server.")
 @click.option("--no-wait", is_flag=True, help="End instead of waiting for a period of the day.")
@@ -117,24 +127,37 @@ def preflight_command(
 @results_option
 def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     study: Path,
-    server: str,
+    server: str | None,
     token_file: Path,
     place: str | None,
     labels: tuple[str, ...],
+    radio_log: Path | None,
+    outage: str,
+    retries: int,
     patience: str,
     results: Path | None,
     *,
     no_wait: bool,
     through_proxy: bool,
+    is_status: bool,
     is_quick: bool,
 ) -> None:
     """Measure what STUDY lacks, between this machine (the user) and a server (the network)."""
     from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
     from cwndlab.live.client import Address  # noqa: PLC0415
+    from cwndlab.live.radio import RadioLog  # noqa: PLC0415
+    from cwndlab.live.status import status_rows  # noqa: PLC0415
     from cwndlab.study import Study  # noqa: PLC0415
 
     loaded = Study.load(study, is_quick=is_quick, is_live=True)
+    folder = results or default_folder(loaded)
+    if is_status:
+        print_rows(status_rows(loaded, folder), "table")
+        return
+    if server is None:
+        msg = "where is the server? --server HOST; --status needs none"
+        raise click.UsageError(msg)
     campaign = Campaign(
         Address.parse(server, read_token(token_file)),
         place,
@@ -142,8 +165,11 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
         parse_duration(patience) / 1e9,
         is_waiting=not no_wait,
         is_proxy_accepted=through_proxy,
+        outage_s=parse_duration(outage) / 1e9,
+        retries=retries,
+        radio_log=None if radio_log is None else RadioLog(radio_log),
     )
-    done = run_campaign(loaded, results or default_folder(loaded), campaign, say)
+    done = run_campaign(loaded, folder, campaign, say)
     print_comparisons(done)
     say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
 

@@ -227,8 +227,11 @@ def print_comparisons(results: Results) -> None:
     from cwndlab.comparison import compare  # noqa: PLC0415  slow to load
     from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
 
-    done = results.runs().height
-    say("", f"  {results.title}: {plural(done, 'run')} in {results.path}")
+    runs = results.runs()
+    say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")
+    befallen = runs["flags"].count() if "flags" in runs.columns else 0
+    if befallen:
+        say(f"  ! something befell {befallen:,} of them, whoever sent; the report tells what")
     for comparison in compare(results):
         say("", *([f"  {comparison.name}"] if comparison.name else []))
         say(indented(terminal_table(comparison)))

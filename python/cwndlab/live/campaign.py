@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import time
@@ -12,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.campaign import keep_study, write_small_tables
+from cwndlab.encoding import to_parquet
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
+from cwndlab.live.flags import DEFAULT_OUTAGE_S
 from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.measure import Measured, measured
 from cwndlab.live.preflight import ProxyError, Sender, look
+from cwndlab.live.radio import sources_of
 from cwndlab.live.schedule import Period, in_turn, next_run, path_of
+from cwndlab.live.surroundings import DatagramsBeside, Surroundings
 from cwndlab.results import Results
 from cwndlab.store import Writer
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from cwndlab.live.radio import RadioLog, RadioSource
     from cwndlab.matrix import Run
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
     from cwndlab.study import Study
@@ -53,6 +59,12 @@ class Campaign:
     """Whether to wait for the next period of the day."""
     is_proxy_accepted: bool = False
     """Whether to measure although a proxy makes every comparison void."""
+    outage_s: float = DEFAULT_OUTAGE_S
+    """How long nothing must arrive to be called an outage."""
+    retries: int = 0
+    """How often a run that an outage hit is measured again."""
+    radio_log: RadioLog | None = None
+    """What another program notes of the radio."""
 
 
 def run_campaign(
@@ -129,6 +141,9 @@ class _Loop:
         self._wait_s = _FIRST_WAIT_S
         self._done_on = self._count_days()
         self._has_looked = False
+        self._sources: list[RadioSource] = []
+        entries = self._writer.folder.manifest()
+        self._set_aside = Counter(e["run"] for e in entries if e["status"] == "set aside")
 
     def safe(self) -> str:
         """How much is done."""
@@ -174,12 +189,21 @@ class _Loop:
         entry = self._entry(run, began_s) | {"live": found.facts}
         if not found.is_attributable:
             entry["is_attributable"] = False
+        if found.flags:
+            entry["flags"] = [flag.what for flag in found.flags]
+        befell = "; ".join(f"{flag.kind}: {flag.what}" for flag in found.flags)
+        labels = ", ".join(str(label) for label in run.labels.values())
+        has_outage = any(flag.is_outage for flag in found.flags)
+        if has_outage and self._set_aside[run.key] < self._campaign.retries:
+            self._set_aside[run.key] += 1
+            self._writer.set_aside(run.key, self._set_aside[run.key], found.files, entry)
+            self._tell(f"set aside: {labels}: {befell}; it is measured again")
+            return
         self._writer.commit(run.key, found.files, entry)
         day = Period.of(path).day_of(began)
         if day is not None:
             self._done_on[run.cell, day] += 1
-        labels = ", ".join(str(label) for label in run.labels.values())
-        self._tell(f"{self.safe()}  {labels}")
+        self._tell(f"{self.safe()}  {labels}{f'  ! {befell}' if befell else ''}")
         time.sleep(path.pause_ns / 1e9)
 
     def _look(self) -> None:
@@ -198,17 +222,33 @@ class _Loop:
             msg = "nothing was measured; --through-proxy measures all the same, and attributes none"
             raise ProxyError(msg)
         self._has_looked = True
+        interface = found.facts["client"]["path"]["interface"]
+        self._sources = sources_of(interface and interface["name"])
 
     def _transfer(self, run: Run, path: LivePath) -> Measured:
         scenario = run.scenario
-        with Session(self._campaign.address) as session:
+        with contextlib.ExitStack() as stack:
+            session = stack.enter_context(Session(self._campaign.address))
+            around = stack.enter_context(
+                Surroundings(session.peer, self._sources, self._campaign.radio_log)
+            )
+            beside = None
+            if path.udp_bits_per_sec is not None:
+                directions = sorted({flow.direction for flow in scenario.flows})
+                beside = DatagramsBeside(
+                    self._campaign.address, path.udp_bits_per_sec, scenario.duration_ns, directions
+                )
+                stack.enter_context(beside)
             transfer = session.transfer(
                 scenario.flows,
                 scenario.duration_ns,
                 [_algorithms(flow, path) for flow in scenario.flows],
             )
         names = {flow.id: flow.sender.algorithm for flow in scenario.flows}
-        return measured(run.key, scenario, transfer, names)
+        found = measured(run.key, scenario, transfer, names, around, self._campaign.outage_s)
+        if beside is not None:
+            found.files["datagrams.parquet"] = to_parquet(beside.frame(run.key))
+        return found
 
     def _note_failure(self, run: Run, reason: str, began_s: float) -> None:
         labels = ", ".join(str(label) for label in run.labels.values())

@@ -144,6 +144,11 @@ class Session:
         self._probes.connect(self._control.getpeername())
         return self
 
+    @property
+    def peer(self) -> str:
+        """The server's address."""
+        return str(self._control.getpeername()[0])
+
     def view(self) -> View:
         """The control connection as this end's kernel sees it."""
         return view_of(self._control) | self._opening

@@ -13,11 +13,13 @@ from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
 from cwndlab.live import tcp_info
+from cwndlab.live.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.live.client import Transfer
+    from cwndlab.live.surroundings import Surroundings
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
 
 _NS_PER_S = 10**9
@@ -32,10 +34,16 @@ class Measured:
     files: dict[str, bytes]
     facts: dict[str, Any]
     is_attributable: bool
+    flags: tuple[Flag, ...] = ()
 
 
 def measured(
-    key: str, scenario: Scenario, transfer: Transfer, names: Mapping[int, str]
+    key: str,
+    scenario: Scenario,
+    transfer: Transfer,
+    names: Mapping[int, str],
+    around: Surroundings | None = None,
+    outage_s: float = DEFAULT_OUTAGE_S,
 ) -> Measured:
     """Make a run's tables.
 
@@ -44,7 +52,10 @@ def measured(
         scenario: what was to be run.
         transfer: what both ends saw.
         names: what the study calls the algorithm of each flow.
+        around: what went on beside the data.
+        outage_s: how long nothing must arrive to be called an outage.
     """
+    flags = [] if around is None else around.flags(transfer.began_ns)
     measurement = Measurement([], began_unix_s=transfer.began_ns / _NS_PER_S)
     offset_ns = transfer.clock.offset_ns if transfer.clock else 0
     states: list[pl.DataFrame] = []
@@ -70,12 +81,18 @@ def measured(
                 measurement.samples += _thinned(series, every).samples(flow.id)
             if scenario.record.events:
                 measurement.events += series.events(flow.id)
+            flags += flags_of(flow.id, series, outage_s)
         for end, result in (("sender", sender), ("receiver", receiver)):
             states.append(_state(key, flow.id, end, result, transfer.began_ns))
     files = encode_result(key, measurement.tables())
     files["tcp_info.parquet"] = to_parquet(pl.concat(states, how="diagonal"))
     files["probes.parquet"] = to_parquet(_probes(key, transfer, offset_ns))
-    return Measured(files, _facts(transfer), is_attributable)
+    files["flags.parquet"] = to_parquet(flag_frame(key, flags))
+    if around is not None:
+        radio = around.radio_frame(key, transfer.began_ns)
+        if radio.height:
+            files["radio.parquet"] = to_parquet(radio)
+    return Measured(files, _facts(transfer), is_attributable, tuple(flags))
 
 
 def _flow(

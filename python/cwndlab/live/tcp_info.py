@@ -95,6 +95,8 @@ def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:
         "sent_pkts": info.get("data_segs_out"),
         "timeouts": info.get("total_rto"),
         "ca_state": info["ca_state"],
+        "unacked_pkts": info["unacked"],
+        "backoff": info["backoff"],
     }
     for name, column in (
         ("pacing_rate", "pacing_rate_mbit_s"),

@@ -14,6 +14,7 @@ from cwndlab.report.page import Part, assemble
 from cwndlab.report.scenario_text import facts
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection
 from cwndlab.report.sections.answer import TABLE, TRADE_OFF, VERDICT
+from cwndlab.report.sections.befell import BEFELL
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.limits import LIMITS
@@ -35,6 +36,7 @@ SECTIONS: Sections = (
     OPERATING_POINT,
     LIMITS,
     FAIRNESS,
+    BEFELL,
     MADE,
     WORDS,
 )

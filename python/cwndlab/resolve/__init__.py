@@ -99,6 +99,7 @@ def _live_path(live: Live) -> si.Path:
         at_most=live.at_most,
         pause_ns=live.pause,
         algorithm_on=live.algorithm_on,
+        udp_bits_per_sec=live.udp,
     )
 
 

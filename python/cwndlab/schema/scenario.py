@@ -202,6 +202,7 @@ class LivePath(Model):
     at_most: Annotated[int, Field(gt=0)] | None = None
     pause_ns: Count = 0
     algorithm_on: AlgorithmOn = "sender"
+    udp_bits_per_sec: Annotated[int, Field(gt=0)] | None = None
 
 
 Path = Annotated[WirePath | CellPath | WifiPath | LivePath, Field(discriminator="kind")]

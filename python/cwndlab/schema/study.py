@@ -128,6 +128,9 @@ class Live(Model):
         default="sender",
         description="which end is given the algorithm; the other keeps its machine's default",
     )
+    udp: RateText | None = Field(
+        default=None, description="datagrams beside the data: what a call would lose of them"
+    )
 
 
 class StudyModel(Model):

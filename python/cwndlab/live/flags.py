@@ -1,0 +1,91 @@
+"""What befell a run: outages, timeouts in a row, an interface that went, another technology."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.imports.series import Series
+
+DEFAULT_OUTAGE_S = 3.0
+_DOUBLINGS = 3  # so many timeouts in a row are no single lost retransmission
+
+Kind = Literal["outage", "timeouts", "interface", "technology"]
+_SCHEMA = {
+    "run": pl.String,
+    "flow": pl.Int64,
+    "t_s": pl.Float64,
+    "duration_s": pl.Float64,
+    "flag": pl.String,
+    "what": pl.String,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something that befell a run, which a reader of its results must know."""
+
+    kind: Kind
+    t_s: float
+    what: str
+    duration_s: float | None = None
+    flow: int | None = None
+    """None: all of them."""
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the network was away, so that a run may be measured again."""
+        return self.kind != "technology"
+
+
+def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
+    """Times in which nothing was acknowledged although something was on its way.
+
+    Args:
+        flow: its number.
+        series: of its sender.
+        outage_s: how long that must last.
+    """
+    found = []
+    for begin_s, end_s, backoff in _stalls(series):
+        lasted_s = end_s - begin_s
+        doubled = f", the timeout doubled {backoff} times" if backoff else ""
+        if lasted_s >= outage_s:
+            what = f"no data for {lasted_s:.1f} s{doubled}"
+            found.append(Flag("outage", begin_s, what, lasted_s, flow))
+        elif backoff >= _DOUBLINGS:
+            what = f"{backoff} timeouts in a row"
+            found.append(Flag("timeouts", begin_s, what, lasted_s, flow))
+    return found
+
+
+def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
+    """The flags of a run as a table."""
+    rows = [(key, f.flow, f.t_s, f.duration_s, f.kind, f.what) for f in flags]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _stalls(series: Series) -> list[tuple[float, float, int]]:
+    """Begin and end of each time between two acknowledgements, and the most doublings in it."""
+    acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
+    if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  a time between
+        return []
+    backoff = np.nan_to_num(series.columns.get("backoff", np.zeros(len(acked))))
+    moved = np.flatnonzero(np.diff(np.nan_to_num(acked)) > 0) + 1
+    marks = [0, *moved.tolist(), len(acked) - 1]
+    found = []
+    for first, last in pairwise(marks):
+        waiting = np.flatnonzero(np.nan_to_num(in_flight[first:last]) > 0)
+        if waiting.size == 0:
+            continue
+        begin_s = float(series.t_s[first + waiting[0]])
+        doublings = int(backoff[first : last + 1].max())
+        found.append((begin_s, float(series.t_s[last]), doublings))
+    return found

@@ -1,0 +1,333 @@
+"""The radio beside the data: technology, cell, band and signal, once a second.
+
+ModemManager (`mmcli`) and `iw` are asked where they are installed; a log of another program, such
+as a phone's or a scanner's, is read by its times. What a source does not tell is left empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cwndlab.errors import MeasurementError, read_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TEXTS = ("source", "technology", "band", "cell", "operator")
+NUMBERS = (
+    "quality_pct",
+    "rssi_dbm",
+    "rsrp_dbm",
+    "rsrq_db",
+    "snr_db",
+    "phy_rate_mbit_s",
+)
+COLUMNS = (*TEXTS, *NUMBERS)
+
+Row = dict[str, str | float | None]
+
+_PROGRAM_S = 3.0
+_UNKNOWN = ("", "--", "-", "n/a", "unknown")
+_LEAST_DB = -1_000.0  # below it, drivers mean "none"
+
+# Downlink EARFCN of the bands in use: 3GPP TS 36.101 table 5.7.3-1.
+_LTE_BANDS = (
+    (1, 0, 599),
+    (2, 600, 1199),
+    (3, 1200, 1949),
+    (4, 1950, 2399),
+    (5, 2400, 2649),
+    (7, 2750, 3449),
+    (8, 3450, 3799),
+    (12, 5010, 5179),
+    (13, 5180, 5279),
+    (17, 5730, 5849),
+    (18, 5850, 5999),
+    (19, 6000, 6149),
+    (20, 6150, 6449),
+    (25, 8040, 8689),
+    (26, 8690, 9039),
+    (28, 9210, 9659),
+    (32, 9920, 10359),
+    (34, 36200, 36349),
+    (38, 37750, 38249),
+    (39, 38250, 38649),
+    (40, 38650, 39649),
+    (41, 39650, 41589),
+    (42, 41590, 43589),
+    (43, 43590, 45589),
+    (66, 66436, 67335),
+    (71, 68586, 68935),
+)
+# NR-ARFCN to frequency: 3GPP TS 38.104 section 5.4.2.1.
+_NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 0.005, 0.015
+
+
+class RadioSource(Protocol):
+    """Tells the radio's state now."""
+
+    def read(self) -> Row | None:
+        """The state; None if there is none to be had."""
+
+
+def sources_of(interface: str | None) -> list[RadioSource]:
+    """What tells of the radio behind an interface on this machine."""
+    found: list[RadioSource] = []
+    if interface is None:
+        return found
+    if shutil.which("mmcli") is not None:
+        modem = _modem_of(interface)
+        if modem is not None:
+            found.append(Modem(modem))
+    if shutil.which("iw") is not None and WirelessCard(interface).read() is not None:
+        found.append(WirelessCard(interface))
+    return found
+
+
+class Modem:
+    """A modem that ModemManager knows."""
+
+    def __init__(self, path: str) -> None:
+        """By its path on D-Bus."""
+        self._path = path
+        # Without it a modem measures its signal only when it likes to.
+        _output("mmcli", "-m", path, "--signal-setup=1")
+
+    def read(self) -> Row | None:
+        """Ask ModemManager; the cell it tells only from version 1.20 on."""
+        state = _output("mmcli", "-J", "-m", self._path)
+        signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
+        cells = _output("mmcli", "-J", "-m", self._path, "--get-cell-info")
+        place = _output("mmcli", "-J", "-m", self._path, "--location-get")
+        return read_modem(state, signal, cells, place)
+
+
+class WirelessCard:
+    """A Wi-Fi card."""
+
+    def __init__(self, interface: str) -> None:
+        """By its interface."""
+        self._interface = interface
+
+    def read(self) -> Row | None:
+        """Ask `iw`."""
+        return read_iw(_output("iw", "dev", self._interface, "link"))
+
+
+def read_modem(state: str, signal: str = "", cells: str = "", place: str = "") -> Row | None:
+    """What `mmcli -J` says: a modem, its signal, its cells and where it is."""
+    modem = _json(state)
+    if not modem:
+        return None
+    generic, network = _inner(modem, "generic"), _inner(modem, "3gpp")
+    technologies = [str(name) for name in generic.get("access-technologies") or []]
+    row: Row = {
+        "source": "modem",
+        "technology": "+".join(technologies) or None,
+        "operator": _text(network.get("operator-name")),
+        "quality_pct": _number(_inner(generic, "signal-quality").get("value")),
+    }
+    row |= _signal(_inner(_json(signal), "signal"), technologies)
+    where = _inner(_inner(_json(place), "location"), "3gpp")
+    row["cell"] = _text(where.get("cid"))
+    return row | _serving_cell(_json(cells))
+
+
+def read_iw(text: str) -> Row | None:
+    """What `iw dev NAME link` says."""
+    cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
+    if cell is None:
+        return None
+    facts = dict(re.findall(r"^\s+([\w ]+): (.+)$", text, re.MULTILINE))
+    rates = f"{facts.get('rx bitrate', '')} {facts.get('tx bitrate', '')}"
+    frequency = _number(str(facts.get("freq", "")).split()[0] if facts.get("freq") else None)
+    return {
+        "source": "iw",
+        "technology": _wifi_technology(rates, frequency),
+        "band": None if frequency is None else f"{frequency:.0f} MHz",
+        "cell": cell[1],
+        "operator": _text(facts.get("SSID")),
+        "rssi_dbm": _number(_first(facts.get("signal"))),
+        "phy_rate_mbit_s": _number(_first(facts.get("rx bitrate"))),
+    }
+
+
+class RadioLog:
+    """A table of another program: a line of names, then a line a reading."""
+
+    def __init__(self, path: Path) -> None:
+        """It is read anew for each run, as it may grow."""
+        self._path = path
+        self.rows(0, 0)
+
+    def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, Row]]:
+        """The readings within a time, and the last one before it.
+
+        Raises:
+            MeasurementError: the file cannot be read, or has no times.
+        """
+        try:
+            with self._path.open(encoding="utf-8", newline="") as file:
+                readings = [self._reading(line) for line in csv.DictReader(file)]
+        except OSError as error:
+            raise MeasurementError(read_failure(self._path, error)) from None
+        except (ValueError, KeyError, csv.Error):
+            msg = (
+                f"{self._path}: needs a column time (seconds since 1970, or 2026-05-01T12:00:00), "
+                f"beside some of {', '.join(COLUMNS[1:])}"
+            )
+            raise MeasurementError(msg) from None
+        readings.sort(key=lambda reading: reading[0])
+        before = [reading for reading in readings if reading[0] < begin_unix_s][-1:]
+        within = [reading for reading in readings if begin_unix_s <= reading[0] <= end_unix_s]
+        return [(begin_unix_s, row) for _, row in before] + within
+
+    @staticmethod
+    def _reading(line: Mapping[str, str]) -> tuple[float, Row]:
+        row: Row = {name: _text(line.get(name)) for name in TEXTS}
+        row |= {name: _number(line.get(name)) for name in NUMBERS}
+        return _unix_s(line["time"]), row | {"source": "log"}
+
+
+def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
+    """When one source told another technology than before: time, before, after."""
+    last: dict[str, str] = {}
+    found = []
+    for row in sorted(rows, key=lambda row: row["t_s"]):
+        source, now = row["source"], row.get("technology")
+        if now is None:
+            continue
+        if last.get(source, now) != now:
+            found.append((row["t_s"], last[source], now))
+        last[source] = now
+    return found
+
+
+def _modem_of(interface: str) -> str | None:
+    """The modem that has a port of this name."""
+    try:
+        paths = json.loads(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
+    except (ValueError, AttributeError):
+        return None
+    for path in paths:
+        ports = _inner(_json(_output("mmcli", "-J", "-m", str(path))), "generic").get("ports") or []
+        if any(str(port).split(" ")[0] == interface for port in ports):
+            return str(path)
+    return None
+
+
+def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> Row:
+    """The values of the technology in use; of both where a 5G cell comes beside an LTE one."""
+    order = [
+        name
+        for name, words in (
+            ("5g", ("5gnr",)),
+            ("lte", ("lte",)),
+            ("umts", ("umts", "hsdpa", "hsupa", "hspa", "hspa-plus")),
+            ("gsm", ("gsm", "gprs", "edge")),
+        )
+        if any(word in technologies for word in words)
+    ]
+    row: Row = {}
+    for name in order:
+        values = _inner(signal, name)
+        for column, key in (
+            ("rssi_dbm", "rssi"),
+            ("rsrp_dbm", "rscp" if name == "umts" else "rsrp"),
+            ("rsrq_db", "ecio" if name == "umts" else "rsrq"),
+            ("snr_db", "snr"),
+        ):
+            if row.get(column) is None:
+                row[column] = _number(values.get(key))
+    return row
+
+
+def _serving_cell(content: Mapping[str, Any]) -> Row:
+    lines = _inner(content, "generic").get("cell-info") or content.get("cell-info") or []
+    for line in lines:
+        facts = dict(part.split(": ", 1) for part in str(line).split(", ") if ": " in part)
+        if facts.get("serving") != "yes":
+            continue
+        cell = _text(facts.get("ci")) or _text(facts.get("physical ci"))
+        found: Row = {} if cell is None else {"cell": cell}
+        return found | {"band": _band(facts)}
+    return {}
+
+
+def _band(facts: Mapping[str, str]) -> str | None:
+    channel = _number(facts.get("earfcn"))
+    if channel is not None:
+        for band, first, last in _LTE_BANDS:
+            if first <= channel <= last:
+                return f"B{band}"
+    channel = _number(facts.get("nrarfcn"))
+    if channel is None:
+        return None
+    if channel < _NR_HIGH:
+        return f"{channel * _NR_LOW_STEP_MHZ:.0f} MHz"
+    return f"{_NR_HIGH_MHZ + (channel - _NR_HIGH) * _NR_HIGH_STEP_MHZ:.0f} MHz"
+
+
+def _wifi_technology(rates: str, frequency: float | None) -> str | None:
+    for mark, name in (("EHT", "be"), ("HE-", "ax"), ("VHT", "ac"), ("MCS", "n")):
+        if mark in rates:
+            return f"802.11{name}"
+    if frequency is None:
+        return None
+    return "802.11a" if frequency > 5_000 else "802.11g"  # noqa: PLR2004  MHz
+
+
+def _output(*command: str) -> str:
+    """What a program prints; nothing if it fails or takes too long."""
+    try:
+        done = subprocess.run(  # noqa: S603  programs of the system, by fixed names
+            command, capture_output=True, check=True, timeout=_PROGRAM_S
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace")
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    """The modem in an answer of mmcli; empty if there is none."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    return _inner(content, "modem") if isinstance(content, dict) else {}
+
+
+def _inner(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = content.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    text = str(value or "").strip()
+    return None if text.lower() in _UNKNOWN else text
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if _LEAST_DB < number < float("inf") else None
+
+
+def _first(value: str | None) -> str | None:
+    return value.split()[0] if value else None
+
+
+def _unix_s(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,44 @@
+"""What a campaign has done and what is missing, cell by cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.live.schedule import path_of
+from cwndlab.store import read_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.matrix import Run
+    from cwndlab.study import Study
+
+
+def status_rows(study: Study, folder: Path) -> list[dict[str, Any]]:
+    """A row a cell: runs done and missing, tries that failed, runs that something befell."""
+    runs = study.matrix.runs
+    entries = (read_manifest(folder) or [])[1:]
+    done = {path.name for path in (folder / "runs").glob("*")}
+    failed = Counter(entry["run"] for entry in entries if entry["status"] == "failed")
+    set_aside = Counter(entry["run"] for entry in entries if entry["status"] == "set aside")
+    flagged = {e["run"] for e in entries if e["status"] == "done" and e.get("flags")}
+    cells: dict[int, list[Run]] = {}
+    for run in runs:
+        cells.setdefault(run.cell, []).append(run)
+    rows: list[dict[str, Any]] = [
+        {
+            **members[0].labels,
+            "when": path_of(members[0]).period or "any time",
+            "done": len([run for run in members if run.key in done]),
+            "missing": len([run for run in members if run.key not in done]),
+            "broke_off": sum(failed[run.key] for run in members),
+            "set_aside": sum(set_aside[run.key] for run in members),
+            "flagged": len([run for run in members if run.key in flagged]),
+        }
+        for members in cells.values()
+    ]
+    counts = ("done", "missing", "broke_off", "set_aside", "flagged")
+    total: dict[str, Any] = dict.fromkeys(rows[0], "")
+    total |= {next(iter(total)): "all"} | {key: sum(row[key] for row in rows) for key in counts}
+    return [*rows, total]

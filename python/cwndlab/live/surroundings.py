@@ -1,0 +1,214 @@
+"""What goes on around the data of a run: the interface, the radio, datagrams at a rate."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from cwndlab.errors import CwndlabError
+from cwndlab.live import netlink
+from cwndlab.live.client import Session
+from cwndlab.live.clock import now_ns
+from cwndlab.live.flags import Flag
+from cwndlab.live.interface import is_up
+from cwndlab.live.protocol import Datagrams
+from cwndlab.live.radio import COLUMNS, NUMBERS, technology_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cwndlab.live.client import Address
+    from cwndlab.live.radio import RadioLog, RadioSource, Row
+
+_INTERFACE_EVERY_S = 0.2
+_RADIO_EVERY_S = 1.0
+_NS_PER_S = 10**9
+_DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP's header
+_SHORTEST_NS = _NS_PER_S // 5
+_GONE = "no route"
+
+_RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
+    name: pl.Float64 if name in NUMBERS else pl.String for name in COLUMNS
+}
+
+
+class Surroundings:
+    """Watches the interface and the radio while a run is measured. A context manager."""
+
+    def __init__(
+        self,
+        server: str,
+        sources: Sequence[RadioSource] = (),
+        log: RadioLog | None = None,
+        interface_now: Callable[[str], str | None] | None = None,
+    ) -> None:
+        """Watch what leads to `server`.
+
+        Args:
+            server: its address.
+            sources: what tells of the radio.
+            log: what another program noted of it.
+            interface_now: the name of the interface to an address, None while it is down.
+        """
+        self._server = server
+        self._sources = sources
+        self._log = log
+        self._interface_now = interface_now or _interface_now
+        self._stopping = threading.Event()
+        self._interfaces: list[tuple[int, str | None]] = []
+        self._readings: list[tuple[int, Row]] = []
+        self._threads = [threading.Thread(target=self._watch_interface, daemon=True)]
+        if sources:
+            self._threads.append(threading.Thread(target=self._watch_radio, daemon=True))
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def radio(self, began_ns: int) -> list[dict[str, Any]]:
+        """The readings of the radio, by the time since the run began."""
+        readings = [((at_ns - began_ns) / _NS_PER_S, row) for at_ns, row in self._readings]
+        if self._log is not None:
+            began_s = began_ns / _NS_PER_S
+            ended_s = now_ns() / _NS_PER_S
+            readings += [(at_s - began_s, row) for at_s, row in self._log.rows(began_s, ended_s)]
+        return [{"t_s": t_s, **row} for t_s, row in sorted(readings, key=lambda each: each[0])]
+
+    def radio_frame(self, key: str, began_ns: int) -> pl.DataFrame:
+        """The same as a table."""
+        rows = [{"run": key, **row} for row in self.radio(began_ns)]
+        return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
+
+    def flags(self, began_ns: int) -> list[Flag]:
+        """What befell the interface and the radio."""
+        found = self._interface_flags(began_ns)
+        for t_s, before, after in technology_changes(self.radio(began_ns)):
+            found.append(Flag("technology", t_s, f"from {before} to {after}"))
+        return found
+
+    def _interface_flags(self, began_ns: int) -> list[Flag]:
+        found: list[Flag] = []
+        used: str | None = None
+        gone_ns: int | None = None
+        for at_ns, name in self._interfaces:
+            if name is None:
+                gone_ns = gone_ns or at_ns
+                continue
+            if gone_ns is not None:
+                found.append(_gone(used or name, began_ns, gone_ns, at_ns))
+                gone_ns = None
+            if used is not None and name != used:
+                what = f"packets left by {name} instead of {used}"
+                found.append(Flag("interface", (at_ns - began_ns) / _NS_PER_S, what))
+            used = name
+        if gone_ns is not None:
+            found.append(_gone(used or _GONE, began_ns, gone_ns, now_ns()))
+        return found
+
+    def _watch_interface(self) -> None:
+        while not self._stopping.is_set():
+            name = self._interface_now(self._server)
+            if not self._interfaces or self._interfaces[-1][1] != name:
+                self._interfaces.append((now_ns(), name))
+            self._stopping.wait(_INTERFACE_EVERY_S)
+
+    def _watch_radio(self) -> None:
+        while not self._stopping.is_set():
+            due_s = time.monotonic() + _RADIO_EVERY_S
+            for source in self._sources:
+                row = source.read()
+                if row is not None:
+                    self._readings.append((now_ns(), row))
+            self._stopping.wait(max(0.0, due_s - time.monotonic()))
+
+
+class DatagramsBeside:
+    """Datagrams at a rate while a run is measured: what a call beside it would have."""
+
+    def __init__(
+        self, address: Address, bits_per_sec: int, duration_ns: int, directions: Sequence[str]
+    ) -> None:
+        """Send some in each direction, `forward` or `reverse`, until the run's end."""
+        self.rows: list[dict[str, Any]] = []
+        self._address = address
+        # They begin with the data, and are over before the data's ends are asked.
+        lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
+        self._requests = [
+            Datagrams.model_validate(
+                {
+                    "direction": direction,
+                    "bits_per_sec": bits_per_sec,
+                    "payload_bytes": _DATAGRAM_BYTES,
+                    "duration_ns": lasts_ns,
+                }
+            )
+            for direction in directions
+        ]
+        self._threads = [
+            threading.Thread(target=self._measure, args=(request,), daemon=True)
+            for request in self._requests
+        ]
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for their end."""
+        for thread in self._threads:
+            thread.join()
+
+    def frame(self, key: str) -> pl.DataFrame:
+        """A row a direction."""
+        schema = {
+            "run": pl.String,
+            "direction": pl.String,
+            "rate_mbit_s": pl.Float64,
+            "sent": pl.Int64,
+            "received": pl.Int64,
+            "lost_pct": pl.Float64,
+            "reordered": pl.Int64,
+            "jitter_ms": pl.Float64,
+        }
+        return pl.DataFrame([{"run": key, **row} for row in self.rows], schema=schema)
+
+    def _measure(self, request: Datagrams) -> None:
+        row: dict[str, Any] = {
+            "direction": request.direction,
+            "rate_mbit_s": request.bits_per_sec / 1e6,
+        }
+        try:
+            with Session(self._address) as session:
+                row |= session.datagrams(request)
+        except CwndlabError:
+            pass  # the row says that nothing is known
+        self.rows.append(row)
+
+
+def _interface_now(server: str) -> str | None:
+    index = netlink.interface_to(server)
+    try:
+        name = None if index is None else socket.if_indextoname(index)
+    except OSError:
+        return None
+    return name if name is not None and is_up(name) else None
+
+
+def _gone(name: str, began_ns: int, from_ns: int, to_ns: int) -> Flag:
+    lasted_s = (to_ns - from_ns) / _NS_PER_S
+    t_s = (from_ns - began_ns) / _NS_PER_S
+    return Flag("interface", t_s, f"{name} was down for {lasted_s:.1f} s", lasted_s)
