@@ -170,6 +170,8 @@ def _mark_losses(axes: Axes, events: pl.DataFrame, contestant: str) -> None:
     styles = styles_of(events[contestant].unique(maintain_order=True).to_list())
     for name, style in styles.items():
         times = loss_times(events.filter(pl.col(contestant) == name))
+        if not len(times):  # a line without a point, unclipped, has no place in the layout
+            continue
         axes.plot(
             times,
             [1.0] * len(times),

@@ -7,7 +7,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -45,6 +45,10 @@ class Part:
     """The figure of the study's link that decides it; if that is calibrated, so is this."""
     is_beside: bool = False
     """Whether it is shown without deciding the claim."""
+    row_factor: str | None = None
+    """The factor whose levels are the rows of its cells; the study's own if None."""
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Levels of further factors: only runs with all of them count."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -68,8 +72,9 @@ class Part:
         else:
             bounds = f"{self.at_least:g} to {self.at_most:g}"
         named = any(name.direction for name in self.value.names)
-        where = "" if named else f"{self.direction} "
-        return f"{where}{what}: {self.value} {bounds}"
+        way = "" if named else f"{self.direction} "
+        where = "".join(f", {name} {level}" for name, level in self.where.items())
+        return f"{way}{what}{where}: {self.value} {bounds}"
 
 
 @dataclass(frozen=True)
@@ -134,12 +139,13 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
         raise ValueError(msg)
     study = {"row_factor": None, "is_deterministic": False, **document["study"]}
     variants = tuple(study.pop("variants"))
+    where = study.pop("where", {})
     try:
         return Claims(
             paper=paper_id,
             variants=variants,
             varied_by_sender=tuple(study.pop("varied_by_sender")),
-            claims=tuple(_claim(table, variants) for table in document["claim"]),
+            claims=tuple(_claim(table, variants, where) for table in document["claim"]),
             **study,
         )
     except (TypeError, ValueError) as error:
@@ -147,8 +153,8 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
         raise ValueError(msg) from None
 
 
-def _claim(table: Mapping[str, Any], variants: tuple[str, ...]) -> Claim:
-    parts = [part for entry in table.get("part", []) for part in _parts(entry, variants)]
+def _claim(table: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]) -> Claim:
+    parts = [part for entry in table.get("part", []) for part in _parts(entry, variants, where)]
     if not parts and not table.get("lacks"):
         msg = f"{table['id']}: a claim without a part says what the study lacks"
         raise ValueError(msg)
@@ -156,9 +162,20 @@ def _claim(table: Mapping[str, Any], variants: tuple[str, ...]) -> Claim:
     return Claim(**own, parts=tuple(parts))
 
 
-def _parts(entry: Mapping[str, Any], variants: tuple[str, ...]) -> list[Part]:
-    """Return an entry's parts: one for each combination of what `each` lists."""
-    own = {key: value for key, value in entry.items() if key not in {"each", "value"}}
+def _parts(
+    entry: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]
+) -> list[Part]:
+    """Return an entry's parts: one for each combination of what `each` lists.
+
+    A part that has a factor for its rows is asked for none of its levels by `where`.
+    """
+    own = {key: value for key, value in entry.items() if key not in {"each", "value", "where"}}
     each: Mapping[str, list[str | int]] = entry.get("each", {})
-    given = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
-    return [Part(Expression(entry["value"], variants, values), **own) for values in given]
+    asked = {**where, **entry.get("where", {})}
+    asked.pop(str(entry.get("row_factor")), None)
+    parts = []
+    for values in itertools.product(*each.values()):
+        given = dict(zip(each, values, strict=True))
+        levels = {name: str(given.get(level, level)) for name, level in asked.items()}
+        parts.append(Part(Expression(entry["value"], variants, given), where=levels, **own))
+    return parts

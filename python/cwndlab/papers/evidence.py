@@ -12,6 +12,7 @@ from cwndlab.papers.claims import Claims, Part
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import Paper
 from cwndlab.papers.reading import MEASURES, Series
+from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -39,7 +40,9 @@ class Tables:
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
-            is_own = (table.metric, table.direction) == (part.metric, name.direction)
+            is_own = (table.metric, table.direction) == (part.metric, name.direction) and (
+                part.row_factor in {None, table.row_factor} and dict(part.where) == table.where
+            )
             row = "" if name.row is None else name.row
             if not is_own or name.variant not in table.columns or row not in table.rows:
                 continue
@@ -58,7 +61,7 @@ class Runs:
 
     def values(self, part: Part, name: Name) -> Floats | None:
         """Return a cell's numbers, NaN where a run has none; None where nothing was run."""
-        flows = self._of_cell(self._flows, name)
+        flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
         if part.at is not None:
@@ -80,16 +83,19 @@ class Runs:
     def _flows(self) -> pl.DataFrame:
         return self._results.flows()
 
-    def _of_cell(self, frame: pl.DataFrame, name: Name) -> pl.DataFrame:
-        variant = _is(frame, self._claims.variant_factor, self._written(name.variant))
-        cell = frame.filter(variant)
-        if "direction" in frame.columns and name.direction is not None:
+    def _of_cell(self, part: Part, name: Name) -> pl.DataFrame:
+        row_factor = part.row_factor or self._claims.row_factor
+        cell = self._flows.filter(
+            is_level(self._flows, self._claims.variant_factor, self._written(name.variant))
+        )
+        if "direction" in cell.columns and name.direction is not None:
             cell = cell.filter(pl.col("direction") == _WAYS[name.direction])
-        if name.row is not None:
-            if self._claims.row_factor is None:
-                return cell.clear()
-            cell = cell.filter(_is(cell, self._claims.row_factor, name.row))
-        return cell
+        if name.row is not None and row_factor is None:
+            return cell.clear()
+        levels = dict(part.where)
+        if name.row is not None and row_factor is not None:
+            levels[row_factor] = name.row
+        return cell.filter(of_levels(cell, levels))
 
     def _written(self, identifier: str) -> str:
         """Return a variant as the study writes it: `TCP_Linux` is TCP-Linux."""
@@ -129,11 +135,6 @@ class Runs:
 
 def _identifier(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
-
-
-def _is(frame: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    name = f"factor_{factor}" if f"factor_{factor}" in frame.columns else factor
-    return pl.col(name).cast(pl.String) == level
 
 
 def _floats(samples: pl.DataFrame, column: str) -> Floats:

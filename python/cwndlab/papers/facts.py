@@ -5,7 +5,7 @@ They are our own files in `cwndlab/data/papers`, one TOML a paper; unknown keys 
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -68,6 +68,8 @@ class PaperTable:
     """Relative tolerance beside the range; None if the table is only shown."""
     total: bool = False
     """Whether the flows of a run are added up, and only repetitions averaged."""
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Levels of further factors: only runs with all of them count."""
     note: str = ""
 
 

@@ -1,5 +1,6 @@
 """A paper's tables beside ours: the mean of a metric over flows and repetitions, cell by cell."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -36,12 +37,13 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
     Only flows count whose data ran in the table's direction.
     """
     own = flows.filter(pl.col("direction") == _WAYS[table.direction])
+    own = own.filter(of_levels(own, table.where))
     found = []
     for row, values in zip(table.rows, table.values, strict=True):
         for column, (low, high) in zip(table.columns, values, strict=True):
-            cell = own.filter(_is(own, table.column_factor, column))
+            cell = own.filter(is_level(own, table.column_factor, column))
             if table.row_factor is not None:
-                cell = cell.filter(_is(own, table.row_factor, row))
+                cell = cell.filter(is_level(own, table.row_factor, row))
             if table.total:
                 cell = cell.group_by("run").agg(pl.col(table.metric).sum())
             mean = cell[table.metric].mean() if len(cell) else None
@@ -51,9 +53,20 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
     return found
 
 
-def _is(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
+def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
+    """Whether a flow's run has this level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
+
+
+def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
+    """Whether a flow's run has each of these levels, by factor; one that no run varies is had."""
+    known = [
+        is_level(flows, factor, level)
+        for factor, level in levels.items()
+        if factor in flows.columns or f"factor_{factor}" in flows.columns
+    ]
+    return pl.all_horizontal(pl.lit(value=True), *known)
 
 
 def _away(ours: float, low: float, high: float) -> float:

@@ -117,6 +117,7 @@ def bca_interval(
     if not math.isfinite(estimate) or len(resampled) == 0 or resampled[0] == resampled[-1]:
         return Interval(estimate, estimate, estimate, count, confidence)
     left_out = statistic(runs[_jackknife(count)])
+    left_out = left_out[np.isfinite(left_out)]
     low, high = _bca_probabilities(estimate, resampled, left_out, count, confidence)
     bounds = np.quantile(resampled, [low, high])
     return Interval(estimate, float(bounds[0]), float(bounds[1]), count, confidence)
@@ -131,7 +132,7 @@ def _bca_probabilities(
     share = (below + ties / 2) / len(resampled)
     edge = 0.5 / len(resampled)
     bias = _NORMAL.inv_cdf(min(max(share, edge), 1 - edge))
-    deviations = left_out.mean() - left_out
+    deviations = left_out.mean() - left_out if len(left_out) else left_out
     spread = float((deviations**2).sum())
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
     # Hesterberg 2015: the normal quantile becomes Student's, widened by sqrt(n / (n - 1)).

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -288,3 +289,64 @@ def test_runs_give_one_number_a_repetition_by_direction_row_and_way_of_adding() 
     assert values("3") is None
     assert values("2", "downlink") is None
     assert values("2", metric="jain_index") == [0.5, 1.0]
+
+
+def test_levels_of_further_factors_choose_the_runs() -> None:
+    flows = pl.DataFrame(
+        {
+            "run": [str(each) for each in range(8)],
+            "repetition": [0, 1] * 4,
+            "flow": [0] * 8,
+            "algorithm": ["cubic"] * 8,
+            "direction": ["forward"] * 8,
+            "flows": [1] * 6 + [2] * 2,
+            "transfer": ["long"] * 2 + ["50 kB"] * 2 + ["1 MB"] * 2 + ["50 kB"] * 2,
+            "m": [100.0, 110.0, 40.0, 44.0, 90.0, 99.0, 10.0, 11.0],
+        }
+    )
+
+    class Results:
+        def flows(self) -> pl.DataFrame:
+            return flows
+
+        def samples(self, **where: object) -> pl.DataFrame:
+            raise NotImplementedError
+
+    text = claim(
+        """
+        [[claim.part]]
+        value = "cubic[1]"
+        metric = "m"
+        direction = "downlink"
+        [[claim.part]]
+        value = "cubic[size] / cubic['long']"
+        each = { size = ["50 kB", "1 MB"], n = [1] }
+        row_factor = "transfer"
+        where = { flows = "n" }
+        metric = "m"
+        direction = "downlink"
+        at_least = 0.9
+        [[claim.part]]
+        value = "cubic[n]"
+        each = { n = [2], size = ["50 kB"] }
+        where = { transfer = "size" }
+        metric = "m"
+        direction = "downlink"
+        """
+    )
+    known = claims_of(text, row_factor="flows", where={"transfer": "long"})
+    parts = known.claims[0].parts
+    runs = Runs(known, Results())
+
+    def of(part: Part) -> list[list[float]]:
+        names = [replace(name, direction="downlink") for name in part.value.names]
+        found = [runs.values(part, name) for name in names]
+        return [[] if each is None else each.tolist() for each in found]
+
+    assert [of(part) for part in parts] == [
+        [[100.0, 110.0]],
+        [[40.0, 44.0], [100.0, 110.0]],
+        [[90.0, 99.0], [100.0, 110.0]],
+        [[10.0, 11.0]],
+    ]
+    assert str(parts[1]) == "downlink m, flows 1: cubic['50 kB'] / cubic['long'] at least 0.9"

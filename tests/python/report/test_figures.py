@@ -55,6 +55,18 @@ def test_losses_are_marked_where_they_happened(results: SampledResults) -> None:
     assert len(drawn) > 10
 
 
+@pytest.mark.filterwarnings("error")
+def test_events_without_a_loss_leave_the_layout_as_it_is(results: SampledResults) -> None:
+    samples = results.samples()
+    events = results.events().with_columns(event=pl.lit("established"))
+    bare = figures.over_time_figure(samples)
+    marked = figures.over_time_figure(samples, events=events)
+    for figure in (bare, marked):
+        figure.canvas.draw()
+    heights = [[axes.get_window_extent().height for axes in each.axes] for each in (bare, marked)]
+    assert heights[0] == pytest.approx(heights[1], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("event", "is_loss"),
     [
