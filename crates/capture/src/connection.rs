@@ -17,6 +17,7 @@ pub(crate) struct Connection {
     /// What each of them sent.
     senders: [Sender; 2],
     handshake: Handshake,
+    now_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ struct Handshake {
 impl Connection {
     pub(crate) fn new(at_ns: u64, ends: [Peer; 2], config: AnalysisConfig) -> Self {
         let senders = [Sender::new(at_ns, config), Sender::new(at_ns, config)];
-        Self { ends, senders, handshake: Handshake::default() }
+        Self { ends, senders, handshake: Handshake::default(), now_ns: at_ns }
     }
 
     /// Whether a SYN with this number begins another connection of the same ends.
@@ -44,6 +45,9 @@ impl Connection {
     }
 
     pub(crate) fn handle_packet(&mut self, at_ns: u64, packet: &TcpPacket) {
+        // The clock of the capture may have been set back in between.
+        self.now_ns = self.now_ns.max(at_ns);
+        let at_ns = self.now_ns;
         let from = usize::from(packet.source != self.ends[0]);
         self.handle_handshake(at_ns, from, packet);
         let vantage = [self.vantage(0), self.vantage(1)];

@@ -409,7 +409,8 @@ impl Sender {
                 srtt_us: self.srtt_us,
                 inflight_bytes: 0,
             };
-            *interval = Interval { end_ns: interval.end_ns + step_ns, ..Interval::default() };
+            *interval =
+                Interval { end_ns: interval.end_ns.saturating_add(step_ns), ..Interval::default() };
             let inflight_bytes = self.inflight_bytes();
             self.samples.push(FlowSample { inflight_bytes, ..sample });
         }
@@ -423,7 +424,8 @@ impl Sender {
         let end_ns =
             if self.last_acked_ns > self.begin_ns { self.last_acked_ns } else { self.last_sent_ns };
         let window_ns = end_ns.saturating_sub(self.window_start_ns);
-        self.samples.retain(|sample| sample.at_ns < end_ns + self.config.sample_interval_ns);
+        let samples_end_ns = end_ns.saturating_add(self.config.sample_interval_ns);
+        self.samples.retain(|sample| sample.at_ns < samples_end_ns);
         Flow {
             connection: 0,
             sender: ends.0,

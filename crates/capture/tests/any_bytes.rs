@@ -137,3 +137,17 @@ fn the_fuzzers_corpus_is_taken() {
     }
     assert!(flows >= 3, "the corpus holds captures too: {flows}");
 }
+
+#[test]
+fn a_clock_that_is_set_back_takes_no_time_away() {
+    let mut bytes = HEAD.to_vec();
+    for (second, is_back, ack) in [(9_u32, false, 0), (5, false, 0), (6, true, 2_005)] {
+        bytes.extend(second.to_le_bytes());
+        bytes.extend([0; 4]);
+        let (seq, payload) = if second == 5 { (1_005, 1_000) } else { (5, 1_000) };
+        let payload = if is_back { 0 } else { payload };
+        bytes.extend(segment((is_back, 0x10, seq, ack, payload, vec![])));
+    }
+    let flows = analysed(&bytes);
+    assert_eq!((flows[0].delivered_bytes, flows[0].lifetime_ns), (2_000, 0));
+}
