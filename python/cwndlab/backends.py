@@ -24,12 +24,14 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 def keyed(matrix: Matrix, backend: Backend) -> Matrix:
     """The runs of a study with the names that their results have in this backend."""
-    if backend == "sim":
-        return matrix
+    return matrix if backend == "sim" else rekeyed(matrix, f"kernel/{platform.release()}")
+
+
+def rekeyed(matrix: Matrix, way: str) -> Matrix:
+    """The same runs, whose results are of another way to get them."""
 
     def key(name: str) -> str:
-        content = f"{name}/kernel/{platform.release()}"
-        return hashlib.sha256(content.encode()).hexdigest()[: len(name)]
+        return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]
 
     runs = (dataclasses.replace(run, key=key(run.key)) for run in matrix.runs)
     return dataclasses.replace(matrix, runs=tuple(runs))

@@ -358,7 +358,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
     assert {"outage", "interface"} <= set(flags["flag"])
     assert flags.filter(flag="interface")["what"][0].startswith(f"{user} was down for")
     loaded = cw.Study.load(study, is_live=True)
-    reno, cubic, total = status_rows(loaded, results.path)
+    reno, cubic, total = status_rows(loaded.matrix.runs, results.path)
     assert (reno["done"], reno["set_aside"], cubic["done"], cubic["set_aside"]) == (1, 0, 1, 1)
     assert (total["done"], total["missing"]) == (2, 0)
 

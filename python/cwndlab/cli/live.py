@@ -100,6 +100,11 @@ def preflight_command(
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--server", help="HOST or HOST:PORT, where `cwndlab serve` runs.")
 @_token_option
+@click.option(
+    "--via",
+    type=click.Choice(["iperf3"]),
+    help="Measure against a plain `iperf3 --server` there, without a token.",
+)
 @click.option("--status", "is_status", is_flag=True, help="Show what is done and missing, only.")
 @click.option("--place", help="Where this machine is, if the study has several places.")
 @click.option(
@@ -129,6 +134,7 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     study: Path,
     server: str | None,
     token_file: Path,
+    via: str | None,
     place: str | None,
     labels: tuple[str, ...],
     radio_log: Path | None,
@@ -146,20 +152,25 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
     from cwndlab.live.client import Address  # noqa: PLC0415
+    from cwndlab.live.iperf3 import Iperf3, runs_via  # noqa: PLC0415
     from cwndlab.live.radio import RadioLog  # noqa: PLC0415
     from cwndlab.live.status import status_rows  # noqa: PLC0415
     from cwndlab.study import Study  # noqa: PLC0415
 
     loaded = Study.load(study, is_quick=is_quick, is_live=True)
-    folder = results or default_folder(loaded)
+    folder = default_folder(loaded)
+    matrix = loaded.matrix
+    if via is not None:
+        folder, matrix = folder.with_name(f"{folder.name}-{via}"), runs_via(matrix)
+    folder = results or folder
     if is_status:
-        print_rows(status_rows(loaded, folder), "table")
+        print_rows(status_rows(matrix.runs, folder), "table")
         return
     if server is None:
         msg = "where is the server? --server HOST; --status needs none"
         raise click.UsageError(msg)
     campaign = Campaign(
-        Address.parse(server, read_token(token_file)),
+        Iperf3.parse(server) if via == "iperf3" else Address.parse(server, read_token(token_file)),
         place,
         dict(_label(text) for text in labels),
         parse_duration(patience) / 1e9,

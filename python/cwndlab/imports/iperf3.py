@@ -48,9 +48,11 @@ def merge(client: Measurement, other: Measurement) -> Measurement:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
             if row.get(name) is None:
                 row[name] = value
-    series: dict[tuple[int, float], Json] = {}
+    series: dict[tuple[int, int], Json] = {}
+    steps_s = [end.samples[0]["t_s"] for end in (client, other) if end.samples]
+    step_s = min((step_s for step_s in steps_s if step_s > 0), default=1.0)
     for sample in [*client.samples, *other.samples]:
-        series.setdefault((sample["flow"], round(sample["t_s"])), {}).update(
+        series.setdefault((sample["flow"], round(sample["t_s"] / step_s)), {}).update(
             {name: value for name, value in sample.items() if value is not None}
         )
     client.samples = list(series.values())

@@ -18,6 +18,7 @@ from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plur
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
 from cwndlab.live.flags import DEFAULT_OUTAGE_S
 from cwndlab.live.flow import AlgorithmMissingError
+from cwndlab.live.iperf3 import Iperf3, runs_via
 from cwndlab.live.measure import Measured, measured
 from cwndlab.live.preflight import ProxyError, Sender, look
 from cwndlab.live.radio import sources_of
@@ -49,7 +50,8 @@ class CampaignEndedError(CwndlabError):
 class Campaign:
     """Where and how a study is measured."""
 
-    address: Address
+    address: Address | Iperf3
+    """Of `cwndlab serve`, or of a plain server of iperf3."""
     place: str | None
     """None where the study has one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -80,12 +82,16 @@ def run_campaign(
         CampaignEndedError: the server was out of reach for too long, or an end lacks an algorithm.
         InterruptedStudyError: the user stopped it.
     """
-    runs = in_turn(study.matrix.runs)
+    matrix = study.matrix
+    if isinstance(campaign.address, Iperf3):
+        matrix = runs_via(matrix)
+        campaign.address.check(matrix.runs)
+    runs = in_turn(matrix.runs)
     place = _place(runs, campaign)
     for run in runs:
         _refuse_parameters(run)
     with Writer(folder, study.id) as writer:
-        keep_study(study, study.matrix, writer)
+        keep_study(study, matrix, writer)
         loop = _Loop(campaign, place, runs, writer, tell, now)
         try:
             loop.run()
@@ -213,7 +219,10 @@ class _Loop:
             ProxyError: every comparison would be void.
         """
         here = [run for run in self._runs if path_of(run).place == self._place]
-        found = look(self._campaign.address, senders_of(here))
+        address = self._campaign.address
+        if isinstance(address, Iperf3):
+            return  # a plain server tells nothing of its end
+        found = look(address, senders_of(here))
         content = json.dumps(found.record(), indent=2).encode() + b"\n"
         self._writer.replace(f"preflight/{found.facts['at'].replace(':', '-')}.json", content)
         for line in found.lines(with_notes=False):
@@ -227,8 +236,13 @@ class _Loop:
 
     def _transfer(self, run: Run, path: LivePath) -> Measured:
         scenario = run.scenario
+        address = self._campaign.address
+        if isinstance(address, Iperf3):
+            flow = scenario.flows[0]
+            near, far = _algorithms(flow, path)
+            return address.measure(run, far if flow.direction == "forward" else near)
         with contextlib.ExitStack() as stack:
-            session = stack.enter_context(Session(self._campaign.address))
+            session = stack.enter_context(Session(address))
             around = stack.enter_context(
                 Surroundings(session.peer, self._sources, self._campaign.radio_log)
             )
@@ -236,7 +250,7 @@ class _Loop:
             if path.udp_bits_per_sec is not None:
                 directions = sorted({flow.direction for flow in scenario.flows})
                 beside = DatagramsBeside(
-                    self._campaign.address, path.udp_bits_per_sec, scenario.duration_ns, directions
+                    address, path.udp_bits_per_sec, scenario.duration_ns, directions
                 )
                 stack.enter_context(beside)
             transfer = session.transfer(

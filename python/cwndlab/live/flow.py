@@ -47,13 +47,17 @@ def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) 
             )
             raise AlgorithmMissingError(msg) from None
         except OSError:
-            msg = (
-                f"the kernel of the {where} has no {algorithm}; load it there: "
-                f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load {algorithm}"
-            )
-            raise AlgorithmMissingError(msg) from None
+            raise AlgorithmMissingError(missing_algorithm(algorithm, where)) from None
     name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     return name.split(b"\0")[0].decode()
+
+
+def missing_algorithm(algorithm: str, where: str) -> str:
+    """What to say, and what to do about it."""
+    return (
+        f"the kernel of the {where} has no {algorithm}; load it there: "
+        f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load {algorithm}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

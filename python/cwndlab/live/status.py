@@ -9,15 +9,14 @@ from cwndlab.live.schedule import path_of
 from cwndlab.store import read_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cwndlab.matrix import Run
-    from cwndlab.study import Study
 
 
-def status_rows(study: Study, folder: Path) -> list[dict[str, Any]]:
+def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
     """A row a cell: runs done and missing, tries that failed, runs that something befell."""
-    runs = study.matrix.runs
     entries = (read_manifest(folder) or [])[1:]
     done = {path.name for path in (folder / "runs").glob("*")}
     failed = Counter(entry["run"] for entry in entries if entry["status"] == "failed")

@@ -1,0 +1,220 @@
+"""`cwndlab live --via iperf3`: the far end is a plain `iperf3 --server`, nothing of ours.
+
+Each run is one test of iperf3's client; what it tells is read as `cwndlab import` reads it. iperf3
+gives both ends the algorithm, so it is left to its default where the study does not set it on the
+data's sender. Left out: probes, the receiver's TCP state, and applications that iperf3 has not got.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.backends import rekeyed
+from cwndlab.comparison import SENT_BY_ANOTHER
+from cwndlab.encoding import encode_result
+from cwndlab.errors import MeasurementError, StudyError
+from cwndlab.imports.iperf3 import merge, read_iperf3
+from cwndlab.live.client import ServerUnreachableError, TransferFailedError
+from cwndlab.live.flow import AlgorithmMissingError, missing_algorithm
+from cwndlab.live.measure import Measured
+from cwndlab.schema import scenario as si
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cwndlab.imports.measurement import Measurement
+    from cwndlab.matrix import Matrix, Run
+    from cwndlab.schema.scenario import Scenario, ScenarioFlow
+
+DEFAULT_PORT = 5201
+_PROGRAM = "iperf3"
+_CONNECT_S = 10
+_PATIENCE_S = 60  # for what a test needs beyond its time: a queue that empties, both ends' results
+_NS_PER_S = 10**9
+_SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
+
+
+def runs_via(matrix: Matrix) -> Matrix:
+    """A study's runs; their results are never taken for those with `cwndlab serve`."""
+    return rekeyed(matrix, _PROGRAM)
+
+
+@dataclass(frozen=True, slots=True)
+class Iperf3:
+    """A plain server of iperf3."""
+
+    host: str
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Iperf3:
+        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows."""
+        host, colon, port = text.rpartition(":")
+        if not colon or (":" in host and not host.endswith("]")):
+            return cls(text.strip("[]"))
+        if not port.isdigit() or not 0 < int(port) < 1 << 16:
+            msg = f"{text!r} is no HOST or HOST:PORT"
+            raise ServerUnreachableError(msg)
+        return cls(host.strip("[]"), int(port))
+
+    def check(self, runs: Iterable[Run]) -> None:
+        """Make sure that it can do all runs, before the first.
+
+        Raises:
+            StudyError: it cannot; says what can.
+            TransferFailedError: iperf3 is not installed here.
+        """
+        if shutil.which(_PROGRAM) is None:
+            msg = f"{_PROGRAM} is not installed here; for example: sudo apt-get install {_PROGRAM}"
+            raise StudyError([msg])
+        for run in runs:
+            problem = _obstacle(run.scenario)
+            if problem is not None:
+                msg = f"{problem}; `cwndlab serve` can, without --via {_PROGRAM}"
+                raise StudyError([msg])
+
+    def measure(self, run: Run, sender_algorithm: str | None) -> Measured:
+        """Make a run.
+
+        Args:
+            run: to be made.
+            sender_algorithm: of the data's sender; None leaves its machine's default.
+
+        Raises:
+            AlgorithmMissingError: an end has not got it.
+            ServerUnreachableError: no server of iperf3 answers.
+            TransferFailedError: the test failed.
+        """
+        content = self._ask(run.scenario, sender_algorithm)
+        try:
+            measurement = _read(content)
+        except MeasurementError as error:
+            raise TransferFailedError(str(error)) from None
+        if measurement.error is not None:
+            raise self._failure(measurement.error, sender_algorithm)
+        return _measured(run, measurement, content)
+
+    def command(self, scenario: Scenario, sender_algorithm: str | None) -> list[str]:
+        """The test of a scenario, as one would type it."""
+        flow = scenario.flows[0]
+        omit_s = scenario.warm_up_ns // _NS_PER_S
+        words = [_PROGRAM, "--client", self.host, "--port", str(self.port), "--json"]
+        words += ["--get-server-output", "--connect-timeout", str(_CONNECT_S * 1000)]
+        words += ["--interval", f"{_interval_s(scenario):g}"]
+        if sender_algorithm is not None:
+            words += ["--congestion", sender_algorithm]
+        if flow.direction == "forward":
+            words.append("--reverse")
+        if omit_s:
+            words += ["--omit", str(omit_s)]
+        if len(scenario.flows) > 1:
+            words += ["--parallel", str(len(scenario.flows))]
+        match flow.application:
+            case si.Sized() as sized:
+                return [*words, "--bytes", str(sized.bytes)]
+            case si.Paced() as paced:
+                words += ["--bitrate", str(paced.bits_per_sec), "--length", str(paced.write_bytes)]
+        return [*words, "--time", str(scenario.duration_ns // _NS_PER_S - omit_s)]
+
+    def _ask(self, scenario: Scenario, sender_algorithm: str | None) -> bytes:
+        try:
+            done = subprocess.run(  # noqa: S603  the program and its options are ours
+                self.command(scenario, sender_algorithm),
+                check=False,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=scenario.duration_ns / _NS_PER_S + _PATIENCE_S,
+            )
+        except subprocess.TimeoutExpired:
+            msg = "the transfer broke off: iperf3 did not end; is the path still there?"
+            raise TransferFailedError(msg) from None
+        if not done.stdout.strip():
+            reason = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
+            msg = f"iperf3 said nothing: {reason}"
+            raise TransferFailedError(msg)
+        return done.stdout
+
+    def _failure(self, error: str, algorithm: str | None) -> Exception:
+        if "congestion" in error.lower() and algorithm is not None:
+            return AlgorithmMissingError(missing_algorithm(algorithm, "client or of the server"))
+        if "unable to connect" in error:
+            reason = error.rpartition(":")[2].strip().lower()
+            msg = (
+                f"{self.host} port {self.port} does not answer ({reason}); is `iperf3 --server` "
+                "running there, and the port open for TCP?"
+            )
+            return ServerUnreachableError(msg)
+        return TransferFailedError(error)
+
+
+def _obstacle(scenario: Scenario) -> str | None:
+    """Why iperf3 cannot do this."""
+    flows, path = scenario.flows, scenario.path
+    application = flows[0].application
+    obstacles = (
+        (
+            not isinstance(application, si.Bulk | si.Sized | si.Paced),
+            f"iperf3 has no application {application.kind}",
+        ),
+        (
+            any(_nature(flow) != _nature(flows[0]) for flow in flows),
+            "flows of a test of iperf3 are alike: direction, algorithm, application",
+        ),
+        (
+            isinstance(application, si.Sized) and len(flows) > 1,
+            "iperf3 shares a size out among its flows",
+        ),
+        (
+            any(flow.start_ns or flow.stop_ns is not None for flow in flows),
+            "flows of iperf3 begin and end together",
+        ),
+        (
+            isinstance(path, si.LivePath) and path.udp_bits_per_sec is not None,
+            "iperf3 sends no datagrams beside the data",
+        ),
+        (
+            scenario.duration_ns % _NS_PER_S > 0 or scenario.warm_up_ns % _NS_PER_S > 0,
+            "iperf3 counts whole seconds of duration and warm_up",
+        ),
+    )
+    return next((reason for is_so, reason in obstacles if is_so), None)
+
+
+def _nature(flow: ScenarioFlow) -> tuple[object, ...]:
+    return flow.direction, flow.sender, flow.application
+
+
+def _interval_s(scenario: Scenario) -> float:
+    wanted_s = (scenario.record.sample_interval_ns or _NS_PER_S) / _NS_PER_S
+    return min(max(wanted_s, _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
+
+
+def _read(content: bytes) -> Measurement:
+    """Both ends' view, where the server has given its own (`iperf3 --server --json`)."""
+    measurement = read_iperf3(content, 0)
+    server = json.loads(content).get("server_output_json")
+    if server is None or measurement.error is not None:
+        return measurement
+    return merge(measurement, read_iperf3(json.dumps(server).encode(), 0))
+
+
+def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
+    is_attributable = True
+    flows = run.scenario.flows
+    for row in measurement.flows:
+        flow = flows[row["flow"]]
+        named, ran = flow.sender.algorithm, row.get("algorithm")
+        is_own = ran is None or ran == named
+        is_attributable &= is_own
+        row["flow"], row["direction"] = flow.id, flow.direction
+        row["application"] = flow.application.kind
+        row["algorithm"] = named if is_own else f"{ran}{SENT_BY_ANOTHER}{named})"
+    for sample in (*measurement.samples, *measurement.events):
+        sample["flow"] = flows[sample["flow"]].id
+    files = encode_result(run.key, measurement.tables()) | {"iperf3.json": content}
+    facts: dict[str, Any] = {"via": json.loads(content)["start"]["version"]}
+    return Measured(files, facts, is_attributable)
