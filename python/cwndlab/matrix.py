@@ -2,8 +2,8 @@
 
 A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
 name of its own whose levels are tables: a `name` and the paths that it sets, such as the variants
-of a paper. Factors multiply, but those named together in `zip` advance together; `exclude` takes
-combinations out.
+of a paper. Factors multiply, but those named together in `zip` advance together; `include` keeps
+only the combinations that one of its rules describes, `exclude` takes combinations out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
@@ -155,7 +155,8 @@ def build(
     try:
         groups = _groups(base)
         columns = _columns(list(base.factors))
-        excluded = _excluded(base, columns)
+        included = _rules(base, columns, "include")
+        excluded = _rules(base, columns, "exclude")
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
     cells: list[Cell] = []
@@ -164,13 +165,14 @@ def build(
     for combination in itertools.product(*groups):
         levels = {path: level for group in combination for path, level in group.items()}
         labels = {columns[path]: levels[path].label for path in columns}
-        if any(all(labels[c] == value for c, value in rule.items()) for rule in excluded):
+        if included and not any(_matches(labels, rule) for rule in included):
+            continue
+        if any(_matches(labels, rule) for rule in excluded):
             continue
         cells.append(Cell(labels, _cell(_Base(bare, source, folder, references), levels)))
     if not cells:
-        raise StudyError(
-            [source.problem(("factors", "exclude"), "this excludes every combination")]
-        )
+        which = "exclude" if excluded else "include"
+        raise StudyError([source.problem(("factors", which), "this excludes every combination")])
     _check_distinct(cells, columns, source)
     return base, tuple(columns.values()), tuple(cells)
 
@@ -385,20 +387,31 @@ def _columns(paths: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _excluded(study: StudyModel, columns: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Combinations to leave out, by column."""
-    rules = study.factors.get("exclude", [])
+def _rules(
+    study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
+) -> list[dict[str, list[Any]]]:
+    """Combinations to keep or to leave out: by column the levels, of which one must occur."""
+    rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
-        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = 4 }]'
-        raise FieldError(("factors", "exclude"), message)
+        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = [3, 4] }]'
+        raise FieldError(("factors", which), message)
     found = []
     for n, rule in enumerate(rules):
         for path in rule:
             if path not in columns:
                 message = f'there is no factor "{path}"{_hint(path, columns)}'
-                raise FieldError(("factors", "exclude", n, path), message)
-        found.append({columns[path]: _label(path, value) for path, value in rule.items()})
+                raise FieldError(("factors", which, n, path), message)
+        found.append({columns[path]: _alternatives(path, rule[path]) for path in rule})
     return found
+
+
+def _alternatives(path: str, value: object) -> list[Any]:
+    each = [_label(path, item) for item in value] if isinstance(value, list) else []
+    return [_label(path, value), *each]
+
+
+def _matches(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
+    return all(labels[column] in levels for column, levels in rule.items())
 
 
 def _hint(name: str, known: Mapping[str, object]) -> str:

@@ -164,7 +164,7 @@ def _flow_bytes(
             return paced.bits_per_sec * seconds / 8
         case si.RequestResponse(count=int(count), response_bytes=size):
             return float(count * size)
-        case si.WindowedFile(total_bytes=int(size)):
+        case si.WindowedFile(total_bytes=int(size)) | si.Http(bytes=size) | si.Sftp(bytes=size):
             return float(size)
         case _:
             return most

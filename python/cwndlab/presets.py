@@ -1,7 +1,8 @@
 """Links with names: preset files of the package, and TOML files of the user in the same form.
 
-A preset has a title, a `[link]`, perhaps a `[reverse_link]`, and under `[sources]` for each of its
-figures where it comes from: a `source`, `assumed`, or `calibrated_to` a named published figure.
+A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times of
+the day with what is different then, and under `[sources]` for each of its figures where it comes
+from: a `source`, `assumed`, or `calibrated_to` a named published figure.
 """
 
 from __future__ import annotations
@@ -66,15 +67,35 @@ class Preset(Model):
     description: str = ""
     link: Link
     reverse_link: Link | None = None
+    period: dict[str, Link] = Field(
+        default={}, description="what of the link is different at a time of the day"
+    )
     sources: dict[str, Mark] = Field(default={})
 
     def figures(self) -> list[str]:
         """The paths of all values that the preset sets, such as `link.stage.0.rate`."""
+        tables = {"link": self.link, "reverse_link": self.reverse_link}
+        tables |= {f"period.{name}": link for name, link in self.period.items()}
         return [
             path
-            for table in ("link", "reverse_link")
-            for path in _leaves(getattr(self, table), table)
+            for name, table in tables.items()
+            if table is not None and (table.model_fields_set or name == "link")
+            for path in _leaves(table, name)
         ]
+
+    def at(self, period: str | None) -> dict[str, Any]:
+        """The link's keys at a time of the day.
+
+        Raises:
+            KeyError: it knows no such time.
+        """
+        keys = {name: getattr(self.link, name) for name in self.link.model_fields_set}
+        if period is None:
+            return keys
+        then = self.period[period]
+        return keys | {
+            name: merged(keys.get(name), getattr(then, name)) for name in then.model_fields_set
+        }
 
     def mark_of(self, figure: str) -> Mark | None:
         """Where a figure comes from: the mark of its path, a table, a key on it, or of all."""
@@ -119,7 +140,12 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
     except (LinkError, UnknownNameError) as error:
         raise FieldError((*key, "preset"), str(error)) from None
     own = {name: getattr(link, name) for name in link.model_fields_set}
-    given = {name: getattr(preset.link, name) for name in preset.link.model_fields_set}
+    try:
+        given = preset.at(link.period)
+    except KeyError:
+        known = ", ".join(preset.period)
+        message = f"{link.preset} knows no such time" + (f"; it knows {known}" if known else "")
+        raise FieldError((*key, "period"), message) from None
     if {"rate", "trace", "log"} & own.keys():
         rates = {"rate", "trace", "log", "burst", "column"}
         given = {name: given[name] for name in given.keys() - rates}
@@ -127,10 +153,10 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         if name in own:
             own[name] = merged(given.get(name), own[name])
     both = Link.model_construct(**(given | own))
-    if both.stage and (wires := own.keys() - {"name", "preset", "stage"}):
+    if both.stage and (wires := own.keys() - {"name", "preset", "period", "stage"}):
         message = f"{link.preset} is a chain; its stages have the {min(wires)}"
         raise FieldError((*key, min(wires)), message)
-    if both.medium and (others := own.keys() - {"name", "preset", both.medium[0]}):
+    if both.medium and (others := own.keys() - {"name", "preset", "period", both.medium[0]}):
         message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
         raise FieldError((*key, min(others)), message)
     return both, preset.reverse_link

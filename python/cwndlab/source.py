@@ -30,7 +30,7 @@ class Arguments:
         """The argument, then what is wrong with it."""
         if not key or message.startswith("unknown "):
             return message  # tells by itself what was written
-        if key[0] == "factors" and key[1:2] not in (("zip",), ("exclude",)):
+        if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
         return f"{describe(self.document, key)}\n  {message}"

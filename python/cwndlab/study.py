@@ -56,6 +56,8 @@ class Study:
         direction: str | Sequence[str] | None = None,
         user: int | str | Sequence[int | str] | None = None,
         stack: str | Sequence[str] | None = None,
+        user_stack: str | Sequence[str] | None = None,
+        server_stack: str | Sequence[str] | None = None,
         application: str | Table | Sequence[str | Table] | None = None,
         warm_up: str | None = None,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
@@ -82,6 +84,8 @@ class Study:
             direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
             user: of a shared medium, counted from 1; `each`: every flow has its own.
             stack: profile of every end that has none of its own.
+            user_stack: profile of the user's end, whichever way data go.
+            server_stack: profile of the far end, whichever way data go.
             application: what sends: a kind, or a table with a `kind` and its keys.
             warm_up: what is left out of the statistics at the beginning of each flow.
             parameters: by algorithm, then by parameter.
@@ -105,6 +109,8 @@ class Study:
             "server_host": server_host,
             "algorithm": algorithm,
             "stack": stack,
+            "user_stack": user_stack,
+            "server_stack": server_stack,
             "direction": direction,
             "user": user,
             "application": application,

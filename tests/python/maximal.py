@@ -49,6 +49,8 @@ _APPLICATIONS: tuple[si.Application, ...] = (
     si.RequestResponse(request_bytes=1, response_bytes=2, think_ns=3, count=4),
     si.Paced(bits_per_sec=1, write_bytes=2),
     si.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
+    si.Http(bytes=1, chunk_bytes=2, is_upload=True),
+    si.Sftp(bytes=1, request_bytes=2, outstanding=3, is_upload=False),
 )
 
 

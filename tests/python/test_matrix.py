@@ -64,6 +64,19 @@ def test_zipped_factors_advance_together() -> None:
     )
 
 
+def test_only_included_combinations_are_kept() -> None:
+    made = study(
+        factors={
+            "flows": [1, 2, 3],
+            "duration": ["1 s", "2 s"],
+            "include": [{"flows": [1, 2], "duration": "1 s"}, {"flows": 3}],
+            "exclude": [{"flows": 3, "duration": ["2 s", "3 s"]}],
+        },
+    )
+    kept = [(cell.labels["flows"], cell.labels["duration"]) for cell in made.cells]
+    assert sorted(kept) == [(1, "1 s"), (2, "1 s"), (3, "1 s")]
+
+
 def test_excluded_combinations_are_left_out() -> None:
     made = study(
         algorithm=["reno", "highspeed"],

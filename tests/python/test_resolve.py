@@ -11,6 +11,7 @@ from cwndlab.hosts import hosts, load_host
 from cwndlab.presets import load_preset, presets
 from cwndlab.schema import scenario as si
 from cwndlab.schema.host import Host
+from cwndlab.schema.medium import CellPath
 from cwndlab.study import Study
 from wires import wires
 
@@ -264,3 +265,83 @@ def test_canonical_json_has_sorted_keys_and_no_nulls() -> None:
     text = scenario().to_json()
     assert "null" not in text
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+
+
+PERIODS = """
+title = "t"
+[link.cell]
+radio = { kind = "lte", resource_blocks = 50, layers = 1, category = 3 }
+user = { downlink = "12 dB", uplink = "10 dB" }
+access = { request_period = "10 ms" }
+background = [
+  { users = 2, way = "down", lowest = "8 dB", highest = "9 dB", on = "1 s", off = "9 s" },
+]
+downlink = { adaptation = { kind = "fixed", scheme = 9 } }
+uplink = { adaptation = { kind = "fixed", scheme = 9 } }
+[period.night]
+[period."rush hour"]
+cell.background = [
+  { users = 9, way = "down", lowest = "8 dB", highest = "9 dB", on = "1 s", off = "1 s" },
+]
+[sources]
+background = { calibrated_to = "table 6" }
+link = { assumed = "a" }
+"""
+
+
+def test_a_preset_may_know_times_of_the_day(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(PERIODS)
+
+    def users(line: str) -> list[int]:
+        path = scenario(link=f"{tmp_path}/{line}").path
+        assert isinstance(path, CellPath)
+        return [each.users for each in path.background]
+
+    assert users("x.toml") == users("x.toml,period=night") == [2]
+    assert users("x.toml,period=rush hour") == [9]
+    with pytest.raises(StudyError, match="knows no such time; it knows night, rush hour"):
+        scenario(link=f"{tmp_path}/x.toml,period=noon")
+    with pytest.raises(StudyError, match="lossy knows no such time"):
+        scenario(link="lossy,period=night")
+    marks = load_preset("x.toml", tmp_path)
+    assert marks.mark_of("period.rush hour.cell.background.0.off") == marks.sources["background"]
+    assert "period.rush hour.cell.background.0.off" in marks.figures()
+
+
+def test_files_go_up_and_down_over_http_and_sftp() -> None:
+    def application(direction: str, **given: object) -> si.Application:
+        made = scenario(direction=direction, reverse_link="rate=1 Mbit/s", application=given)
+        return made.flows[0].application
+
+    http = {"kind": "http", "bytes": "293 MB", "chunk": "2 MB"}
+    up = si.Http(bytes=293 * 10**6, chunk_bytes=2 * 10**6, is_upload=True)
+    assert application("uplink", **http) == up
+    assert application("downlink", **http) == up.model_copy(update={"is_upload": False})
+    sftp = application("uplink", kind="sftp", bytes="1 MB", client="winscp")
+    assert sftp == si.Sftp(bytes=10**6, request_bytes=32768, outstanding=4, is_upload=True)
+    openssh = application("downlink", kind="sftp", bytes="1 MB")
+    assert openssh == si.Sftp(bytes=10**6, request_bytes=32768, outstanding=64, is_upload=False)
+    with pytest.raises(StudyError, match="no such client; known: openssh, winscp, filezilla"):
+        application("uplink", kind="sftp", bytes="1 MB", client="putty")
+
+
+def test_ends_are_of_machines_whichever_way_data_go(tmp_path: Path) -> None:
+    def ends(direction: str, more: str = "") -> list[tuple[str, str]]:
+        file = tmp_path / "s.toml"
+        file.write_text(
+            f'[study]\nalgorithm = "hstcp"\nuser_stack = "ns-2-packet"\ndirection = "{direction}"\n'
+            f'[link]\nrate = "1 Mbit/s"\n[reverse_link]\nrate = "1 Mbit/s"\n{more}'
+        )
+        flow = Study.load(file).cells[0].resolved.scenario.flows[0]
+        return [(end.stack, end.algorithm) for end in (flow.sender, flow.receiver)]
+
+    server, user = "linux-6.1", "ns-2-packet"
+    assert ends("downlink") == [(server, "highspeed"), (user, "highspeed")]
+    assert ends("uplink") == [(user, "highspeed"), (server, "highspeed")]
+    # Set on the client, a variant sends what goes up and nothing else.
+    client = '[live]\nalgorithm_on = "client"'
+    assert ends("uplink", client) == [(user, "highspeed"), (server, "cubic")]
+    assert ends("downlink", client) == [(server, "cubic"), (user, "highspeed")]
+    on_server = '[live]\nalgorithm_on = "server"'
+    assert ends("downlink", on_server) == [(server, "highspeed"), (user, "cubic")]
+    assert ends("uplink", on_server) == [(user, "cubic"), (server, "highspeed")]

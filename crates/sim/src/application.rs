@@ -10,11 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::ScenarioError;
 
+mod sftp;
+
+use sftp::{Download, Upload};
+
 /// A bulk sender writes blocks of 64 KiB, as iperf does.
 const BLOCK_BYTES: u64 = 64 * 1024;
-/// What acknowledges a block of a windowed file: an SFTP status message (draft-ietf-secsh-filexfer-02
-/// section 7) with an empty text in an SSH packet with cipher and MAC.
-const REPLY_BYTES: u64 = 52;
+/// What a browser asks with, or writes before a body: a request line and the usual headers.
+const HTTP_REQUEST_BYTES: u64 = 400;
+/// What a server answers with, its body not counted: a status line and the usual headers.
+const HTTP_ANSWER_BYTES: u64 = 300;
 /// Shape of the Pareto on and off times: finite mean, infinite variance, as in ns-2.
 const PARETO_SHAPE: f64 = 1.5;
 
@@ -72,6 +77,28 @@ pub enum ApplicationConfig {
         #[serde(default)]
         total_bytes: Option<u64>,
     },
+    /// One file over HTTP: asked for and answered, or uploaded, whole or in chunks of which each
+    /// waits for the answer to the one before.
+    Http {
+        /// Size of the file.
+        bytes: u64,
+        /// Size of a chunk of an upload; the whole file if absent.
+        #[serde(default)]
+        chunk_bytes: Option<u64>,
+        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        is_upload: bool,
+    },
+    /// One file over SFTP: blocks are written or asked for ahead of the answers, a limited number.
+    Sftp {
+        /// Size of the file.
+        bytes: u64,
+        /// Size of a block.
+        request_bytes: u64,
+        /// Blocks that may wait for their answer.
+        outstanding: u64,
+        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        is_upload: bool,
+    },
 }
 
 impl Default for ApplicationConfig {
@@ -103,6 +130,8 @@ impl ApplicationConfig {
             Self::RequestResponse { .. } => "request_response",
             Self::Paced { .. } => "paced",
             Self::WindowedFile { .. } => "windowed_file",
+            Self::Http { .. } => "http",
+            Self::Sftp { .. } => "sftp",
         }
     }
 
@@ -132,6 +161,12 @@ impl ApplicationConfig {
                     .and(positive("outstanding", outstanding))
                     .and(positive("total_bytes", total_bytes.unwrap_or(1)))
             }
+            Self::Http { bytes, chunk_bytes, .. } => {
+                positive("bytes", bytes).and(positive("chunk_bytes", chunk_bytes.unwrap_or(1)))
+            }
+            Self::Sftp { bytes, request_bytes, outstanding, .. } => positive("bytes", bytes)
+                .and(positive("request_bytes", request_bytes))
+                .and(positive("outstanding", outstanding)),
         }
     }
 }
@@ -190,7 +225,8 @@ enum Kind {
         writes: u64,
         to_write: u64,
     },
-    WindowedFile(WindowedFile),
+    Upload(Upload),
+    Download(Download),
 }
 
 #[derive(Debug)]
@@ -205,21 +241,6 @@ struct RequestResponse {
     response_to_read: u64,
 }
 
-#[derive(Debug)]
-struct WindowedFile {
-    block_bytes: u64,
-    /// Bytes of the file not yet given to a block.
-    file_left: u64,
-    /// Blocks that may be started.
-    credit: u64,
-    block_to_write: u64,
-    /// Bytes that the receiver has not read yet, of the whole file and of the current block.
-    file_to_read: u64,
-    block_to_read: u64,
-    replies_to_write: u64,
-    reply_to_read: u64,
-}
-
 impl Application {
     /// The application of a flow, with its own stream of randomness.
     pub fn new(config: &ApplicationConfig, stream: Stream) -> Self {
@@ -230,16 +251,8 @@ impl Application {
                 Kind::OnOff { on, off, distribution, stream, is_on: false, block_left: BLOCK_BYTES }
             }
             ApplicationConfig::RequestResponse { request_bytes, response_bytes, think, count } => {
-                Kind::RequestResponse(RequestResponse {
-                    request_bytes,
-                    response_bytes,
-                    think,
-                    requests_left: count,
-                    request_to_write: 0,
-                    request_to_read: request_bytes,
-                    response_to_write: 0,
-                    response_to_read: 0,
-                })
+                let exchange = RequestResponse::new(request_bytes, response_bytes, think, count);
+                Kind::RequestResponse(exchange)
             }
             ApplicationConfig::Paced { bits_per_sec, write_bytes } => {
                 let began = Time::NEVER;
@@ -247,16 +260,28 @@ impl Application {
             }
             ApplicationConfig::WindowedFile { request_bytes, outstanding, total_bytes } => {
                 let file_bytes = total_bytes.unwrap_or(u64::MAX);
-                Kind::WindowedFile(WindowedFile {
-                    block_bytes: request_bytes,
-                    file_left: file_bytes,
-                    credit: outstanding,
-                    block_to_write: 0,
-                    file_to_read: file_bytes,
-                    block_to_read: request_bytes.min(file_bytes),
-                    replies_to_write: 0,
-                    reply_to_read: REPLY_BYTES,
-                })
+                let reply_bytes = sftp::STATUS_BYTES;
+                Kind::Upload(Upload::new(file_bytes, request_bytes, outstanding, reply_bytes))
+            }
+            ApplicationConfig::Http { bytes, chunk_bytes, is_upload: true } => {
+                let chunk_bytes = chunk_bytes.unwrap_or(bytes);
+                Kind::Upload(Upload::new(bytes, chunk_bytes, 1, HTTP_ANSWER_BYTES))
+            }
+            ApplicationConfig::Http { bytes, is_upload: false, .. } => {
+                let answer_bytes = HTTP_ANSWER_BYTES + bytes;
+                Kind::RequestResponse(RequestResponse::new(
+                    HTTP_REQUEST_BYTES,
+                    answer_bytes,
+                    Duration::ZERO,
+                    Some(1),
+                ))
+            }
+            ApplicationConfig::Sftp { bytes, request_bytes, outstanding, is_upload: true } => {
+                let reply_bytes = sftp::STATUS_BYTES;
+                Kind::Upload(Upload::new(bytes, request_bytes, outstanding, reply_bytes))
+            }
+            ApplicationConfig::Sftp { bytes, request_bytes, outstanding, is_upload: false } => {
+                Kind::Download(Download::new(bytes, request_bytes, outstanding))
             }
         };
         Self {
@@ -282,7 +307,7 @@ impl Application {
 
     /// Whether the receiver of the data opens the connection.
     pub fn is_opened_by_receiver(&self) -> bool {
-        matches!(self.kind, Kind::RequestResponse(_))
+        matches!(self.kind, Kind::RequestResponse(_) | Kind::Download(_))
     }
 
     /// The sender's connection is established.
@@ -302,8 +327,10 @@ impl Application {
 
     /// The receiver's connection is established.
     pub fn handle_receiver_established(&mut self) {
-        if let Kind::RequestResponse(exchange) = &mut self.kind {
-            exchange.begin_request();
+        match &mut self.kind {
+            Kind::RequestResponse(exchange) => exchange.begin_request(),
+            Kind::Download(file) => file.begin(),
+            _ => {}
         }
     }
 
@@ -364,11 +391,8 @@ impl Application {
                 write_up_to(now, sender, &mut exchange.response_to_write);
                 wants_close = sender.peer_has_finished() && exchange.response_to_write == 0;
             }
-            Kind::WindowedFile(file) => {
-                file.handle_reply_bytes(read);
-                file.write(now, sender);
-                wants_close = file.file_left == 0 && file.block_to_write == 0;
-            }
+            Kind::Upload(file) => wants_close = file.act_at_sender(now, read, sender),
+            Kind::Download(file) => wants_close = file.act_at_sender(now, read, sender),
         }
         if wants_close && !self.has_closed {
             self.has_closed = true;
@@ -411,11 +435,8 @@ impl Application {
                 }
                 write_up_to(now, receiver, &mut exchange.request_to_write);
             }
-            Kind::WindowedFile(file) => {
-                file.handle_file_bytes(read);
-                self.is_complete = file.file_to_read == 0;
-                write_up_to(now, receiver, &mut file.replies_to_write);
-            }
+            Kind::Upload(file) => self.is_complete = file.act_at_receiver(now, read, receiver),
+            Kind::Download(file) => self.is_complete = file.act_at_receiver(now, read, receiver),
         }
     }
 
@@ -429,10 +450,8 @@ impl Application {
                 exchange.requests_left = Some(0);
                 exchange.response_to_write = 0;
             }
-            Kind::WindowedFile(file) => {
-                file.file_left = 0;
-                file.block_to_write = 0;
-            }
+            Kind::Upload(file) => file.stop(),
+            Kind::Download(file) => file.stop(),
             Kind::Bulk { .. } => {}
         }
         if !self.has_closed {
@@ -443,6 +462,24 @@ impl Application {
 }
 
 impl RequestResponse {
+    fn new(
+        request_bytes: u64,
+        response_bytes: u64,
+        think: Duration,
+        requests_left: Option<u64>,
+    ) -> Self {
+        Self {
+            request_bytes,
+            response_bytes,
+            think,
+            requests_left,
+            request_to_write: 0,
+            request_to_read: request_bytes,
+            response_to_write: 0,
+            response_to_read: 0,
+        }
+    }
+
     fn begin_request(&mut self) {
         if let Some(left) = &mut self.requests_left {
             if *left == 0 {
@@ -470,49 +507,6 @@ impl RequestResponse {
         }
         self.response_to_read -= read.min(self.response_to_read);
         self.response_to_read == 0
-    }
-}
-
-impl WindowedFile {
-    fn write<C: Connection>(&mut self, now: Time, sender: &mut C) {
-        loop {
-            if self.block_to_write == 0 {
-                if self.credit == 0 || self.file_left == 0 {
-                    return;
-                }
-                self.credit -= 1;
-                self.block_to_write = self.block_bytes.min(self.file_left);
-                if self.file_left != u64::MAX {
-                    self.file_left -= self.block_to_write;
-                }
-            }
-            write_up_to(now, sender, &mut self.block_to_write);
-            if self.block_to_write > 0 {
-                return;
-            }
-        }
-    }
-
-    fn handle_reply_bytes(&mut self, mut read: u64) {
-        while read >= self.reply_to_read {
-            read -= self.reply_to_read;
-            self.reply_to_read = REPLY_BYTES;
-            self.credit += 1;
-        }
-        self.reply_to_read -= read;
-    }
-
-    fn handle_file_bytes(&mut self, mut read: u64) {
-        if self.file_to_read != u64::MAX {
-            read = read.min(self.file_to_read);
-            self.file_to_read -= read;
-        }
-        while self.block_to_read > 0 && read >= self.block_to_read {
-            read -= self.block_to_read;
-            self.replies_to_write += REPLY_BYTES;
-            self.block_to_read = self.block_bytes.min(self.file_to_read.saturating_add(read));
-        }
-        self.block_to_read -= read;
     }
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from cwndlab import core
 from cwndlab.errors import CwndlabError
@@ -12,6 +12,7 @@ from cwndlab.recoveries import changes_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
 from cwndlab.schema.problems import FieldError
+from cwndlab.schema.sftp_clients import sftp_clients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from cwndlab.algorithms import AlgorithmReader
     from cwndlab.toml_source import KeyPath
 
+Pattern = (
+    plan.Bulk | plan.Sized | plan.OnOff | plan.RequestResponse | plan.Paced | plan.WindowedFile
+)
+Machine = Literal["user", "server"]
+DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that nobody touched
 _WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
     "forward": "forward",
     "downlink": "forward",
@@ -53,6 +59,16 @@ def resolve_flows(
 
 
 @dataclass(frozen=True, slots=True)
+class _Given:
+    """The algorithm that an end runs, as the study names it."""
+
+    algorithm: core.Algorithm
+    name: str
+    key: KeyPath
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class _Ends:
     """Makes the ends of flows: what a flow does not say itself stands at the study's own key."""
 
@@ -60,29 +76,48 @@ class _Ends:
     algorithms: AlgorithmReader
     tables: Mapping[str, Mapping[str, int]]  # parameters of the study, by algorithm
 
-    def of(self, flow: plan.Flow, key: KeyPath) -> tuple[si.End, si.End]:
+    def of(
+        self, flow: plan.Flow, direction: si.WireDirection, key: KeyPath
+    ) -> tuple[si.End, si.End]:
         """The sender and the receiver."""
         name = flow.algorithm or self.study.algorithm
         if name is None:
             message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
             raise FieldError(("algorithm",), message)
         place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
-        algorithm = self.algorithms.find(name, place)
-        stack = _stack(flow.stack or self.study.stack, (*(key if flow.stack else ()), "stack"))
-        self._check(algorithm, flow.parameters, (*key, "parameters"))
-        recovery = _recovery(name, stack, place)
-        sender = receiver = self._end(flow, algorithm, stack, flow.parameters, recovery)
-        if flow.receiver_algorithm or flow.receiver_stack:
-            parameters = flow.parameters
-            if flow.receiver_algorithm:
-                name, place = flow.receiver_algorithm, (*key, "receiver_algorithm")
-                algorithm = self.algorithms.find(name, place)
-                parameters = {}
-            if flow.receiver_stack:
-                stack = _stack(flow.receiver_stack, (*key, "receiver_stack"))
-            recovery = _recovery(name, stack, place)
-            receiver = self._end(flow, algorithm, stack, parameters, recovery)
+        given = _Given(self.algorithms.find(name, place), name, place, flow.parameters)
+        self._check(given.algorithm, flow.parameters, (*key, "parameters"))
+        machines = _machines(direction)
+        runs = [given, given]
+        if (untouched := self._untouched) is not None:
+            default = self.algorithms.find(DEFAULT_ALGORITHM, place)
+            runs[machines.index(untouched)] = _Given(default, DEFAULT_ALGORITHM, place)
+        if flow.receiver_algorithm:
+            name, place = flow.receiver_algorithm, (*key, "receiver_algorithm")
+            runs[1] = _Given(self.algorithms.find(name, place), name, place)
+        stacks = [self._stack(flow, machine, key) for machine in machines]
+        if flow.receiver_stack:
+            stacks[1] = _stack(flow.receiver_stack, (*key, "receiver_stack"))
+        sender, receiver = (
+            self._end(flow, run, stack) for run, stack in zip(runs, stacks, strict=True)
+        )
         return sender, receiver
+
+    @property
+    def _untouched(self) -> Machine | None:
+        """The machine that keeps its default, as the other one was given the algorithm."""
+        if self.study.live is None or self.study.link is None:
+            return None
+        others: dict[si.AlgorithmOn, Machine] = {"client": "server", "server": "user"}
+        return others.get(self.study.live.algorithm_on)
+
+    def _stack(self, flow: plan.Flow, machine: Machine, key: KeyPath) -> core.Stack:
+        own: str | None = getattr(self.study, f"{machine}_stack")
+        if flow.stack:
+            return _stack(flow.stack, (*key, "stack"))
+        if own:
+            return _stack(own, (f"{machine}_stack",))
+        return _stack(self.study.stack, ("stack",))
 
     def _check(
         self, algorithm: core.Algorithm, parameters: Mapping[str, int], key: KeyPath
@@ -90,24 +125,23 @@ class _Ends:
         if not self.algorithms.problem(algorithm):
             _check_parameters(algorithm, parameters, key)
 
-    def _end(
-        self,
-        flow: plan.Flow,
-        algorithm: core.Algorithm,
-        stack: core.Stack,
-        parameters: Mapping[str, int],
-        recovery: Mapping[str, str | bool],
-    ) -> si.End:
+    def _end(self, flow: plan.Flow, run: _Given, stack: core.Stack) -> si.End:
         # What the release shipped, changed by what the study says of the algorithm, then of the
         # flow.
-        name = algorithm.name.removeprefix(core.OURS)
+        name = run.algorithm.name.removeprefix(core.OURS)
         shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(name, {})
+        recovery = _recovery(run.name, stack, run.key)
         return si.End(
             stack=stack.name,
-            algorithm=algorithm.name,
-            parameters={**shipped, **self.tables.get(algorithm.name, {}), **parameters},
+            algorithm=run.algorithm.name,
+            parameters={**shipped, **self.tables.get(run.algorithm.name, {}), **run.parameters},
             stack_overrides={**self.study.stack_overrides, **flow.stack_overrides, **recovery},
         )
+
+
+def _machines(direction: si.WireDirection) -> tuple[Machine, Machine]:
+    """The sender's and the receiver's."""
+    return ("user", "server") if direction == "reverse" else ("server", "user")
 
 
 def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -> si.ScenarioFlow:
@@ -119,16 +153,15 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
     direction = _WIRE_DIRECTIONS[flow.direction or study.direction]
-    sender, receiver = _with_hosts(ends.of(flow, key), study, flow, direction, key)
+    ends_of_flow = ends.of(flow, direction, key)
+    sender, receiver = _with_hosts(ends_of_flow, study, flow, direction, key)
     return si.ScenarioFlow(
         id=flow_id,
         direction=direction,
         user=user,
         start_ns=flow.start,
         stop_ns=flow.stop,
-        application=_application(flow.application or study.application)
-        if flow.bytes is None
-        else si.Sized(bytes=flow.bytes),
+        application=_application(study, flow, direction, key),
         sender=sender,
         receiver=receiver,
         access_delay_ns=flow.access_delay,
@@ -143,9 +176,7 @@ def _with_hosts(
     key: KeyPath,
 ) -> tuple[si.End, si.End]:
     """The sender and the receiver with the devices of their machines."""
-    places = ["server_host", "user_host"]  # of the sender and the receiver
-    if direction == "reverse":
-        places.reverse()
+    places = [f"{machine}_host" for machine in _machines(direction)]
     found = []
     for end, place in zip(ends, places, strict=True):
         own = getattr(flow, place)
@@ -198,7 +229,38 @@ def _check_parameters(
             raise FieldError((*key, name), message)
 
 
-def _application(application: plan.Application) -> si.Application:
+def _application(
+    study: plan.StudyModel, flow: plan.Flow, direction: si.WireDirection, key: KeyPath
+) -> si.Application:
+    if flow.bytes is not None:
+        return si.Sized(bytes=flow.bytes)
+    application = flow.application or study.application
+    if isinstance(application, plan.Http | plan.Sftp):
+        place: KeyPath = (*(key if flow.application else ()), "application")
+        return _transfer(application, place, is_upload=direction == "reverse")
+    return _pattern(application)
+
+
+def _transfer(
+    application: plan.Http | plan.Sftp, key: KeyPath, *, is_upload: bool
+) -> si.Http | si.Sftp:
+    """One file: the client is the user, who uploads what goes up."""
+    size = application.bytes
+    if isinstance(application, plan.Http):
+        return si.Http(bytes=size, chunk_bytes=application.chunk, is_upload=is_upload)
+    client = sftp_clients().get(application.client)
+    if client is None:
+        message = f"no such client; known: {', '.join(sftp_clients())}"
+        raise FieldError((*key, "client"), message)
+    return si.Sftp(
+        bytes=size,
+        request_bytes=client.request_bytes,
+        outstanding=client.outstanding,
+        is_upload=is_upload,
+    )
+
+
+def _pattern(application: Pattern) -> si.Application:
     match application:
         case plan.Bulk():
             return si.Bulk()

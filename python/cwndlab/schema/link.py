@@ -197,6 +197,9 @@ class Link(LinkStage):
     preset: str | None = Field(
         default=None, description="name of a preset or TOML file whose keys hold where none is here"
     )
+    period: str | None = Field(
+        default=None, description="of the day, of a preset that knows several: its figures then"
+    )
     stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
     cell: Cell | None = Field(default=None, description="a radio cell: both directions")
     wifi: Wifi | None = Field(default=None, description="a Wi-Fi channel: both directions")

@@ -257,8 +257,28 @@ class WindowedFile(Model):
     total_bytes: Annotated[Count, Field(gt=0)] | None = None
 
 
+class Http(Model):
+    """One file over HTTP: asked for, or uploaded whole or in chunks that are answered in turn."""
+
+    kind: Literal["http"] = "http"
+    bytes: Annotated[Count, Field(gt=0)]
+    chunk_bytes: Annotated[Count, Field(gt=0)] | None = None
+    is_upload: bool
+
+
+class Sftp(Model):
+    """One file over SFTP, in blocks that are written or asked for ahead of the answers."""
+
+    kind: Literal["sftp"] = "sftp"
+    bytes: Annotated[Count, Field(gt=0)]
+    request_bytes: Annotated[Count, Field(gt=0)]
+    outstanding: Annotated[Count, Field(gt=0)]
+    is_upload: bool
+
+
 Application = Annotated[
-    Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile, Field(discriminator="kind")
+    Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile | Http | Sftp,
+    Field(discriminator="kind"),
 ]
 WireDirection = Literal["forward", "reverse"]
 

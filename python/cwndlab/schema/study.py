@@ -10,6 +10,7 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.host import HostOrText
 from cwndlab.schema.link import LinkOrText
 from cwndlab.schema.scenario import AlgorithmOn, Days, Distribution
+from cwndlab.schema.sftp_clients import sftp_clients
 from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
 from cwndlab.schema.written import word_as_kind
 
@@ -69,9 +70,31 @@ class WindowedFile(Model):
     total: SizeText | None = None
 
 
+class Http(Model):
+    """One file over HTTP: the client is at the user's end, and uploads what goes up."""
+
+    kind: Literal["http"] = "http"
+    bytes: SizeText
+    chunk: SizeText | None = Field(
+        default=None,
+        description="of an upload, each answered before the next; all at once if absent",
+    )
+
+
+class Sftp(Model):
+    """One file over SFTP: the client is at the user's end, and uploads what goes up."""
+
+    kind: Literal["sftp"] = "sftp"
+    bytes: SizeText
+    client: str = Field(
+        default="openssh", description=f"whose requests: {', '.join(sftp_clients())}"
+    )
+
+
 Application = Annotated[
     Annotated[
-        Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile, Field(discriminator="kind")
+        Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile | Http | Sftp,
+        Field(discriminator="kind"),
     ],
     BeforeValidator(word_as_kind),
 ]
@@ -126,7 +149,8 @@ class Live(Model):
     pause: DurationText = Field(default=2 * 10**9, description="between two runs")
     algorithm_on: AlgorithmOn = Field(
         default="sender",
-        description="which end is given the algorithm; the other keeps its machine's default",
+        description="which end is given the algorithm; the other keeps its machine's default, "
+        "in a simulation cubic",
     )
     udp: RateText | None = Field(
         default=None, description="datagrams beside the data: what a call would lose of them"
@@ -147,6 +171,12 @@ class StudyModel(Model):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     algorithm: str | None = Field(default=None, description="of every flow that has none itself")
     stack: str = Field(default=DEFAULT_STACK, description="of every flow that has none itself")
+    user_stack: str | None = Field(
+        default=None, description="of the user's end, whichever way data go, if not the study's"
+    )
+    server_stack: str | None = Field(
+        default=None, description="of the far end, whichever way data go, if not the study's"
+    )
     direction: Direction = Field(
         default="forward", description="forward (downlink): data along [link]; reverse (uplink)"
     )
@@ -199,7 +229,7 @@ TABLES = (
 )
 """Keys that are tables of their own in a file; the others stand in [study]."""
 
-RESERVED_FACTORS = ("zip", "exclude")
+RESERVED_FACTORS = ("zip", "include", "exclude")
 
 
 def flatten_factors(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:

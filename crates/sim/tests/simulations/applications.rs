@@ -1,9 +1,9 @@
 //! Each application: what it sends, when, and when it is complete.
 
 use crate::setup::{Setup, algorithm};
-use serde_json::json;
+use serde_json::{Value, json};
 
-fn setup(application: serde_json::Value) -> Setup {
+fn setup(application: Value) -> Setup {
     Setup { application, duration_s: 30, ..Setup::new(vec![algorithm("cubic")]) }
 }
 
@@ -135,4 +135,44 @@ fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
     let ms = |output: &cwndlab_sim::RunOutput| output.flows[0].completion_ms.expect("an end");
     assert!(ms(&few) > 2_000_000.0 * 8.0 / 6.4e6 * 1e3, "{}", ms(&few));
     assert!(ms(&many) < 0.8 * ms(&few), "{} {}", ms(&many), ms(&few));
+}
+
+#[test]
+fn an_sftp_client_is_limited_by_its_blocks_outstanding_in_both_directions() {
+    // 4 blocks of 8 kB a round trip of at least 40 ms: at most 6.4 Mbit/s of the link's 10.
+    let ms = |is_upload: bool, outstanding: u64| {
+        let application = json!({
+            "kind": "sftp", "bytes": 2_001_000, "request_bytes": 8_000,
+            "outstanding": outstanding, "is_upload": is_upload,
+        });
+        let output = setup(application).run();
+        assert_eq!(output.flows[0].delivered_bytes, 2_001_000);
+        output.flows[0].completion_ms.expect("an end")
+    };
+    for is_upload in [true, false] {
+        let (few, many) = (ms(is_upload, 4), ms(is_upload, 64));
+        assert!(few > 2_000_000.0 * 8.0 / 6.4e6 * 1e3, "{few}");
+        assert!(many < 0.8 * few, "{many} {few}");
+    }
+    // Who asks waits half a round trip more for the first block.
+    let later_ms = ms(false, 4) - ms(true, 4);
+    assert!((0.0..100.0).contains(&later_ms), "{later_ms}");
+}
+
+#[test]
+fn chunks_over_http_wait_for_the_answer_to_the_one_before() {
+    let completion_ms = |application: Value| {
+        let output = setup(application).run();
+        output.flows[0].completion_ms.expect("an end")
+    };
+    let http = |chunk_bytes: u64| json!({"kind": "http", "bytes": 2_000_000, "chunk_bytes": chunk_bytes, "is_upload": true});
+    let whole = completion_ms(json!({"kind": "http", "bytes": 2_000_000, "is_upload": true}));
+    assert_eq!(whole, completion_ms(http(2_000_000)));
+    // Nine answers of a round trip of 40 ms and more are waited for.
+    let chunks = completion_ms(http(200_000));
+    assert!((whole + 9.0 * 40.0..whole + 9.0 * 160.0).contains(&chunks), "{chunks} {whole}");
+    let asked = setup(json!({"kind": "http", "bytes": 2_000_000, "is_upload": false})).run();
+    assert_eq!(asked.flows[0].delivered_bytes, 2_000_300);
+    let asked_ms = asked.flows[0].completion_ms.expect("an end");
+    assert!((asked_ms - whole).abs() < 100.0, "{asked_ms} {whole}");
 }

@@ -505,6 +505,8 @@ impl LinuxEndpoint {
                 let now_ms = self.timestamp();
                 self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
             }
+        } else {
+            self.receiver.take_window_rtt(self.sk.rcv_nxt, self.sk.tcp_mstamp);
         }
         if is_predicted && self.fin_received.is_none() {
             if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {

@@ -47,6 +47,8 @@ pub(crate) struct Receiver {
     /// RTT seen from here, scaled by 8, in microseconds.
     rcv_rtt_us: u32,
     rcv_rtt_last_tsecr: u32,
+    /// Without timestamps: the right edge of a window, and when it was offered.
+    window_rtt: Option<(u32, u64)>,
     /// What was read in the last round: bytes, and where and when the present one began.
     space_bytes: u32,
     space_seq: u64,
@@ -113,6 +115,7 @@ impl Receiver {
             advmss,
             rcv_rtt_us: 0,
             rcv_rtt_last_tsecr: 0,
+            window_rtt: None,
             space_bytes: 0,
             space_seq: 0,
             space_time_us: 0,
@@ -366,6 +369,21 @@ impl Receiver {
         }
     }
 
+    /// Data come from a peer without timestamps: it takes a round trip at least until a whole window
+    /// has come (Fisk and Feng, Dynamic right-sizing in TCP, 2001, section 3.2), so that the
+    /// shortest of these times counts.
+    pub(crate) fn take_window_rtt(&mut self, rcv_nxt: u32, now_us: u64) {
+        if let Some((edge, began_us)) = self.window_rtt {
+            if before(rcv_nxt, edge) {
+                return;
+            }
+            let rtt_us = u32::try_from((now_us - began_us).max(1)).unwrap_or(u32::MAX >> 3);
+            let rtt = rtt_us.min(u32::MAX >> 3) << 3;
+            self.rcv_rtt_us = if self.rcv_rtt_us == 0 { rtt } else { self.rcv_rtt_us.min(rtt) };
+        }
+        self.window_rtt = Some((rcv_nxt.wrapping_add(self.rcv_wnd), now_us));
+    }
+
     /// The application reads at most `max` bytes. The space follows after each buffer, so that a
     /// round ends with the first one.
     pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
@@ -441,6 +459,21 @@ mod tests {
             assert_eq!(format!("{short:?}"), format!("{long:?}"));
         }
         assert!(rcv_nxt > short.rcv_wnd, "the window was used up");
+    }
+
+    #[test]
+    fn without_timestamps_the_shortest_window_is_a_round_trip() {
+        let mut receiver = receiver();
+        receiver.take_window_rtt(1, 1_000);
+        let edge = 1 + receiver.rcv_wnd;
+        receiver.take_window_rtt(edge - 1, 30_000);
+        assert_eq!(receiver.rtt_us(), 0, "the window is not used up");
+        receiver.take_window_rtt(edge, 41_000);
+        assert_eq!(receiver.rtt_us(), 40_000 << 3);
+        receiver.take_window_rtt(edge + receiver.rcv_wnd, 141_000);
+        assert_eq!(receiver.rtt_us(), 40_000 << 3, "a sender that paused");
+        receiver.take_window_rtt(edge + 2 * receiver.rcv_wnd, 161_000);
+        assert_eq!(receiver.rtt_us(), 20_000 << 3);
     }
 
     #[test]

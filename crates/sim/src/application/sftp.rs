@@ -1,0 +1,220 @@
+//! Files in blocks with answers: SFTP as its clients speak it, and uploads in chunks over HTTP.
+//!
+//! A client keeps a limited number of blocks outstanding: it writes them ahead of the server's
+//! status messages, or asks for them ahead of the data. What is counted is data; sizes of messages
+//! matter only on the way back. Left out: the key exchange before a session, the SSH channel's own
+//! window (2 MiB in OpenSSH, as much as its client has outstanding), headers around blocks (0.2 %),
+//! and that OpenSSH's client begins with one request and has one more with every answer.
+
+use cwndlab_units::Time;
+
+use super::{Connection, write_up_to};
+
+/// What acknowledges a block: a status message (draft-ietf-secsh-filexfer-02 section 7) with an
+/// empty text in an SSH packet with cipher and MAC.
+pub(super) const STATUS_BYTES: u64 = 52;
+/// What asks for a block: a read (draft-ietf-secsh-filexfer-02 section 6.4) of a handle of four
+/// bytes in an SSH packet with cipher and MAC.
+const READ_BYTES: u64 = 68;
+
+/// A file that its sender writes in blocks, each answered by its receiver.
+#[derive(Debug)]
+pub(super) struct Upload {
+    block_bytes: u64,
+    reply_bytes: u64,
+    /// Bytes of the file not yet given to a block; the most there is for a file without end.
+    file_left: u64,
+    /// Blocks that may be started.
+    credit: u64,
+    block_to_write: u64,
+    /// Bytes that the receiver has not read yet, of the whole file and of the current block.
+    file_to_read: u64,
+    block_to_read: u64,
+    replies_to_write: u64,
+    reply_to_read: u64,
+}
+
+impl Upload {
+    pub(super) fn new(
+        file_bytes: u64,
+        block_bytes: u64,
+        outstanding: u64,
+        reply_bytes: u64,
+    ) -> Self {
+        Self {
+            block_bytes,
+            reply_bytes,
+            file_left: file_bytes,
+            credit: outstanding,
+            block_to_write: 0,
+            file_to_read: file_bytes,
+            block_to_read: block_bytes.min(file_bytes),
+            replies_to_write: 0,
+            reply_to_read: reply_bytes,
+        }
+    }
+
+    /// The client has read some bytes of replies. Answers whether it has written everything.
+    pub(super) fn act_at_sender<C: Connection>(
+        &mut self,
+        now: Time,
+        read: u64,
+        sender: &mut C,
+    ) -> bool {
+        self.handle_reply_bytes(read);
+        self.write(now, sender);
+        self.file_left == 0 && self.block_to_write == 0
+    }
+
+    /// The server has read some bytes of data. Answers whether that was the last of the file.
+    pub(super) fn act_at_receiver<C: Connection>(
+        &mut self,
+        now: Time,
+        read: u64,
+        receiver: &mut C,
+    ) -> bool {
+        self.handle_file_bytes(read);
+        write_up_to(now, receiver, &mut self.replies_to_write);
+        self.file_to_read == 0
+    }
+
+    /// Nothing more is written.
+    pub(super) fn stop(&mut self) {
+        self.file_left = 0;
+        self.block_to_write = 0;
+    }
+
+    fn write<C: Connection>(&mut self, now: Time, sender: &mut C) {
+        loop {
+            if self.block_to_write == 0 {
+                if self.credit == 0 || self.file_left == 0 {
+                    return;
+                }
+                self.credit -= 1;
+                self.block_to_write = self.block_bytes.min(self.file_left);
+                if self.file_left != u64::MAX {
+                    self.file_left -= self.block_to_write;
+                }
+            }
+            write_up_to(now, sender, &mut self.block_to_write);
+            if self.block_to_write > 0 {
+                return;
+            }
+        }
+    }
+
+    fn handle_reply_bytes(&mut self, mut read: u64) {
+        while read >= self.reply_to_read {
+            read -= self.reply_to_read;
+            self.reply_to_read = self.reply_bytes;
+            self.credit += 1;
+        }
+        self.reply_to_read -= read;
+    }
+
+    fn handle_file_bytes(&mut self, mut read: u64) {
+        if self.file_to_read != u64::MAX {
+            read = read.min(self.file_to_read);
+            self.file_to_read -= read;
+        }
+        while self.block_to_read > 0 && read >= self.block_to_read {
+            read -= self.block_to_read;
+            self.replies_to_write += self.reply_bytes;
+            self.block_to_read = self.block_bytes.min(self.file_to_read.saturating_add(read));
+        }
+        self.block_to_read -= read;
+    }
+}
+
+/// A file that its receiver asks for in blocks.
+#[derive(Debug)]
+pub(super) struct Download {
+    block_bytes: u64,
+    outstanding: u64,
+    /// Bytes that the client has not asked for yet.
+    file_to_ask: u64,
+    requests_to_write: u64,
+    /// At the server: bytes missing of the current request, of the file not yet answered with, and
+    /// of answers not yet written.
+    request_to_read: u64,
+    file_left: u64,
+    answers_to_write: u64,
+    /// Bytes that the client has not read yet, of the whole file and of the current block.
+    file_to_read: u64,
+    block_to_read: u64,
+}
+
+impl Download {
+    pub(super) fn new(file_bytes: u64, block_bytes: u64, outstanding: u64) -> Self {
+        Self {
+            block_bytes,
+            outstanding,
+            file_to_ask: file_bytes,
+            requests_to_write: 0,
+            request_to_read: READ_BYTES,
+            file_left: file_bytes,
+            answers_to_write: 0,
+            file_to_read: file_bytes,
+            block_to_read: block_bytes.min(file_bytes),
+        }
+    }
+
+    /// The client is connected: it asks for as much as it may.
+    pub(super) fn begin(&mut self) {
+        for _ in 0..self.outstanding {
+            self.ask();
+        }
+    }
+
+    /// The server has read some bytes of requests. Answers whether it has written everything.
+    pub(super) fn act_at_sender<C: Connection>(
+        &mut self,
+        now: Time,
+        mut read: u64,
+        sender: &mut C,
+    ) -> bool {
+        while read >= self.request_to_read {
+            read -= self.request_to_read;
+            self.request_to_read = READ_BYTES;
+            let block = self.block_bytes.min(self.file_left);
+            self.file_left -= block;
+            self.answers_to_write += block;
+        }
+        self.request_to_read -= read;
+        write_up_to(now, sender, &mut self.answers_to_write);
+        self.file_left == 0 && self.answers_to_write == 0
+    }
+
+    /// The client has read some bytes of data. Answers whether that was the last of the file.
+    pub(super) fn act_at_receiver<C: Connection>(
+        &mut self,
+        now: Time,
+        read: u64,
+        receiver: &mut C,
+    ) -> bool {
+        let mut read = read.min(self.file_to_read);
+        self.file_to_read -= read;
+        while self.block_to_read > 0 && read >= self.block_to_read {
+            read -= self.block_to_read;
+            self.block_to_read = self.block_bytes.min(self.file_to_read + read);
+            self.ask();
+        }
+        self.block_to_read -= read;
+        write_up_to(now, receiver, &mut self.requests_to_write);
+        self.file_to_read == 0
+    }
+
+    /// Nothing more is written.
+    pub(super) fn stop(&mut self) {
+        self.file_left = 0;
+        self.answers_to_write = 0;
+    }
+
+    fn ask(&mut self) {
+        let block = self.block_bytes.min(self.file_to_ask);
+        if block > 0 {
+            self.file_to_ask -= block;
+            self.requests_to_write += READ_BYTES;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+"""How SFTP clients ask: sizes of requests, how many wait for an answer, and where that stands."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class SftpClient:
+    """A client, both ways alike."""
+
+    title: str
+    request_bytes: int
+    outstanding: int
+    source: str
+
+
+@functools.cache
+def sftp_clients() -> Mapping[str, SftpClient]:
+    """The clients that are known, by name."""
+    path = files("cwndlab").joinpath("data", "sftp-clients.toml")
+    tables = tomllib.loads(path.read_text("utf-8"))
+    return {name: SftpClient(**table) for name, table in tables.items()}
