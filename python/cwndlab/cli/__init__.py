@@ -23,6 +23,7 @@ from cwndlab.cli import (
     shell,
     studies,
     validate,
+    watch,
 )
 from cwndlab.cli.output import STATUS_INTERRUPTED
 from cwndlab.errors import CwndlabError
@@ -82,6 +83,7 @@ for _command in (
     live.preflight_command,
     live.live_command,
     live.serve_command,
+    watch.watch_command,
     algorithm.algorithm_group,
     inventory.link_group,
     inventory.stack_group,

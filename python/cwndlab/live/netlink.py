@@ -104,7 +104,10 @@ def link(index: int) -> dict[str, Any]:
     """
     head = _LINK.pack(0, 0, index, 0, 0)
     answer = next(iter(ask(socket.NETLINK_ROUTE, _GET_LINK, head)), b"")
-    found = attributes(answer[_LINK.size :])
+    return _link(attributes(answer[_LINK.size :]))
+
+
+def _link(found: Attributes) -> dict[str, Any]:
     return {
         "name": _text(found.get(_LINK_NAME, b"")),
         "mtu_bytes": _whole(found.get(_LINK_MTU, bytes(4))),
@@ -113,6 +116,13 @@ def link(index: int) -> dict[str, Any]:
         "is_up": found.get(_LINK_STATE, b"\0")[0] in _STATES_UP,
         **_counters(found.get(_LINK_COUNTERS, b"")),
     }
+
+
+def links() -> list[dict[str, Any]]:
+    """All interfaces, as `link` tells of one."""
+    head = _LINK.pack(0, 0, 0, 0, 0)
+    answers = ask(socket.NETLINK_ROUTE, _GET_LINK, head, is_dump=True)
+    return [_link(attributes(answer[_LINK.size :])) for answer in answers]
 
 
 def qdisc_limit_pkts(index: int) -> int | None:

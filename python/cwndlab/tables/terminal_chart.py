@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cwndlab.tables.braille import Canvas, round_up
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cwndlab.stats.bootstrap import Floats
 
 WIDTH, HEIGHT = 72, 12  # characters
-_DOTS_ACROSS, _DOTS_DOWN = 2, 4
-_EMPTY = 0x2800
-_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row, then column
 
 
 def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str]:
@@ -23,9 +22,9 @@ def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str
     Each column of dots reaches from the lowest to the highest value of its time, so that nothing
     is lost between two of them.
     """
-    highest = _round_up(float(np.nanmax(values))) if np.isfinite(values).any() else 1.0
-    columns, rows = WIDTH * _DOTS_ACROSS, HEIGHT * _DOTS_DOWN
-    canvas = np.zeros((HEIGHT, WIDTH), dtype=np.int64)
+    highest = round_up(float(np.nanmax(values))) if np.isfinite(values).any() else 1.0
+    canvas = Canvas(WIDTH, HEIGHT)
+    columns, rows = canvas.columns, canvas.rows
     at = np.minimum((times / end * columns).astype(int), columns - 1)
     previous: int | None = None
     for column in range(columns):
@@ -40,14 +39,10 @@ def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str
         if previous is not None:
             low, high = min(low, previous), max(high, previous)
         previous = min(int(own[-1] / highest * (rows - 1) + 0.5), rows - 1)
-        for row in range(low, high + 1):
-            _set(canvas, rows - 1 - row, column)
+        canvas.draw(column, low, high)
     labels = _scale(highest)
     width = max(len(label) for label in labels)
-    body = [
-        f"{label:>{width}} │{''.join(chr(_EMPTY + int(cell)) for cell in line)}"
-        for label, line in zip(labels, canvas, strict=True)
-    ]
+    body = [f"{label:>{width}} │{canvas.text(row)}" for row, label in enumerate(labels)]
     return [f"{unit:>{width}}", *body, f"{'':>{width}} └{'─' * WIDTH}", _times(width, end)]
 
 
@@ -62,11 +57,6 @@ def strip(times: Sequence[float], symbols: Sequence[str], end: float) -> str:
     return "".join(line)
 
 
-def _set(canvas: np.ndarray[tuple[int, int], np.dtype[np.int64]], row: int, column: int) -> None:
-    bit = _BITS[row % _DOTS_DOWN][column % _DOTS_ACROSS]
-    canvas[row // _DOTS_DOWN, column // _DOTS_ACROSS] |= bit
-
-
 def _scale(highest: float) -> list[str]:
     """A label for each line of characters: at the top, in the middle and at the bottom."""
     labels = [""] * HEIGHT
@@ -78,12 +68,3 @@ def _times(width: int, end: float) -> str:
     middle, last = f"{end / 2:g}", f"{end:g} s"
     line = f"0{middle:>{WIDTH // 2}}"
     return f"{'':>{width}}  {line}{last:>{WIDTH - len(line)}}"
-
-
-def _round_up(value: float) -> float:
-    """The next round number."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** np.floor(np.log10(value))
-    steps = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
-    return float(next(step * power for step in steps if step * power >= value))

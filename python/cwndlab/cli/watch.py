@@ -1,0 +1,65 @@
+"""`cwndlab watch`: what the transfers of this machine do now."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.cli.output import console, say
+from cwndlab.errors import CwndlabError
+
+if TYPE_CHECKING:
+    from cwndlab.live.watch import Watch
+
+
+@click.command("watch")
+@click.option("--interface", metavar="NAME", help="Which; the busiest one if none is named.")
+@click.option("--duration", help="End after this time: 60 s.")
+def watch_command(interface: str | None, duration: str | None) -> None:
+    """Plot throughput, RTT and cwnd of the transfers that run on this machine, of any program.
+
+    In another terminal than `cwndlab live`, a browser or iperf3; at the server it shows the window
+    of downlink transfers. Needs no root.
+    """
+    from cwndlab.live.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
+    from cwndlab.quantity import parse_duration  # noqa: PLC0415
+
+    if sys.platform != "linux":
+        msg = "watch asks Linux of its connections; use it on the Linux end"
+        raise CwndlabError(msg)
+    until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
+    watch = Watch(interface)
+    watch.look()
+    if interface is not None and not watch.has_interface(interface):
+        msg = f"there is no interface {interface}; those there are: ip link"
+        raise CwndlabError(msg)
+    show = _show if console().is_terminal else _print
+    show(watch, INTERVAL_S, until_s)
+
+
+def _show(watch: Watch, interval_s: float, until_s: float | None) -> None:
+    from rich.live import Live  # noqa: PLC0415  only on a terminal
+
+    from cwndlab.tables.watch_screen import screen  # noqa: PLC0415  --help is to be quick
+
+    terminal = console()
+    with Live(console=terminal, screen=True, auto_refresh=False) as live:
+        while until_s is None or time.monotonic() < until_s:
+            time.sleep(interval_s)
+            watch.look()
+            live.update(screen(watch, terminal.width, terminal.height), refresh=True)
+
+
+def _print(watch: Watch, interval_s: float, until_s: float | None) -> None:
+    from cwndlab.tables.watch_screen import plain_line  # noqa: PLC0415  --help is to be quick
+
+    said_s = 0.0
+    while until_s is None or time.monotonic() < until_s:
+        time.sleep(interval_s)
+        watch.look()
+        if time.monotonic() - said_s >= 1:
+            said_s = time.monotonic()
+            say(plain_line(watch))

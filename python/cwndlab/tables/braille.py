@@ -1,0 +1,45 @@
+"""A canvas of dots in a terminal: eight to a character (Unicode's Braille patterns)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+DOTS_ACROSS, DOTS_DOWN = 2, 4
+_EMPTY = 0x2800
+_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row, then column
+_NOBODY = -1
+
+
+class Canvas:
+    """Lines of several owners; a character is coloured by who drew into it last."""
+
+    def __init__(self, width: int, height: int) -> None:
+        """Of so many characters."""
+        self._dots = np.zeros((height, width), dtype=np.int64)
+        self._owners = np.full((height, width), _NOBODY, dtype=np.int64)
+        self.columns, self.rows = width * DOTS_ACROSS, height * DOTS_DOWN
+
+    def draw(self, column: int, low: int, high: int, owner: int = 0) -> None:
+        """Set the dots of a column from `low` to `high`, counted from the bottom."""
+        for row in range(low, high + 1):
+            down = self.rows - 1 - row
+            place = down // DOTS_DOWN, column // DOTS_ACROSS
+            self._dots[place] |= _BITS[down % DOTS_DOWN][column % DOTS_ACROSS]
+            self._owners[place] = owner
+
+    def text(self, row: int) -> str:
+        """A line of characters, the first at the top."""
+        return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
+
+    def owners(self, row: int) -> list[int]:
+        """Who drew each character of a line; -1 for nobody."""
+        return [int(owner) for owner in self._owners[row]]
+
+
+def round_up(value: float) -> float:
+    """The next round number."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(value))
+    steps = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
+    return float(next(step * power for step in steps if step * power >= value))
