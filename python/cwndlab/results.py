@@ -144,6 +144,10 @@ class Results:
         """Loss and jitter of the datagrams beside the data of a real network."""
         return self._table("datagrams", where)
 
+    def tcp_info(self, **where: object) -> pl.DataFrame:
+        """What the kernels of both ends told of a flow each 10 ms; the simulator has none."""
+        return self._table("tcp_info", where)
+
     def limits(self) -> pl.DataFrame:
         """One row a flow: what limited it most of its time, and the share of each cause."""
         from cwndlab.limits import limits  # noqa: PLC0415  seldom needed
@@ -167,7 +171,7 @@ class Results:
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
 
-        Those of a real network have `tcp_info`, `probes`, `flags`, `radio` and `datagrams` too.
+        Those of kernels have `tcp_info`, those of a real network `probes`, `flags`, `radio` and `datagrams` too.
         """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 

@@ -20,10 +20,10 @@ from cwndlab.backends import keyed
 from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
-from cwndlab.kernel.capabilities import obstacles, this_kernel
+from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
 from cwndlab.progress import Silent
 from cwndlab.study import Study
-from cwndlab.testbed import process
+from cwndlab.testbed import process, tracing
 from cwndlab.testbed.executor import KernelExecutor
 from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
@@ -49,13 +49,16 @@ def ran(**report: object) -> dict[str, Any]:
     flows = [{**row, "goodput_mbit_s": 9.5, "timeouts": None} for row in rows(made["flows"])]
     samples = {"flow": [0], "t_s": [0.1], "cwnd_pkts": [10], "ssthresh_pkts": [None]}
     tables = {"flows": flows, "links": rows(made["links"]), "samples": samples, "events": None}
-    return {"answer": "ran", **tables, "report": told}
+    kernel = {"began_ns": 0, "namespaces": [1, 2], "netstat": [{"TCPTimeouts": 2}, {}]}
+    return {"answer": "ran", **tables, "report": told, "kernel": kernel}
 
 
 @pytest.fixture
 def helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "helper"
     monkeypatch.setattr(process, "helper_path", lambda: path)
+    nothing_to_trace_with = [Obstacle("the tests have no tracepoints", "none")]
+    monkeypatch.setattr(tracing, "obstacles", lambda: nothing_to_trace_with)
     return path
 
 
@@ -83,7 +86,8 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel bac
 def test_what_the_helper_measured_becomes_the_tables_of_the_store(
     helper: Path, tmp_path: Path
 ) -> None:
-    write(helper, answers({"answer": "waiting"}, ran(lateness={"p99_us": 40.0})))
+    waiting = {"answer": "waiting", "owner": "cwndlab run other.toml (process 7)"}
+    write(helper, answers(waiting, ran(lateness={"p99_us": 40.0})))
     said: list[str] = []
     results = run(study(), tmp_path / "r", said)
     flows = results.flows()
@@ -93,7 +97,9 @@ def test_what_the_helper_measured_becomes_the_tables_of_the_store(
     entry = results.manifest[-1]
     assert entry["backend"] == "kernel"
     assert entry["emulator"]["lateness"] == {"p99_us": 40.0}
-    assert said == ["another study has this machine's kernel; waiting for it"]
+    assert entry["netstat"] == [{"TCPTimeouts": 2}, {}]
+    assert entry["not_traced"] == "the tests have no tracepoints"
+    assert said == ["cwndlab run other.toml (process 7) has this machine's kernel; waiting for it"]
 
 
 @needs_linux

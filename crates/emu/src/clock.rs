@@ -14,6 +14,11 @@ impl Clock {
         Self { origin_nanos: monotonic_nanos() }
     }
 
+    /// When the run began on the machine's monotonic clock, by which other programs tell time too.
+    pub fn origin_nanos(&self) -> u64 {
+        self.origin_nanos
+    }
+
     /// The time since the run began.
     #[inline]
     pub fn now(&self) -> Time {

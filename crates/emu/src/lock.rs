@@ -1,7 +1,7 @@
 //! One kernel study at a time: two would share the processors and spoil each other's clocks.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Held while a study runs on the kernel; gone with the process that holds it.
 #[derive(Debug)]
 pub struct StudyLock {
-    _file: File,
+    file: File,
 }
 
 impl StudyLock {
@@ -19,31 +19,43 @@ impl StudyLock {
         if folder.is_dir() { folder } else { Path::new("/tmp") }.join("cwndlab-kernel.lock")
     }
 
-    /// Takes the lock at `path`; while another process has it, calls `waiting` once and waits.
+    /// Takes the lock at `path` for `owner`; while another has it, calls `waiting` once with what
+    /// that called itself, nothing if it did not say, and waits.
     ///
     /// # Errors
     /// If the file can be neither opened nor made.
-    pub fn acquire(path: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
-        let file = open(path)?;
+    pub fn acquire(path: &Path, owner: &str, waiting: impl FnOnce(&str)) -> io::Result<Self> {
+        let mut file = open(path)?;
         if !flock(&file, libc::LOCK_EX | libc::LOCK_NB)? {
-            waiting();
+            let mut other = String::new();
+            // Who it is serves the message only.
+            let _ = file.read_to_string(&mut other);
+            waiting(other.trim());
             while !flock(&file, libc::LOCK_EX)? {}
         }
-        Ok(Self { _file: file })
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(owner.as_bytes()));
+        Ok(Self { file })
     }
 }
 
-/// Without `O_CREAT` first: in a sticky folder, that flag is refused for a file of another user.
+impl Drop for StudyLock {
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// Without `O_CREAT` first: in a sticky folder, that flag is refused for a file of another user,
+/// who may not let us write either.
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path).or_else(|_| {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o644)
-            .open(path)
-    })
+    let with = |change: fn(&mut OpenOptions) -> &mut OpenOptions| {
+        change(OpenOptions::new().read(true).mode(0o644)).open(path)
+    };
+    with(|options| options.write(true))
+        .or_else(|_| with(|options| options))
+        .or_else(|_| with(|options| options.write(true).create(true)))
 }
 
 /// Whether the lock was taken; not, if another has it or a signal came.
@@ -69,21 +81,24 @@ mod tests {
     #[test]
     fn a_second_study_waits_for_the_first() {
         let path = std::env::temp_dir().join(format!("cwndlab-lock-{}", std::process::id()));
-        let first = StudyLock::acquire(&path, || panic!("nobody has it")).expect("a lock");
+        let first =
+            StudyLock::acquire(&path, "the first", |_| panic!("nobody has it")).expect("a lock");
         let (told, hear) = mpsc::channel();
         let second = std::thread::spawn({
             let path = path.clone();
             move || {
-                let lock = StudyLock::acquire(&path, || told.send("waiting").expect("heard"));
-                told.send("taken").expect("heard");
+                let wait = |owner: &str| told.send(owner.to_owned()).expect("heard");
+                let lock = StudyLock::acquire(&path, "the second", wait);
+                told.send("taken".to_owned()).expect("heard");
                 lock.is_ok()
             }
         });
-        assert_eq!(hear.recv(), Ok("waiting"));
+        assert_eq!(hear.recv().as_deref(), Ok("the first"));
         assert_eq!(hear.recv_timeout(Duration::from_millis(50)).ok(), None);
         drop(first);
-        assert_eq!(hear.recv(), Ok("taken"));
+        assert_eq!(hear.recv().as_deref(), Ok("taken"));
         assert!(second.join().expect("no panic"));
+        assert_eq!(std::fs::read(&path).expect("there"), b"", "who is gone waits for nobody");
         std::fs::remove_file(path).expect("the file is there");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::thread;
 
@@ -35,6 +36,14 @@ impl Namespace {
     /// If `/proc` is not there.
     pub fn current() -> io::Result<Self> {
         Ok(Self { file: Arc::new(File::open("/proc/thread-self/ns/net")?) })
+    }
+
+    /// The number by which the kernel tells it from others.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn number(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.ino())
     }
 
     /// Does `work` in this namespace, on a thread of its own.

@@ -9,6 +9,7 @@ use crate::object::{Registered, register};
 use crate::pin::{new_pin, remove_pin};
 use crate::protocol::{Answer, Refusal, RefusalKind, Request};
 use crate::recording::Recording;
+use crate::tracing::Tracing;
 
 /// How long the kernel may fill its ring buffer before the helper empties it.
 const DRAIN_EVERY_MS: i32 = 5;
@@ -22,7 +23,7 @@ pub fn serve() -> io::Result<()> {
     let mut input = Lines::new(io::stdin().as_raw_fd());
     let mut output = io::stdout().lock();
     loop {
-        let wait_ms = if helper.recordings.is_empty() { -1 } else { DRAIN_EVERY_MS };
+        let wait_ms = if helper.is_recording() { DRAIN_EVERY_MS } else { -1 };
         match input.next_within(wait_ms)? {
             Next::Line(line) => {
                 serde_json::to_writer(&mut output, &helper.answer(&line))?;
@@ -32,9 +33,7 @@ pub fn serve() -> io::Result<()> {
             Next::Nothing => {}
             Next::End => return Ok(()),
         }
-        for recording in helper.recordings.values() {
-            recording.drain();
-        }
+        helper.drain();
     }
 }
 
@@ -43,9 +42,19 @@ struct Helper {
     // Before the objects, whose ring buffers they read.
     recordings: BTreeMap<KernelName, Recording>,
     registered: BTreeMap<KernelName, Registered>,
+    tracing: Option<Tracing>,
 }
 
 impl Helper {
+    fn is_recording(&self) -> bool {
+        !self.recordings.is_empty() || self.tracing.is_some()
+    }
+
+    fn drain(&self) {
+        self.recordings.values().for_each(Recording::drain);
+        self.tracing.iter().for_each(Tracing::drain);
+    }
+
     fn answer(&mut self, line: &str) -> Answer {
         serde_json::from_str(line)
             .map_err(|error| Refusal::new(RefusalKind::Request, error))
@@ -79,6 +88,17 @@ impl Helper {
                     Refusal::new(RefusalKind::Request, format!("{name} is not being recorded"))
                 })?;
                 return Ok(Answer::Recorded { calls: recording.finish()? });
+            }
+            Request::Trace { object, file } => {
+                self.tracing = None;
+                self.tracing = Some(Tracing::start(&object, &file)?);
+            }
+            Request::StopTracing => {
+                let tracing = self
+                    .tracing
+                    .take()
+                    .ok_or_else(|| Refusal::new(RefusalKind::Request, "nothing is being traced"))?;
+                return Ok(Answer::Recorded { calls: tracing.finish()? });
             }
         }
         Ok(Answer::Done)
@@ -177,7 +197,9 @@ mod tests {
     #[test]
     fn a_bad_request_is_answered() {
         let mut helper = Helper::default();
-        for line in ["", "{}", "[1]", r#"{"do":"unload","name":"cl_00000000"}"#] {
+        for line in
+            ["", "{}", "[1]", r#"{"do":"unload","name":"cl_00000000"}"#, r#"{"do":"stop_tracing"}"#]
+        {
             let Answer::Refused(refusal) = helper.answer(line) else { panic!("{line}") };
             assert_eq!(refusal.kind, RefusalKind::Request, "{line}");
             assert!(!refusal.message.is_empty());

@@ -22,6 +22,8 @@ mod pin;
 mod recording;
 #[cfg(target_os = "linux")]
 mod refusal;
+#[cfg(target_os = "linux")]
+mod tracing;
 
 #[cfg(target_os = "linux")]
 pub use helper::serve;

@@ -47,6 +47,15 @@ pub enum Request {
         /// The algorithm.
         name: KernelName,
     },
+    /// Attach the tracing programs of an object, and write their records to a file.
+    Trace {
+        /// The object, compiled for BPF.
+        object: PathBuf,
+        /// The file, made anew.
+        file: PathBuf,
+    },
+    /// End that.
+    StopTracing,
 }
 
 /// An answer.

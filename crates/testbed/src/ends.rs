@@ -15,6 +15,7 @@ use crate::poll::Poll;
 use crate::protocol::KernelNames;
 use crate::run::RunError;
 use crate::socket::Socket;
+use crate::states::States;
 use crate::tcp_info::TcpInfo;
 use crate::watch::{Ends, FIRST_PORT};
 
@@ -62,6 +63,8 @@ pub(crate) struct AllEnds {
     pub(crate) flows: Vec<FlowEnds>,
     poll: Poll,
     ends: Ends,
+    /// Kept where samples are.
+    pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
     end: Time,
 }
@@ -82,7 +85,9 @@ impl AllEnds {
             poll.add(flow.listener.raw(), token(index, LISTENER))?;
             flows.push(flow);
         }
-        Ok(Self { flows, poll, ends, sample_interval: scenario.record.sample_interval, end })
+        let sample_interval = scenario.record.sample_interval;
+        let states = sample_interval.map(|_| States::default());
+        Ok(Self { flows, poll, ends, states, sample_interval, end })
     }
 
     /// Lets everything happen until the end of the run.
@@ -93,7 +98,12 @@ impl AllEnds {
         loop {
             let now = clock.now();
             if next_mean <= now {
-                self.flows.iter_mut().try_for_each(|flow| flow.handle_mean(next_mean))?;
+                for flow in &mut self.flows {
+                    flow.handle_mean(next_mean)?;
+                    if let Some(states) = &mut self.states {
+                        flow.tell_states(next_mean, states)?;
+                    }
+                }
                 next_mean += MEAN_INTERVAL;
                 continue;
             }
@@ -292,6 +302,17 @@ impl FlowEnds {
         if before.ca_state != info.ca_state {
             let names = ["open", "disorder", "cwr", "recovery", "loss"];
             self.events.extend(names.get(usize::from(info.ca_state)).map(|&name| (now, name)));
+        }
+        Ok(())
+    }
+
+    /// What both kernels know of the connection.
+    fn tell_states(&self, now: Time, states: &mut States) -> io::Result<()> {
+        for end in [SENDER, RECEIVER] {
+            let is_told = self.is_alive(now) && self.is_established[end];
+            if let Some(socket) = self.sockets[end].as_ref().filter(|_| is_told) {
+                states.take(now, self.config.id, end as u16, socket)?;
+            }
         }
         Ok(())
     }

@@ -36,12 +36,15 @@ pub fn serve() -> io::Result<()> {
 }
 
 fn answer(request: Request) -> Answer {
-    let Request::Run { scenario, traces, kernel_names, capture } = request;
-    let waiting = || drop(tell(&Answer::Waiting));
+    let Request::Run { scenario, traces, kernel_names, capture, states, owner } = request;
+    let waiting = |owner: &str| drop(tell(&Answer::Waiting { owner: owner.to_owned() }));
     let done = read_traces(&scenario.path, &traces).and_then(|traces| {
-        let done = run(&scenario, &traces, &kernel_names, waiting).map_err(|e| e.to_string())?;
-        if let (Some(path), Some(bytes)) = (&capture, &done.output.pcap) {
-            fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        let done = run(&scenario, &traces, &kernel_names, &owner, waiting)
+            .map_err(|error| error.to_string())?;
+        for (path, content) in [(&capture, &done.output.pcap), (&states, &done.states)] {
+            if let (Some(path), Some(bytes)) = (path, content) {
+                fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
         }
         Ok(done)
     });
@@ -52,6 +55,7 @@ fn answer(request: Request) -> Answer {
             samples: done.output.samples,
             events: done.output.events,
             report: done.report,
+            kernel: done.kernel,
         })),
         Err(message) => Answer::Refused { message },
     }

@@ -29,6 +29,7 @@ mod rtt;
 mod run;
 mod shell;
 mod socket;
+mod states;
 mod tcp_info;
 mod traces;
 mod watch;

@@ -1,14 +1,13 @@
 //! What a namespace counts of all its connections together: `/proc/net/netstat`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-/// Counters of TCP in one namespace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Counters of TCP in one namespace, by the kernel's names; those that are 0 are absent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Netstat {
-    pub(crate) recoveries: u64,
-    pub(crate) tail_loss_probes: u64,
-    pub(crate) spurious_timeouts: u64,
+    counters: BTreeMap<String, u64>,
 }
 
 impl Netstat {
@@ -17,21 +16,45 @@ impl Netstat {
         Ok(Self::parse(&fs::read_to_string("/proc/thread-self/net/netstat")?))
     }
 
+    /// What has been counted since `before`.
+    pub(crate) fn since(mut self, before: &Self) -> Self {
+        for (name, count) in &mut self.counters {
+            *count = count.saturating_sub(before.of(name));
+        }
+        self.counters.retain(|_, count| *count > 0);
+        self
+    }
+
+    pub(crate) fn recoveries(&self) -> u64 {
+        self.of("TCPRenoRecovery") + self.of("TCPSackRecovery")
+    }
+
+    pub(crate) fn tail_loss_probes(&self) -> u64 {
+        self.of("TCPLossProbes")
+    }
+
+    pub(crate) fn spurious_timeouts(&self) -> u64 {
+        self.of("TCPSpuriousRTOs")
+    }
+
+    /// All of them.
+    pub(crate) fn into_counters(self) -> BTreeMap<String, u64> {
+        self.counters
+    }
+
+    fn of(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+
     fn parse(text: &str) -> Self {
-        let mut lines = text.lines().filter(|line| line.starts_with("TcpExt:"));
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
         let mut words = || lines.next().unwrap_or("").split_whitespace();
         let (names, values) = (words(), words());
-        let mut counters = Self::default();
-        for (name, value) in names.zip(values) {
-            let count = || value.parse::<u64>().unwrap_or(0);
-            match name {
-                "TCPRenoRecovery" | "TCPSackRecovery" => counters.recoveries += count(),
-                "TCPLossProbes" => counters.tail_loss_probes += count(),
-                "TCPSpuriousRTOs" => counters.spurious_timeouts += count(),
-                _ => {}
-            }
-        }
-        counters
+        let counters = names.zip(values).filter_map(|(name, value)| {
+            let count = value.parse().ok().filter(|&count| count > 0)?;
+            Some((name.to_owned(), count))
+        });
+        Self { counters: counters.collect() }
     }
 }
 
@@ -39,12 +62,24 @@ impl Netstat {
 mod tests {
     use super::*;
 
+    const TEXT: &str = "TcpExt: SyncookiesSent TCPRenoRecovery TCPSackRecovery TCPLossProbes Odd\n\
+                        TcpExt: 0 2 30 4 -1\nIpExt: InNoRoutes TCPLossProbes\nIpExt: 5 6\n";
+
     #[test]
     fn counters_are_found_by_their_names() {
-        let text = "TcpExt: SyncookiesSent TCPRenoRecovery TCPSackRecovery TCPLossProbes\n\
-                    TcpExt: 1 2 30 4\nIpExt: InNoRoutes TCPLossProbes\nIpExt: 5 6\n";
-        let expected = Netstat { recoveries: 32, tail_loss_probes: 4, spurious_timeouts: 0 };
-        assert_eq!(Netstat::parse(text), expected);
+        let found = Netstat::parse(TEXT);
+        assert_eq!((found.recoveries(), found.tail_loss_probes()), (32, 4));
+        assert_eq!(found.spurious_timeouts(), 0);
+        let names: Vec<String> = found.into_counters().into_keys().collect();
+        assert_eq!(names, ["TCPLossProbes", "TCPRenoRecovery", "TCPSackRecovery"]);
         assert_eq!(Netstat::parse(""), Netstat::default());
+    }
+
+    #[test]
+    fn what_was_counted_before_is_left_out() {
+        let before = Netstat::parse("TcpExt: TCPRenoRecovery TCPLossProbes\nTcpExt: 2 1\n");
+        let since = Netstat::parse(TEXT).since(&before);
+        assert_eq!((since.recoveries(), since.tail_loss_probes()), (30, 3));
+        assert_eq!(since.into_counters().len(), 2);
     }
 }

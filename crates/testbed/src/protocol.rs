@@ -28,6 +28,12 @@ pub enum Request {
         /// Where to write the capture, if the scenario asks for one.
         #[serde(default)]
         capture: Option<PathBuf>,
+        /// Where to write `TCP_INFO` of both ends every 10 ms, if the scenario keeps samples.
+        #[serde(default)]
+        states: Option<PathBuf>,
+        /// What other runs are told that wait for this one.
+        #[serde(default)]
+        owner: String,
     },
 }
 
@@ -36,7 +42,10 @@ pub enum Request {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// Another run has the machine; the answer comes later.
-    Waiting,
+    Waiting {
+        /// What that one calls itself, nothing if it does not say.
+        owner: String,
+    },
     /// The run is over.
     Ran(Box<Ran>),
     /// It cannot be done.
@@ -59,4 +68,17 @@ pub struct Ran {
     pub events: Option<Events>,
     /// How well the machine kept up.
     pub report: Report,
+    /// What its kernel knows of the run by other ways.
+    pub kernel: KernelView,
+}
+
+/// What the kernel knows of a run.
+#[derive(Debug, Serialize)]
+pub struct KernelView {
+    /// The run's begin on the monotonic clock.
+    pub began_ns: u64,
+    /// The numbers of the network namespaces: the network's, then each user's.
+    pub namespaces: Vec<u64>,
+    /// What each of them has counted during the run (`TcpExt` of `/proc/net/netstat`).
+    pub netstat: Vec<BTreeMap<String, u64>>,
 }

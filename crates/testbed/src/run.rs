@@ -5,7 +5,8 @@ use std::io;
 use std::thread;
 
 use cwndlab_emu::{
-    Clock, Emulator, Frame, Priority, Report, Stop, StudyLock, set_priority, what_is_missing,
+    Clock, Emulator, Frame, Namespace, Priority, Report, Stop, StudyLock, set_priority,
+    what_is_missing,
 };
 use cwndlab_link::{AnyLink, ConfigError, Traces};
 use cwndlab_sim::{
@@ -18,7 +19,8 @@ use thiserror::Error;
 use crate::bed::{Bed, ports};
 use crate::ends::{AllEnds, FlowEnds};
 use crate::netstat::Netstat;
-use crate::protocol::KernelNames;
+use crate::protocol::{KernelNames, KernelView};
+use crate::states::States;
 use crate::watch::{Ends, Watch, WatchedFlow};
 
 /// A run that could not be made.
@@ -62,9 +64,15 @@ pub struct KernelOutput {
     pub output: RunOutput,
     /// How well the machine kept up.
     pub report: Report,
+    /// `TCP_INFO` of both ends every 10 ms, if the scenario keeps samples: records as in the
+    /// module `states`.
+    pub states: Option<Vec<u8>>,
+    /// What its kernel knows of it by other ways.
+    pub kernel: KernelView,
 }
 
-/// Runs a scenario in real time. Waits for other runs of this machine first; `waiting` is told so.
+/// Runs a scenario in real time for `owner`. Waits for other runs of this machine first; `waiting` is
+/// told for whom.
 ///
 /// Stacks are those of the kernel, whatever the scenario calls them.
 ///
@@ -74,7 +82,8 @@ pub fn run(
     scenario: &Scenario,
     traces: &Traces,
     names: &KernelNames,
-    waiting: impl FnOnce(),
+    owner: &str,
+    waiting: impl FnOnce(&str),
 ) -> Result<KernelOutput, RunError> {
     scenario.check()?;
     refuse_impossible(scenario)?;
@@ -82,8 +91,9 @@ pub fn run(
         return Err(RunError::Missing(reason));
     }
     let link = AnyLink::<Frame>::shared(&scenario.path, traces, scenario.seed)?;
-    let _lock = StudyLock::acquire(&StudyLock::place(), waiting)?;
+    let _lock = StudyLock::acquire(&StudyLock::place(), owner, waiting)?;
     let bed = Bed::new(scenario.path.users().unwrap_or(1))?;
+    let before = netstats(&bed.namespaces)?;
     let ends = Ends::new(scenario.flows.len());
     let mut all = AllEnds::new(scenario, &bed, names, ends.clone())?;
     let end = Time::ZERO + scenario.duration;
@@ -105,12 +115,23 @@ pub fn run(
     acted?;
     let (report, watch) = watched?;
     all.finish()?;
-    let netstats = bed
-        .namespaces
-        .iter()
-        .map(|namespace| namespace.run(Netstat::read))
-        .collect::<io::Result<Vec<_>>>()?;
-    Ok(KernelOutput { output: output(scenario, watch, all, &netstats)?, report })
+    let netstats: Vec<Netstat> = netstats(&bed.namespaces)?
+        .into_iter()
+        .zip(&before)
+        .map(|(after, before)| after.since(before))
+        .collect();
+    let states = all.states.take().map(States::into_bytes);
+    let output = output(scenario, watch, all, &netstats)?;
+    let kernel = KernelView {
+        began_ns: clock.origin_nanos(),
+        namespaces: bed.namespaces.iter().map(Namespace::number).collect::<io::Result<_>>()?,
+        netstat: netstats.into_iter().map(Netstat::into_counters).collect(),
+    };
+    Ok(KernelOutput { output, report, states, kernel })
+}
+
+fn netstats(namespaces: &[Namespace]) -> io::Result<Vec<Netstat>> {
+    namespaces.iter().map(|namespace| namespace.run(Netstat::read)).collect()
 }
 
 fn refuse_impossible(scenario: &Scenario) -> Result<(), RunError> {
@@ -157,13 +178,13 @@ fn output(
         // A namespace counts all its connections together.
         let is_here = |other: &&FlowConfig| ports(scenario, other).contains(&sender_port);
         let is_alone = scenario.flows.iter().filter(is_here).count() == 1;
-        let netstat = is_alone.then(|| netstats[usize::from(sender_port)]);
+        let netstat = is_alone.then(|| &netstats[usize::from(sender_port)]);
         let info = ends.info.unwrap_or_default();
         let counts = SenderCounts {
             timeouts: info.timeouts,
-            spurious_timeouts: netstat.map(|counts| counts.spurious_timeouts),
-            recoveries: netstat.map(|counts| counts.recoveries),
-            tail_loss_probes: netstat.map(|counts| counts.tail_loss_probes),
+            spurious_timeouts: netstat.map(Netstat::spurious_timeouts),
+            recoveries: netstat.map(Netstat::recoveries),
+            tail_loss_probes: netstat.map(Netstat::tail_loss_probes),
             busy: info.busy,
             rwnd_limited: info.rwnd_limited,
             sndbuf_limited: info.sndbuf_limited,

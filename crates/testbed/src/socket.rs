@@ -73,7 +73,7 @@ impl Socket {
         let mut error = [0; 4];
         self.option(libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
         match i32::from_ne_bytes(error) {
-            0 => Ok(!matches!(self.state()?, TCP_SYN_SENT | TCP_CLOSE)),
+            0 => Ok(!matches!(self.state(&mut [0; 1])?, [TCP_SYN_SENT | TCP_CLOSE])),
             code => Err(io::Error::from_raw_os_error(code)),
         }
     }
@@ -81,18 +81,17 @@ impl Socket {
     /// What the kernel tells of it.
     pub(crate) fn info(&self) -> io::Result<TcpInfo> {
         let mut buffer = tcp_info::buffer();
-        let length = self.option(libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer)?;
-        Ok(TcpInfo::parse(&buffer[..length]))
+        Ok(TcpInfo::parse(self.state(&mut buffer)?))
+    }
+
+    /// The same as the kernel wrote it, in the beginning of `buffer`.
+    pub(crate) fn state<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        let length = self.option(libc::IPPROTO_TCP, libc::TCP_INFO, buffer)?;
+        Ok(&buffer[..length])
     }
 
     pub(crate) fn raw(&self) -> RawFd {
         self.descriptor.as_raw_fd()
-    }
-
-    fn state(&self) -> io::Result<u8> {
-        let mut state = [0; 1];
-        self.option(libc::IPPROTO_TCP, libc::TCP_INFO, &mut state)?;
-        Ok(state[0])
     }
 
     fn from_status(status: libc::c_int) -> io::Result<Self> {

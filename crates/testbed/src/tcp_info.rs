@@ -2,7 +2,8 @@
 
 use cwndlab_units::Duration;
 
-/// All fields that this program knows; older kernels give less.
+/// As far as the fields reach that are read here; older kernels give less. All of them are read
+/// where tables are written: `python/cwndlab/tcp_info.py`.
 const KNOWN_BYTES: usize = 248;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -58,9 +59,9 @@ impl TcpInfo {
     }
 }
 
-/// A buffer that holds all that is known.
-pub(crate) const fn buffer() -> [u8; KNOWN_BYTES] {
-    [0; KNOWN_BYTES]
+/// A buffer that holds what any kernel tells, known here or not.
+pub(crate) const fn buffer() -> [u8; 512] {
+    [0; 512]
 }
 
 #[cfg(test)]

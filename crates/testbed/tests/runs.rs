@@ -47,7 +47,8 @@ fn run_here(changes: &Value) -> Option<(Scenario, KernelOutput)> {
         return None;
     }
     let scenario = scenario(changes);
-    let done = run(&scenario, &Traces::new(), &KernelNames::new(), || {}).expect("a run");
+    let done =
+        run(&scenario, &Traces::new(), &KernelNames::new(), "a test", |_| {}).expect("a run");
     assert_eq!(done.report.ring_drops, 0);
     assert_eq!(done.report.refused, 0);
     Some((scenario, done))
@@ -157,7 +158,8 @@ fn flows_of_several_algorithms_share_both_directions() {
 fn what_the_kernel_cannot_do_is_refused_with_its_place() {
     let refused = |changes: Value, expected: &str| {
         let scenario = scenario(&changes);
-        let error = run(&scenario, &Traces::new(), &KernelNames::new(), || {}).expect_err("no");
+        let error =
+            run(&scenario, &Traces::new(), &KernelNames::new(), "a test", |_| {}).expect_err("no");
         assert!(error.to_string().contains(expected), "{error}");
         error
     };

@@ -112,6 +112,17 @@ def replay_program(reference: str, folder: Path) -> Program:
     return Program(str(source), tuple(units))
 
 
+def tracing_program() -> Program:
+    """The program that takes down what TCP does by itself.
+
+    Raises:
+        AlgorithmError: clang is missing.
+    """
+    source = Path(__file__).with_name("trace.bpf.c")
+    text = run(source, [*clang(), *_FLAGS, "-E", str(source)])
+    return Program(str(source), (Unit(str(source), text, _FLAGS),))
+
+
 def kernel_object(program: Program) -> Path:
     """The compiled program, from the cache if it is there.
 

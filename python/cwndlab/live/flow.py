@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cwndlab import tcp_info
 from cwndlab.errors import CwndlabError
-from cwndlab.live import tcp_info
 from cwndlab.live.clock import now_ns
 from cwndlab.schema import scenario as si
 
@@ -128,8 +128,7 @@ class FlowEnd:
 
     def result(self) -> dict[str, Any]:
         """What this end saw, for the other to read."""
-        infos = [tcp_info.decode(sample.raw) for sample in self.samples]
-        names = sorted(set.intersection(*(set(info) for info in infos))) if infos else []
+        state = tcp_info.columns([sample.raw for sample in self.samples])
         return {
             "algorithm": self.algorithm,
             "kernel": os.uname().release,
@@ -139,7 +138,7 @@ class FlowEnd:
             "error": self.error,
             "at_ns": [sample.at_ns for sample in self.samples],
             "application_bytes": [sample.application_bytes for sample in self.samples],
-            "info": {name: [info[name] for info in infos] for name in names},
+            "info": {name: values.tolist() for name, values in state.items()},
         }
 
     def _guarded(self, work: Callable[[], None]) -> None:

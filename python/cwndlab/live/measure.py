@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cwndlab import tcp_info
 from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
-from cwndlab.live import tcp_info
 from cwndlab.live.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 
 if TYPE_CHECKING:
@@ -172,18 +172,9 @@ def _thinned(series: Series, every: int) -> Series:
 
 def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
     """The TCP state of one end, as its kernel told it."""
-    at_ns = np.asarray(result["at_ns"], dtype=np.int64)
-    count = at_ns.size
-    return pl.DataFrame(
-        {
-            "run": [key] * count,
-            "flow": [flow] * count,
-            "end": [end] * count,
-            "t_s": (at_ns - began_ns) / _NS_PER_S,
-            "application_bytes": result["application_bytes"],
-            **{name: pl.Series(v, dtype=pl.UInt64) for name, v in result["info"].items()},
-        }
-    )
+    t_s = (np.asarray(result["at_ns"], dtype=np.int64) - began_ns) / _NS_PER_S
+    told = {"application_bytes": result["application_bytes"], **result["info"]}
+    return tcp_info.state_frame(key, flow, end, t_s, told)
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 import tempfile
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.encoding import encode_result
+from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.errors import KernelRunError
 from cwndlab.executor import outcome_of
 from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
+from cwndlab.testbed.states import state_table
+from cwndlab.testbed.tracing import Tracer, count, fill, happenings, replace_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,10 +26,20 @@ if TYPE_CHECKING:
     from cwndlab.executor import Outcome, Task
 
 _ATTEMPTS = 3
+_OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
     """The machine did not keep up: what was seen is no measurement of the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """What is at work for all runs of a study."""
+
+    helper: Helper
+    names: KernelNames
+    tracer: Tracer
 
 
 class KernelExecutor:
@@ -47,38 +63,39 @@ class KernelExecutor:
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Compute all tasks, one after the other."""
-        with Helper() as helper, KernelNames(may_fall_back=self._may_fall_back) as names:
+        with (
+            Helper() as helper,
+            KernelNames(may_fall_back=self._may_fall_back) as names,
+            Tracer() as tracer,
+        ):
             for task in tasks:
-                yield self._compute(helper, names, task)
+                yield self._compute(_Tools(helper, names, tracer), task)
 
-    def _compute(self, helper: Helper, names: KernelNames, task: Task) -> Outcome:
+    def _compute(self, tools: _Tools, task: Task) -> Outcome:
         notes: dict[str, Any] = {}
 
         def files() -> Mapping[str, bytes]:
-            if task.programs or task.problem:
-                msg = "an algorithm that is a file runs in the simulator (--backend sim)"
-                raise KernelRunError(msg)
+            if task.problem:
+                raise KernelRunError(task.problem)
             for attempt in range(1, _ATTEMPTS + 1):
-                tables = self._tables(helper, names, task, notes)
+                tables = self._tables(tools, task, notes)
                 report = tables.pop("report")
                 notes["emulator"] = {**report, "attempt": attempt}
                 if not report["invalid"]:
-                    return encode_result(task.key, tables)
+                    return _encoded(task.key, tables)
             msg = f"not a measurement: {report['invalid']}, {_ATTEMPTS} times; is the machine busy?"
             raise InvalidRunError(msg)
 
         return outcome_of(task, files, notes)
 
-    def _tables(
-        self, helper: Helper, names: KernelNames, task: Task, notes: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _tables(self, tools: _Tools, task: Task, notes: dict[str, Any]) -> dict[str, Any]:
         scenario = json.loads(task.scenario_json)
         traces = {name: text.decode() for name, text in task.traces.items()}
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
-            capture = Path(folder) / "capture.pcap"
+            capture, states, trace = (Path(folder) / name for name in ("pcap", "states", "trace"))
 
             def ask() -> dict[str, Any]:
-                kernel_names = names.of(scenario)
+                kernel_names = tools.names.of(scenario, task.programs)
                 if kernel_names:
                     notes["ours_in_kernel"] = kernel_names
                 request = {
@@ -87,8 +104,14 @@ class KernelExecutor:
                     "traces": traces,
                     "kernel_names": kernel_names,
                     "capture": str(capture) if scenario["record"].get("pcap") else None,
+                    "states": str(states),
+                    "owner": _owner(),
                 }
-                return helper.ask(request, self._waiting)
+                tools.tracer.start(trace)
+                try:
+                    return tools.helper.ask(request, self._waiting)
+                finally:
+                    tools.tracer.stop()
 
             try:
                 answer = ask()
@@ -96,18 +119,50 @@ class KernelExecutor:
                 if not notes.get("ours_in_kernel"):
                     raise
                 answer = ask()  # who held one of them may have ended while we waited
-            pcap = capture.read_bytes() if capture.exists() else None
-        return {
-            "flows": _columns(answer["flows"]),
-            "links": _columns(answer["links"]),
-            "samples": answer["samples"],
-            "events": answer["events"],
-            "pcap": pcap,
-            "report": answer["report"],
-        }
+            tables = {
+                "flows": _columns(answer["flows"]),
+                "links": _columns(answer["links"]),
+                "samples": answer["samples"],
+                "events": answer["events"],
+                "pcap": _content(capture),
+                "states": _content(states),
+                "report": answer["report"],
+            }
+            kernel = answer["kernel"]
+            notes["netstat"] = kernel["netstat"]
+            if tools.tracer.missing is None:
+                flows = scenario["flows"]
+                found = happenings(trace.read_bytes(), flows, kernel, scenario["duration_ns"])
+                notes["traced"] = count(found, len(flows))
+                fill(tables, notes["traced"])
+                if tables["events"] is not None:
+                    numbers = [flow["id"] for flow in flows]
+                    tables["events"] = replace_events(tables["events"], found, numbers)
+            else:
+                notes["not_traced"] = tools.tracer.missing
+        return tables
 
-    def _waiting(self) -> None:
-        self._say("another study has this machine's kernel; waiting for it")
+    def _waiting(self, owner: str) -> None:
+        self._say(f"{owner or 'another study'} has this machine's kernel; waiting for it")
+
+
+def _encoded(key: str, tables: Mapping[str, Any]) -> dict[str, bytes]:
+    files = encode_result(key, tables)
+    states = state_table(key, tables["states"] or b"")
+    if states is not None:
+        files["tcp_info.parquet"] = to_parquet(states)
+    return files
+
+
+def _content(file: Path) -> bytes | None:
+    return file.read_bytes() if file.exists() else None
+
+
+def _owner() -> str:
+    """What others are told that wait for us."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
+    command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
+    return f"{command} (process {os.getpid()})"
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -14,10 +14,13 @@ from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load, require_loading
 from cwndlab.kernel.objects import kernel_program
+from cwndlab.usercode.program import LINUX_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
+
+    from cwndlab.usercode.program import Program
 
 
 class KernelNames:
@@ -29,11 +32,18 @@ class KernelNames:
         self._helper: Helper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
 
-    def of(self, scenario: Mapping[str, Any]) -> dict[str, str]:
+    def of(
+        self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
+    ) -> dict[str, str]:
         """What the kernel calls those algorithms of a scenario that are not its own.
 
+        Args:
+            scenario: the scenario.
+            programs: algorithms that are files, by the scenario's names.
+
         Raises:
-            KernelRunError: two ends have the same algorithm with other parameters.
+            KernelRunError: two ends have the same algorithm with other parameters, or the kernel's
+                own has any.
             KernelError: the kernel or the user cannot load one.
             AlgorithmError: the kernel does not take one; says why.
         """
@@ -41,9 +51,20 @@ class KernelNames:
         ends = [flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")]
         for end in ends:
             asked: str = end["algorithm"]
-            if not self._is_ours(asked):
+            parameters = end.get("parameters", {})
+            if asked in (programs or {}):
+                reference = (programs or {})[asked].file
+                if asked.startswith(LINUX_PREFIX):
+                    reference = f"{LINUX_PREFIX}{reference}"
+            elif self._is_ours(asked):
+                reference = asked.removeprefix(OURS)
+            elif parameters:
+                named = ", ".join(parameters)
+                msg = f"{asked} is the kernel's own, without {named}: ours:{asked} has parameters"
+                raise KernelRunError(msg)
+            else:
                 continue
-            name = self._load(asked.removeprefix(OURS), end.get("parameters", {}))
+            name = self._load(reference, parameters)
             if names.setdefault(asked, name) != name:
                 msg = (
                     f"{asked} with two sets of parameters in one run is not possible on the kernel"

@@ -77,9 +77,9 @@ class Helper:
         self._pending = b""
 
     def ask(
-        self, request: Mapping[str, Any], waiting: Callable[[], None] = lambda: None
+        self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """The answer to a request; `waiting` is called if another run has the machine.
+        """The answer to a request; `waiting` is told who has the machine, if somebody has.
 
         Raises:
             KernelRunError: it cannot be done; says why.
@@ -93,7 +93,7 @@ class Helper:
             answer: dict[str, Any] = json.loads(line)
             match answer.pop("answer"):
                 case "waiting":
-                    waiting()
+                    waiting(answer["owner"])
                 case "refused":
                     raise KernelRunError(answer["message"])
                 case _:

@@ -1,7 +1,8 @@
 """`struct tcp_info` of Linux: what the kernel tells of a connection (tcp(7), linux/tcp.h).
 
 The kernel appends fields with its releases and answers as many bytes as it knows; a field that it
-does not know is absent, never 0.
+does not know is absent, never 0. The backends that run on kernels, live and kernel, both write the
+table `tcp_info` in this way: a row each 10 ms and end of a flow.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
 
 MAX_BYTES = 256
 INFINITE_SSTHRESH = 0x7FFF_FFFF
@@ -56,8 +62,6 @@ def _fields() -> tuple[_Field, ...]:
 
 FIELDS = _fields()
 
-Info = dict[str, int]
-
 
 def read(connection: socket.socket) -> bytes:
     """What the kernel knows of a connection now.
@@ -68,13 +72,39 @@ def read(connection: socket.socket) -> bytes:
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, MAX_BYTES)
 
 
-def decode(raw: bytes) -> Info:
-    """The fields that are there."""
-    return {
-        field.name: struct.unpack_from(field.format, raw, field.offset)[0]
-        for field in FIELDS
-        if field.end <= len(raw)
-    }
+def columns(answers: Sequence[bytes]) -> dict[str, npt.NDArray[np.uint64]]:
+    """The fields that every one of the kernel's answers has, by their names."""
+    if not answers:
+        return {}
+    length = min(map(len, answers))
+    fields = [field for field in FIELDS if field.end <= length]
+    layout = np.dtype(
+        {
+            "names": [field.name for field in fields],
+            "formats": [field.format for field in fields],
+            "offsets": [field.offset for field in fields],
+            "itemsize": length,
+        }
+    )
+    table = np.frombuffer(b"".join(answer[:length] for answer in answers), dtype=layout)
+    return {field.name: table[field.name].astype(np.uint64) for field in fields}
+
+
+def state_frame(
+    run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Rows of the table `tcp_info`: what one end's kernel told at these times."""
+    told = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
+    count = len(t_s)
+    return pl.DataFrame(
+        {
+            "run": pl.Series([run] * count, dtype=pl.String),
+            "flow": pl.Series([flow] * count, dtype=pl.Int64),
+            "end": pl.Series([end] * count, dtype=pl.String),
+            "t_s": pl.Series(t_s, dtype=pl.Float64),
+            **told,
+        }
+    )
 
 
 def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:

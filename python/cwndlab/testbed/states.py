@@ -1,0 +1,47 @@
+"""`TCP_INFO` of both ends of every flow of a run, from the helper's records."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab import tcp_info
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RECORD = struct.Struct("<QIHH")  # as in crates/testbed/src/states.rs
+_ENDS = ("sender", "receiver")
+_NS_PER_S = 10**9
+
+
+def state_table(run: str, records: bytes) -> pl.DataFrame | None:
+    """The table `tcp_info` of a run; None if the kernel told nothing."""
+    at_ns: dict[tuple[int, int], list[int]] = {}
+    told: dict[tuple[int, int], list[bytes]] = {}
+    for at, flow, end, answer in _read(records):
+        at_ns.setdefault((flow, end), []).append(at)
+        told.setdefault((flow, end), []).append(answer)
+    frames = [
+        tcp_info.state_frame(
+            run,
+            flow,
+            _ENDS[end],
+            np.asarray(at_ns[flow, end]) / _NS_PER_S,
+            tcp_info.columns(told[flow, end]),
+        )
+        for flow, end in sorted(told)
+    ]
+    return pl.concat(frames, how="diagonal") if frames else None
+
+
+def _read(records: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+    position = 0
+    while position < len(records):
+        at, flow, end, length = _RECORD.unpack_from(records, position)
+        position += _RECORD.size
+        yield at, flow, end, records[position : position + length]
+        position += length

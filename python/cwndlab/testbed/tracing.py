@@ -1,0 +1,162 @@
+"""What TCP did by itself during a run, from programs at the kernel's tracepoints.
+
+`TCP_INFO` tells of a timeout when it is next asked and of a recovery only if it lasts, and the
+counters of a namespace do not tell its flows apart. `cwndlab/kernel/trace.bpf.c` takes each down
+when it happens. Where that cannot be loaded, runs go on without, and say why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cwndlab.errors import AlgorithmError, KernelError
+from cwndlab.kernel.capabilities import obstacles
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.objects import kernel_object, tracing_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    import numpy.typing as npt
+
+_RECORD = np.dtype(
+    [
+        ("at_ns", "<u8"),
+        ("netns", "<u4"),
+        ("kind", "<u4"),
+        ("local_port", "<u2"),
+        ("remote_port", "<u2"),
+        ("unused", "<u4"),
+    ]
+)
+_KINDS = ("retransmission", "timeout", "recovery")  # as in trace.bpf.c
+# Columns of a flow that are filled where they are null, and the events that are replaced.
+_COLUMNS = {"timeouts": "timeout", "recoveries": "recovery"}
+FIRST_PORT = 10_000  # of flow 0, as in crates/testbed
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that a flow's sender did."""
+
+    flow: int  # its place in the scenario
+    t_s: float
+    event: str
+
+
+class Tracer:
+    """Takes down what TCP does on this machine, if it can."""
+
+    def __init__(self) -> None:
+        """Look whether it can."""
+        self._helper: Helper | None = None
+        self.missing: str | None = "; ".join(each.what for each in obstacles()) or None
+
+    def start(self, file: Path) -> None:
+        """Write all that happens from now on to a file."""
+        if self.missing is not None:
+            return
+        try:
+            program = kernel_object(tracing_program())
+            if self._helper is None:
+                self._helper = Helper()
+            self._helper.ask({"do": "trace", "object": str(program), "file": str(file)})
+        except (KernelError, AlgorithmError) as error:
+            self.missing = f"the kernel's tracepoints cannot be used: {error}"
+
+    def stop(self) -> None:
+        """End that; the file is whole then."""
+        if self.missing is None and self._helper is not None:
+            self._helper.ask({"do": "stop_tracing"})
+
+    def close(self) -> None:
+        """Take back what was loaded."""
+        if self._helper is not None:
+            self._helper.close()
+        self._helper = None
+
+    def __enter__(self) -> Self:
+        """Nothing more."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take it back."""
+        self.close()
+
+
+def happenings(
+    records: bytes, flows: Sequence[Mapping[str, Any]], kernel: Mapping[str, Any], end_ns: int
+) -> list[Happening]:
+    """What the senders of a run did, in the order of time.
+
+    Args:
+        records: what was written.
+        flows: those of the scenario.
+        kernel: begin and namespaces of the run.
+        end_ns: its end, from its begin.
+    """
+    whole = len(records) // _RECORD.itemsize * _RECORD.itemsize
+    table: npt.NDArray[np.void] = np.frombuffer(records[:whole], dtype=_RECORD)
+    network, *users = kernel["namespaces"]
+    found = []
+    for index, flow in enumerate(flows):
+        port = FIRST_PORT + index
+        sender = users if flow.get("direction") == "reverse" else [network]
+        is_own = np.isin(table["netns"], sender)
+        is_own &= (table["local_port"] == port) | (table["remote_port"] == port)
+        for record in table[is_own]:
+            at_ns = int(record["at_ns"]) - kernel["began_ns"]
+            if 0 <= at_ns <= end_ns:
+                found.append(Happening(index, at_ns / 1e9, _KINDS[record["kind"]]))
+    return sorted(found, key=lambda each: each.t_s)
+
+
+def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
+    """How often each flow's sender did each."""
+    counts = [dict.fromkeys(_KINDS, 0) for _ in range(flows)]
+    for each in found:
+        counts[each.flow][each.event] += 1
+    return counts
+
+
+def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
+    """Put counts where the kernel told none by other ways."""
+    for column, event in _COLUMNS.items():
+        values = tables["flows"][column]
+        for index, counted in enumerate(counts):
+            if values[index] is None:
+                values[index] = counted[event]
+
+
+def replace_events(
+    events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
+) -> dict[str, list[Any]]:
+    """Events with those that were traced instead of what was seen every 10 ms.
+
+    Args:
+        events: the table.
+        found: what was traced.
+        numbers: what the table calls the flows.
+    """
+    traced = set(_COLUMNS.values())
+    names = ("flow", "t_s", "event", "value")
+    rows = [
+        row
+        for row in zip(*(events[name] for name in names), strict=True)
+        if row[0] is None or row[2] not in traced
+    ]
+    rows += [
+        (numbers[each.flow], each.t_s, each.event, None) for each in found if each.event in traced
+    ]
+    rows.sort(key=lambda row: row[1])
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
