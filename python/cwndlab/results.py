@@ -171,7 +171,7 @@ class Results:
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
 
-        Those of kernels have `tcp_info`, those of a real network `probes`, `flags`, `radio` and `datagrams` too.
+        Kernels tell `tcp_info`; a real network has `probes`, `flags`, `radio` and `datagrams` too.
         """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 

@@ -90,6 +90,11 @@ def columns(answers: Sequence[bytes]) -> dict[str, npt.NDArray[np.uint64]]:
     return {field.name: table[field.name].astype(np.uint64) for field in fields}
 
 
+def decode(answer: bytes) -> dict[str, int]:
+    """The fields that one of the kernel's answers has."""
+    return {name: int(values[0]) for name, values in columns([answer]).items()}
+
+
 def state_frame(
     run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
 ) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from cwndlab.live import tcp_info
+from cwndlab import tcp_info
 from cwndlab.live.clock import now_ns
 from cwndlab.live.interface import describe_interface, interface_of
 
