@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import click
 
-from cwndlab.cli.output import format_option, print_rows, print_text, say
+from cwndlab.cli.live import read_token, server_option, token_option
+from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
 
 
 @click.group("link")
@@ -72,6 +73,51 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     way: Literal["forward", "reverse"] = "forward" if direction == "downlink" else "reverse"
     made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
     print_text(f"{out}: {len(made.at_ns):,} delivery opportunities, {made.rate_mbit_s:.3f} Mbit/s")
+
+
+@link_group.command("record")
+@server_option
+@token_option
+@click.option("--duration", default="60 s", show_default=True, help="Of each direction.")
+@click.option("--most", default="500 Mbit/s", show_default=True, help="Never send faster.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("recorded"),
+    show_default=True,
+    metavar="NAME",
+    help="NAME.toml, the link, and its traces NAME-downlink.trace and NAME-uplink.trace.",
+)
+@format_option
+def link_record(
+    server: str, token_file: Path, duration: str, most: str, out: Path, output_format: str
+) -> None:
+    """Saturate a real link to a `cwndlab serve` and record what it delivers, for sim and kernel."""
+    from cwndlab.live.client import Address  # noqa: PLC0415  --help is to be quick
+    from cwndlab.live.record import NAMES, record  # noqa: PLC0415
+    from cwndlab.quantity import parse_duration, parse_rate  # noqa: PLC0415
+
+    address = Address.parse(server, read_token(token_file))
+    recording = record(address, parse_duration(duration), parse_rate(most))
+    paths = recording.write(out)
+    rows = [
+        {
+            "direction": NAMES[recorded.direction],
+            "rate_mbit_s": recorded.rate_mbit_s,
+            "lost_pct": recorded.lost_pct,
+            "queueing_max_ms": recorded.highest_queueing_ms,
+            "trace": str(path),
+        }
+        for recorded, path in zip(recording.directions, paths, strict=False)
+    ]
+    print_rows(rows, output_format)
+    if output_format != "table":
+        return
+    for recorded in recording.directions:
+        if not recorded.was_full:
+            name = NAMES[recorded.direction]
+            say(f"! the {name} was never full: it carries more than this; raise --most")
+    say("", f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares over it")
 
 
 @click.group("stack")

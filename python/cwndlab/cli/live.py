@@ -53,10 +53,10 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
     asyncio.run(server.run(host, port, ready))
 
 
-_server_option = click.option(
+server_option = click.option(
     "--server", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs."
 )
-_token_option = click.option(
+token_option = click.option(
     "--token",
     "token_file",
     type=click.Path(path_type=Path),
@@ -68,8 +68,8 @@ _token_option = click.option(
 
 @click.command("preflight")
 @click.argument("study", type=click.Path(path_type=Path), required=False)
-@_server_option
-@_token_option
+@server_option
+@token_option
 @click.option("--udp", metavar="RATE", help="Also loss and jitter of datagrams: 2 Mbit/s.")
 @format_option
 def preflight_command(
@@ -99,7 +99,7 @@ def preflight_command(
 @click.command("live")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--server", help="HOST or HOST:PORT, where `cwndlab serve` runs.")
-@_token_option
+@token_option
 @click.option(
     "--via",
     type=click.Choice(["iperf3"]),

@@ -14,10 +14,17 @@ from typing import TYPE_CHECKING, Any, Self
 from cwndlab.errors import CwndlabError
 from cwndlab.live import protocol
 from cwndlab.live.clock import now_ns
-from cwndlab.live.datagrams import DatagramReceiver, encode, send_datagrams
+from cwndlab.live.datagrams import (
+    DatagramReceiver,
+    encode,
+    prepare,
+    receive,
+    send_datagrams,
+)
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.live.path_view import compare_views, initial_sequence, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
+from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 from cwndlab.schema.scenario import Sized
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 _CONNECT_S = 10
 _ANSWER_S = 90
 _PROBE_EVERY_S = 0.1
+_LINGER_S = 0.5  # for what is still on its way
 _MAX_SAMPLES = 60_000
 _NS_PER_S = 10**9
 
@@ -372,17 +380,81 @@ class Session:
         lost_pct = 100 * (1 - result["received"] / sent) if sent else None
         return {"direction": request.direction, "sent": sent, "lost_pct": lost_pct, **result}
 
+    def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
+        """Fill the link in one direction; bytes that arrived in each millisecond.
+
+        Raises:
+            TransferFailedError: the server refuses, or UDP does not get through.
+        """
+        key, name = self._signer.key, bytes.fromhex(self._id)
+        patience_s = request.duration_ns / _NS_PER_S + _ANSWER_S
+        prepare(self._probes)
+        stop = threading.Event()
+        if request.direction == "reverse":
+            saturator = Saturator(self._probes.send, key, name, protocol.CLIENT, request)
+            reader = threading.Thread(target=self._read_feedback, args=(saturator, stop))
+            sender = threading.Timer(0.2, saturator.run)
+            reader.start()
+            sender.start()
+            try:
+                answer = self.ask(request, patience_s)
+            finally:
+                stop.set()
+                sender.join()
+                reader.join()
+            answer |= saturator.result()
+        else:
+            recorder = Recorder(key, name, request)
+            reader = threading.Thread(target=self._record, args=(recorder, stop))
+            reader.start()
+            try:
+                answer = self.ask(request, patience_s)
+                time.sleep(_LINGER_S)
+            finally:
+                stop.set()
+                reader.join()
+            answer |= recorder.result() | {"per_ms": recorder.arrivals()}
+        if not answer["received"]:
+            msg = "no datagram came through; the network may block UDP"
+            raise TransferFailedError(msg)
+        return answer
+
+    def _read_feedback(self, saturator: Saturator, stop: threading.Event) -> None:
+        self._probes.settimeout(0.05)
+        while not stop.is_set():
+            with contextlib.suppress(OSError):
+                saturator.take(self._probes.recv(2048), protocol.SERVER)
+
+    def _record(self, recorder: Recorder, stop: threading.Event) -> None:
+        opening = 0
+        told_s = 0.0
+        self._probes.settimeout(FEEDBACK_EVERY_S)
+        while not stop.is_set():
+            if recorder.peer is None and opening < 100:  # noqa: PLR2004  some seconds of asking
+                self._ask_for_datagrams(opening)
+                opening += 1
+            with contextlib.suppress(OSError):
+                recorder.take(*receive(self._probes), protocol.SERVER)
+            if time.monotonic() - told_s >= FEEDBACK_EVERY_S:
+                told_s = time.monotonic()
+                feedback = recorder.feedback(protocol.CLIENT)
+                with contextlib.suppress(OSError):
+                    if feedback is not None:
+                        self._probes.send(feedback)
+
+    def _ask_for_datagrams(self, number: int) -> None:
+        """Show the server from where datagrams are wanted."""
+        name = bytes.fromhex(self._id)
+        with contextlib.suppress(OSError):
+            self._probes.send(encode(self._signer.key, name, protocol.CLIENT, number, 64))
+
     def _read_datagrams(self, receiver: DatagramReceiver, stop: threading.Event) -> None:
         opening = 0
         self._probes.settimeout(0.05)
         while not stop.is_set():
             if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds of asking
-                content = encode(
-                    self._signer.key, bytes.fromhex(self._id), protocol.CLIENT, opening, 64
-                )
+                self._ask_for_datagrams(opening)
                 opening += 1
-                with contextlib.suppress(OSError):
-                    self._probes.send(content)
             with contextlib.suppress(OSError):
                 content = self._probes.recv(65_536)
                 receiver.take(content, ("server",), now_ns(), protocol.SERVER)

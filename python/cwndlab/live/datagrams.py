@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
+import socket
 import struct
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.live.clock import now_ns
 
 if TYPE_CHECKING:
-    import socket
-
     from cwndlab.live.protocol import Datagrams
 
 _HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
 _MAC_BYTES = 16
 _HEAD_BYTES = _HEAD.size + _MAC_BYTES
 _MARK = b"datagram "
+_TIMESTAMPS = 35  # SO_TIMESTAMPNS: when the kernel took a datagram in
+_FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond what users may have
+_BUFFER_BYTES = 1 << 23
+_TIMESPEC = struct.Struct("qq")
 _MOST = 1 << 22
 
 Address = tuple[Any, ...]
@@ -58,6 +62,30 @@ def send_datagrams(
     return count
 
 
+def prepare(to: socket.socket) -> None:
+    """Let a socket hold what arrives while we are busy, and tell when each datagram came."""
+    with contextlib.suppress(OSError):
+        to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
+    try:
+        to.setsockopt(socket.SOL_SOCKET, _FORCED_BUFFER, _BUFFER_BYTES)
+    except OSError:
+        to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
+
+
+def receive(to: socket.socket) -> tuple[bytes, Address, int]:
+    """The next datagram, from where, and when it arrived.
+
+    Raises:
+        OSError: there is none now.
+    """
+    content, ancillary, _flags, address = to.recvmsg(65_536, 64)
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, _TIMESTAMPS) and len(data) == _TIMESPEC.size:
+            seconds, nanoseconds = _TIMESPEC.unpack(data)
+            return content, address, seconds * 10**9 + nanoseconds
+    return content, address, now_ns()
+
+
 class DatagramReceiver:
     """Counts what arrives."""
 
@@ -72,7 +100,7 @@ class DatagramReceiver:
         self._received = 0
         self._reordered = 0
         self._jitter_ns = 0.0
-        self._transit_ns: int | None = None
+        self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: Address, received_ns: int, side: bytes) -> bool:
         """Count a datagram that `side` signed; false if it is none."""
@@ -93,9 +121,9 @@ class DatagramReceiver:
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         transit_ns = received_ns - sent_ns
-        if self._transit_ns is not None:
-            self._jitter_ns += (abs(transit_ns - self._transit_ns) - self._jitter_ns) / 16
-        self._transit_ns = transit_ns
+        if self.transit_ns is not None:
+            self._jitter_ns += (abs(transit_ns - self.transit_ns) - self._jitter_ns) / 16
+        self.transit_ns = transit_ns
         return True
 
     def result(self) -> dict[str, Any]:

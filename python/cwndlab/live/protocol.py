@@ -96,6 +96,18 @@ class Datagrams(Model):
     duration_ns: Annotated[int, Field(gt=0)]
 
 
+class Saturate(Model):
+    """Fills the link with datagrams; where they arrive, those of each millisecond are counted."""
+
+    do: Literal["saturate"] = "saturate"
+    direction: Literal["forward", "reverse"]
+    most_bits_per_sec: Annotated[int, Field(gt=0)]
+    payload_bytes: Annotated[int, Field(ge=64, le=1472)]
+    packet_bytes: Annotated[int, Field(ge=92, le=1500)]
+    """With the headers of UDP and IP."""
+    duration_ns: Annotated[int, Field(gt=0)]
+
+
 class Describe(Model):
     """Asks what the server is and can do."""
 
@@ -103,9 +115,13 @@ class Describe(Model):
 
 
 Opening = Annotated[Hello | Attach, Field(discriminator="do")]
-Request = Annotated[Prepare | Start | Finish | Datagrams | Describe, Field(discriminator="do")]
+Request = Annotated[
+    Prepare | Start | Finish | Datagrams | Saturate | Describe, Field(discriminator="do")
+]
 _OPENING: TypeAdapter[Hello | Attach] = TypeAdapter(Opening)
-_REQUEST: TypeAdapter[Prepare | Start | Finish | Datagrams | Describe] = TypeAdapter(Request)
+_REQUEST: TypeAdapter[Prepare | Start | Finish | Datagrams | Saturate | Describe] = TypeAdapter(
+    Request
+)
 
 
 def new_token() -> str:
@@ -188,7 +204,7 @@ def read_opening(body: bytes) -> Hello | Attach:
         raise _refused(error) from None
 
 
-def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Describe:
+def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Saturate | Describe:
     """A request of a session.
 
     Raises:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import secrets
 import socket
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,18 +21,21 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.errors import CwndlabError
 from cwndlab.live import protocol
 from cwndlab.live.clock import now_ns
-from cwndlab.live.datagrams import DatagramReceiver, send_datagrams
+from cwndlab.live.datagrams import DatagramReceiver, prepare, receive, send_datagrams
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.live.host import describe_host
 from cwndlab.live.path_view import save_syns, saved_syn, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
+from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from cwndlab.live.datagrams import Address
     from cwndlab.live.path_view import View
 
 _NS_PER_S = 10**9
+_NO_DATAGRAM = "no datagram came through; the network may block UDP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class _Session:
     flows: dict[int, _Flow] = field(default_factory=dict)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     datagrams: DatagramReceiver | None = None
+    saturator: Saturator | None = None
 
 
 class Server:
@@ -100,6 +105,7 @@ class Server:
             datagrams = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
             datagrams.bind(listener.getsockname())
             datagrams.settimeout(0)
+            prepare(datagrams)
             loop.add_reader(datagrams, self._answer_datagrams, datagrams)
             stack.callback(loop.remove_reader, datagrams)
             if ready is not None:
@@ -239,17 +245,30 @@ class Server:
             case protocol.Prepare():
                 return self._prepare(session, request)
             case protocol.Start():
-                for flow in session.flows.values():
-                    if flow.end is None:
-                        return {"error": "a flow has no data connection"}
-                for flow in session.flows.values():
-                    if flow.end is not None and not flow.end.began_ns:
-                        flow.end.start()
-                return {"now_ns": now_ns()}
+                return self._start(session)
             case protocol.Finish():
                 return await self._finish(session)
-            case protocol.Datagrams():
-                return await self._datagrams(session, request, datagrams)
+            case protocol.Datagrams() | protocol.Saturate():
+                return await self._send_or_count(session, request, datagrams)
+
+    async def _send_or_count(
+        self,
+        session: _Session,
+        request: protocol.Datagrams | protocol.Saturate,
+        datagrams: socket.socket,
+    ) -> dict[str, Any]:
+        if isinstance(request, protocol.Saturate):
+            return await self._saturate(session, request, datagrams)
+        return await self._datagrams(session, request, datagrams)
+
+    @staticmethod
+    def _start(session: _Session) -> dict[str, Any]:
+        if any(flow.end is None for flow in session.flows.values()):
+            return {"error": "a flow has no data connection"}
+        for flow in session.flows.values():
+            if flow.end is not None and not flow.end.began_ns:
+                flow.end.start()
+        return {"now_ns": now_ns()}
 
     def _prepare(self, session: _Session, request: protocol.Prepare) -> dict[str, Any]:
         limits = self._limits
@@ -283,27 +302,65 @@ class Server:
             await asyncio.sleep(request.duration_ns / _NS_PER_S + 1)
             receiver, session.datagrams = session.datagrams, None
             return receiver.result()
-        receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
-        try:
-            # To nobody who has not shown from there that they want it.
-            async with asyncio.timeout(self._limits.opening_s):
-                await receiver.has_begun.wait()
-        except TimeoutError:
-            return {"error": "no datagram came through; the network may block UDP"}
-        finally:
-            session.datagrams = None
+        peer = await self._who_wants(session)
+        if peer is None:
+            return {"error": _NO_DATAGRAM}
         loop = asyncio.get_running_loop()
-        peer, key, name = receiver.peer, session.key, bytes.fromhex(session.id)
+        key, name = session.key, bytes.fromhex(session.id)
         sent = await loop.run_in_executor(
             None, lambda: send_datagrams(datagrams, peer, key, name, protocol.SERVER, request)
         )
         return {"sent": sent}
 
+    async def _who_wants(self, session: _Session) -> Address | None:
+        """From where the session asked for datagrams; nobody else is sent any."""
+        receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
+        try:
+            async with asyncio.timeout(self._limits.opening_s):
+                await receiver.has_begun.wait()
+        except TimeoutError:
+            return None
+        finally:
+            session.datagrams = None
+        return receiver.peer
+
+    async def _saturate(
+        self, session: _Session, request: protocol.Saturate, datagrams: socket.socket
+    ) -> dict[str, Any]:
+        limits = self._limits
+        if request.duration_ns > limits.flow_s * _NS_PER_S:
+            return {"error": f"at most {limits.flow_s:g} s of datagrams; shorten --duration"}
+        most = min(request.most_bits_per_sec, limits.datagram_mbit_s * 1_000_000)
+        request = request.model_copy(update={"most_bits_per_sec": most})
+        key, name = session.key, bytes.fromhex(session.id)
+        if request.direction == "reverse":
+            recorder = session.datagrams = Recorder(key, name, request)
+            until_s = time.monotonic() + request.duration_ns / _NS_PER_S + 1
+            while time.monotonic() < until_s:
+                await asyncio.sleep(FEEDBACK_EVERY_S)
+                feedback = recorder.feedback(protocol.SERVER)
+                if feedback is not None and recorder.peer is not None:
+                    with contextlib.suppress(OSError):
+                        datagrams.sendto(feedback, recorder.peer)
+            session.datagrams = None
+            return recorder.result() | {"per_ms": recorder.arrivals()}
+        peer = await self._who_wants(session)
+        if peer is None:
+            return {"error": _NO_DATAGRAM}
+        saturator = session.saturator = Saturator(
+            lambda content: datagrams.sendto(content, peer), key, name, protocol.SERVER, request
+        )
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, saturator.run)
+        finally:
+            session.saturator = None
+        return saturator.result()
+
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
         """Answer probes of sessions, each by a datagram of the same length; drop all else."""
         for _ in range(256):
             try:
-                content, address = datagrams.recvfrom(65_536)
+                content, address, arrived_ns = receive(datagrams)
             except (BlockingIOError, OSError):
                 return
             received_ns = now_ns()
@@ -311,8 +368,10 @@ class Server:
             if session is None or session.address != address[0]:
                 continue
             if session.datagrams is not None and session.datagrams.take(
-                content, address, received_ns, protocol.CLIENT
+                content, address, arrived_ns, protocol.CLIENT
             ):
+                continue
+            if session.saturator is not None and session.saturator.take(content, protocol.CLIENT):
                 continue
             probe = protocol.read_probe(content, session.key, protocol.CLIENT)
             if probe is None:

@@ -1,0 +1,141 @@
+"""`cwndlab link record`: a real link as traces of Mahimahi, one a direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from cwndlab.errors import LinkError
+from cwndlab.live import protocol
+from cwndlab.live.client import Session
+from cwndlab.live.saturator import WARM_UP_S
+from cwndlab.saturation import PACKET_BYTES
+from cwndlab.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from cwndlab.live.client import Address
+
+_HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
+_NS_PER_S = 10**9
+_SHALLOW_MS = 2.0
+
+Direction = Literal["forward", "reverse"]
+NAMES: dict[Direction, str] = {"forward": "downlink", "reverse": "uplink"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One direction of a link."""
+
+    direction: Direction
+    per_ms: npt.NDArray[np.int64]
+    """Bytes that arrived in each millisecond, headers of IP included."""
+    sent: int
+    received: int
+    highest_queueing_ms: float
+
+    @property
+    def rate_mbit_s(self) -> float:
+        """Mean of the whole time."""
+        return float(self.per_ms.sum()) * 8e-3 / max(1, self.per_ms.size)
+
+    @property
+    def lost_pct(self) -> float:
+        """Of the datagrams; where a buffer is short, most that exceed the link's rate."""
+        return 100 * (1 - self.received / self.sent) if self.sent else 0.0
+
+    @property
+    def was_full(self) -> bool:
+        """Whether the link, and not the sender, was the limit."""
+        return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
+
+    def mahimahi(self) -> str:
+        """A line for each opportunity to deliver 1500 bytes: its millisecond.
+
+        Raises:
+            LinkError: nothing arrived.
+        """
+        opportunities = np.cumsum(self.per_ms) // PACKET_BYTES
+        counts = np.diff(opportunities, prepend=0)
+        stamps = np.repeat(np.arange(1, counts.size + 1), counts)
+        if stamps.size == 0:
+            msg = f"{NAMES[self.direction]}: nothing arrived, so there is nothing to record"
+            raise LinkError(msg)
+        return "".join(f"{stamp}\n" for stamp in stamps)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Both directions, and the way between them when it is empty."""
+
+    directions: tuple[Recorded, ...]
+    round_trip_ms: float | None
+
+    def write(self, name: Path) -> list[Path]:
+        """Write `NAME-downlink.trace`, `NAME-uplink.trace` and the link `NAME.toml`.
+
+        Raises:
+            LinkError: nothing arrived.
+        """
+        delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
+        document: dict[str, object] = {
+            "title": f"recorded link {name.name}",
+            "description": "By cwndlab link record; each delay is half of the quickest round trip.",
+        }
+        written = []
+        for recorded in self.directions:
+            path = name.with_name(f"{name.name}-{NAMES[recorded.direction]}.trace")
+            path.write_text(recorded.mahimahi(), encoding="ascii")
+            written.append(path)
+            table = "link" if recorded.direction == "forward" else "reverse_link"
+            document[table] = {"trace": path.name, "delay": delay}
+        path = name.with_name(f"{name.name}.toml")
+        path.write_text(write_toml(document), encoding="utf-8")
+        return [*written, path]
+
+
+def record(address: Address, duration_ns: int, most_bits_per_sec: int) -> Recording:
+    """Saturate each direction for a time, one after the other.
+
+    Args:
+        address: of the server.
+        duration_ns: of each direction, without the start that is left out.
+        most_bits_per_sec: never send faster.
+
+    Raises:
+        TransferFailedError: the server refuses, or UDP does not get through.
+    """
+    found = []
+    directions: tuple[Direction, ...] = ("forward", "reverse")
+    with Session(address) as session:
+        probes = session.probe()
+        path = [session.view(), session.server["path"]]
+        mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
+        header_bytes = _HEADER_BYTES[6 if ":" in session.peer else 4]
+        for direction in directions:
+            request = protocol.Saturate(
+                direction=direction,
+                most_bits_per_sec=most_bits_per_sec,
+                payload_bytes=mtu_bytes - header_bytes,
+                packet_bytes=mtu_bytes,
+                duration_ns=duration_ns + int(WARM_UP_S * _NS_PER_S),
+            )
+            answer = session.saturate(request)
+            per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
+            found.append(
+                Recorded(
+                    direction,
+                    per_ms[: duration_ns // 10**6],
+                    answer["sent"],
+                    answer["received"],
+                    answer["highest_queueing_ms"],
+                )
+            )
+    quickest_ms = min((probe.rtt_ns for probe in probes), default=None)
+    return Recording(tuple(found), None if quickest_ms is None else quickest_ms / 1e6)
