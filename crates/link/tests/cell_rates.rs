@@ -5,8 +5,8 @@ mod common;
 use common::cell::{cell, direction, errors, hsdpa, lte, nr, saturate, user};
 use common::{Frame, Outcome, run_until};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, RadioConfig, SchedulerConfig,
-    UmtsDownlink, UmtsUplink, UserConfig,
+    BackgroundConfig, BlockErrors, BlockRecord, Cell, CellConfig, DirectionConfig, RadioConfig,
+    SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel, FadingConfig, OuterLoopConfig};
 use cwndlab_link::{Link, Probability, Way};
@@ -297,4 +297,75 @@ fn hsupa_grows_into_its_grant() {
     assert!(payloads[0] <= 80 && payloads[..20].windows(2).all(|pair| pair[0] <= pair[1]));
     // 43 units of 40 bytes: 1.376 Mbit/s.
     assert_eq!(payloads.iter().max(), Some(&1_720));
+}
+
+/// NR at 15 kHz and 5 MHz with these slots, and so many elements of each for reference signals.
+fn nr_with(slots: Vec<SlotConfig>, overhead: u16, scheme: u8) -> CellConfig {
+    let mut config = nr("DDDSU", scheme, 5);
+    if let RadioConfig::Nr { subcarrier_khz, bandwidth_mhz, pattern, overhead_elements, .. } =
+        &mut config.radio
+    {
+        (*subcarrier_khz, *bandwidth_mhz) = (15, 5);
+        (*pattern, *overhead_elements) = (slots, overhead);
+    }
+    config
+}
+
+#[test]
+fn grants_pass_over_slots_without_room() {
+    let slot = |downlink_symbols, uplink_symbols| SlotConfig { downlink_symbols, uplink_symbols };
+    // Two symbols of 24 elements, all of them reference signals; and three that hold, of the
+    // poorest scheme, no more than the headers.
+    for (symbols, overhead, scheme) in [(2, 24, 10), (3, 30, 0)] {
+        for place in 0..4 {
+            let mut slots = vec![slot(13, 0); 4];
+            slots[place] = slot(8, symbols);
+            slots.push(slot(0, 14));
+            let config = nr_with(slots, overhead, scheme);
+            let mut cell = cell(&config, 6);
+            cell.record_blocks();
+            for number in 0..50 {
+                cell.handle_packet(Time::ZERO, 1, Frame::new(number, 500));
+            }
+            let mut outcome = Outcome::default();
+            run_until(&mut cell, Time::from_secs(20), &mut outcome);
+            assert_eq!(outcome.numbers(), (0..50).collect::<Vec<_>>(), "{place}");
+            let of_pattern = |block: &BlockRecord| block.at.as_micros() / 1000 % 5;
+            let blocks = cell.take_blocks();
+            assert!(blocks.iter().filter(|block| block.way == Way::Up).all(|b| of_pattern(b) == 4));
+        }
+    }
+}
+
+#[test]
+fn a_short_slot_answers_though_it_carries_no_data() {
+    // Down and its answer: with an answer in the special slot a block that fails comes again sooner.
+    let until_again = |slots| {
+        let mut config = nr(slots, 10, 5);
+        config.downlink.block_errors = errors(100, 0);
+        let mut cell = cell(&config, 6);
+        cell.record_blocks();
+        cell.handle_packet(Time::ZERO, 0, Frame::new(0, 500));
+        run_until(&mut cell, Time::from_secs(1), &mut Outcome::default());
+        let blocks = cell.take_blocks();
+        assert_eq!(blocks.len(), 2);
+        blocks[1].at - blocks[0].at
+    };
+    assert!(until_again("DDDDDSDDDU") < until_again("DDDDDDDDDU"));
+}
+
+#[test]
+fn a_pattern_without_room_is_no_cell() {
+    let slot = |downlink_symbols, uplink_symbols| SlotConfig { downlink_symbols, uplink_symbols };
+    let refused = |slots: Vec<SlotConfig>, overhead| {
+        let cell = Cell::<Frame>::new(&nr_with(slots, overhead, 5), 1, "cell");
+        cell.map(|_| ()).expect_err("it has no room").to_string()
+    };
+    let up = refused(vec![slot(12, 2)], 24);
+    assert!(up.contains("room for data Up") && up.contains("overhead_elements"), "{up}");
+    assert!(refused(vec![slot(1, 13)], 24).contains("room for data Down"));
+    assert!(refused(vec![slot(0, 14)], 0).contains("room for data Down"));
+    assert!(refused(vec![slot(14, 0)], 0).contains("room for data Up"));
+    assert!(refused(vec![], 0).contains("from 1 to 1000 slots"));
+    assert!(refused(vec![slot(14, 0), slot(0, 14)], 200).contains("room for data Down"));
 }

@@ -273,9 +273,14 @@ impl<P: Packet> Air<P> {
                 self.send_new(slot, now, index, scheme, class, 1);
                 continue;
             }
+            let full = self.plan.size(class, scheme, self.plan.units);
+            if full.payload_bytes == 0 {
+                // Too short a slot for so poor a channel: the next has room.
+                continue;
+            }
+            let full_bits = full.bits;
             let least = self.plan.least_units(class, scheme);
             let units = self.plan.units_for(class, scheme, wanted, least);
-            let full_bits = self.plan.size(class, scheme, self.plan.units).bits;
             self.candidates.push(Candidate { user: index, scheme, least, units, full_bits });
         }
         if !self.plan.is_dedicated {

@@ -41,8 +41,11 @@ pub enum CellError {
         /// Down and up together.
         symbols: u32,
     },
-    /// A pattern without one of the directions, or without slots.
-    #[error("nr: the pattern has no slot for the {0:?} in its first 1000 slots")]
+    /// A pattern without room for one of the directions, or without slots.
+    #[error(
+        "nr: the pattern needs from 1 to 1000 slots, and among them one with room for data {0:?}: a slot \
+         has 12 resource elements a symbol less overhead_elements"
+    )]
     EmptyPattern(Way),
     /// No such dedicated channel.
     #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]

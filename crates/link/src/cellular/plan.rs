@@ -16,7 +16,7 @@ use crate::channel::Coding;
 pub(crate) struct Plan {
     /// Length of a slot: the time between two decisions of the scheduler.
     pub(crate) interval: Duration,
-    /// By slot of the pattern: 0 for a slot of the other direction, else how good it is.
+    /// By slot of the pattern: 0 for one without room for data of this direction, else how good it is.
     classes: Vec<u8>,
     /// Parts in which the band is given away.
     pub(crate) units: u16,

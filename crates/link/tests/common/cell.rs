@@ -76,13 +76,14 @@ pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig 
     }
 }
 
-/// Slots of 14 symbols: `d`ownlink, `u`plink, and `s`pecial ones with 10 down and 2 up.
+/// Slots of 14 symbols: `D`ownlink, `U`plink, `S`pecial ones with 10 down and 2 up, whose reference
+/// signals leave no room for data up, and Amarisoft's with 6 down.
 pub(crate) fn pattern(slots: &str) -> Vec<SlotConfig> {
     let slot = |slot| match slot {
         'D' => SlotConfig { downlink_symbols: 13, uplink_symbols: 0 },
         'U' => SlotConfig { downlink_symbols: 0, uplink_symbols: 14 },
         'A' => SlotConfig { downlink_symbols: 6, uplink_symbols: 0 },
-        _ => SlotConfig { downlink_symbols: 10, uplink_symbols: 0 },
+        _ => SlotConfig { downlink_symbols: 10, uplink_symbols: 2 },
     };
     slots.chars().map(slot).collect()
 }

@@ -54,20 +54,24 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     }
     let down = Symbols::new(pattern, |slot| slot.downlink_symbols);
     let up = Symbols::new(pattern, |slot| slot.uplink_symbols);
-    check_pattern(&down.classes, Way::Down)?;
-    check_pattern(&up.classes, Way::Up)?;
+    let band = Band { resource_blocks, is_256qam, overhead_elements };
+    let down_plan = plan(&band, &down, downlink_layers);
+    let up_plan = plan(&band, &up, uplink_layers);
+    check_pattern(&down_plan.classes, Way::Down)?;
+    check_pattern(&up_plan.classes, Way::Up)?;
 
     // TS 38.211 section 4.3.2: 1 ms over 2^mu.
     let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
-    let band = Band { resource_blocks, is_256qam, overhead_elements };
-    let acknowledged = round_trips(&down.classes, &up.classes, acknowledge_slots, 1 + base_slots);
-    let granted = round_trips(&up.classes, &down.classes, 1 + base_slots, grant_slots);
+    // Answers and grants need a symbol or two, and so may go where no block has room.
+    let (answers, grants) = (&up.classes, &down.classes);
+    let acknowledged = round_trips(&down_plan.classes, answers, acknowledge_slots, 1 + base_slots);
+    let granted = round_trips(&up_plan.classes, grants, 1 + base_slots, grant_slots);
     let downlink = Plan {
         interval,
         processing: interval * BASE_PROCESSING_SLOTS,
         decode: interval * USER_DECODE_SLOTS,
         retransmit: acknowledged,
-        ..plan(&band, &down, downlink_layers)
+        ..down_plan
     };
     let uplink = Plan {
         interval,
@@ -75,7 +79,7 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
         decode: interval * BASE_DECODE_SLOTS,
         retransmit: granted.clone(),
         respond: granted,
-        ..plan(&band, &up, uplink_layers)
+        ..up_plan
     };
     Ok([downlink, uplink])
 }
@@ -121,9 +125,14 @@ fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
         let bits = nr::block_bits(&table[usize::from(scheme)], resources);
         Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
     });
+    // The last scheme of a class has the largest block.
+    let schemes = usize::from(coding.count());
+    let has_room =
+        |class: u8| sizes[usize::from(class) * schemes * usize::from(units) - 1].payload_bytes > 0;
+    let class_or_none = |&class: &u8| if class > 0 && has_room(class) { class } else { 0 };
     Plan {
         interval: Duration::ZERO,
-        classes: symbols.classes.clone(),
+        classes: symbols.classes.iter().map(class_or_none).collect(),
         units,
         least_units: 1,
         is_dedicated: false,
