@@ -26,7 +26,7 @@ class Target:
     target: float
     within: str | float
     source: str
-    recalled: bool = False
+    aside: str = ""
 
     def error(self, value: float) -> str:
         """How far off a value is, in the terms of the tolerance."""
@@ -47,7 +47,7 @@ class Target:
         """The last word of the row."""
         if self.holds(value):
             return "ok"
-        return "off, from memory" if self.recalled else "MISSED"
+        return f"off: {self.aside}" if self.aside else "MISSED"
 
 
 def read_targets(text: str) -> dict[str, Target]:

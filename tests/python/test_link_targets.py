@@ -47,9 +47,10 @@ def test_a_value_holds_within_its_tolerance(
     assert target.verdict(value) == ("ok" if holds else "MISSED")
 
 
-def test_a_recalled_figure_is_shown_and_fails_nothing(program: Any) -> None:  # noqa: ANN401
-    target = program.read_targets(ROW.format("0.5", "recalled = true"))["a"]
-    assert target.verdict(30.0) == "off, from memory"
+def test_a_figure_that_stands_aside_is_shown_with_its_reason(program: Any) -> None:  # noqa: ANN401
+    target = program.read_targets(ROW.format("0.5", 'aside = "from memory"'))["a"]
+    assert target.verdict(30.0) == "off: from memory"
+    assert target.verdict(20.0) == "ok"
 
 
 def test_names_are_unique_and_tolerances_are_tolerances(program: Any) -> None:  # noqa: ANN401

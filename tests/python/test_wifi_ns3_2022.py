@@ -15,8 +15,6 @@ STUDY = Path(__file__).parents[2] / "studies" / "wifi-ns3-2022.toml"
 PRESET = Path(cw.__file__).parent / "data" / "links" / "wifi-ns3-2022.toml"
 PAPER = load_paper("wifi-ns3-2022")
 LOSS_BASED = ("cubic", "westwood", "yeah")
-MISSED = {("5", "cubic")}
-"""Of 40 repetitions the mean is 45.79 Mbit/s with a standard error of 0.04: 5.0 % too little."""
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +35,33 @@ def rates(flows: pl.DataFrame) -> dict[tuple[str, int], float]:
     return {(algorithm, stations): rate for algorithm, stations, rate in means.iter_rows()}
 
 
-def test_tables_hold_but_for_what_is_known_to_miss(flows: pl.DataFrame) -> None:
+def test_every_table_holds(flows: pl.DataFrame) -> None:
     cells = [cell for table in PAPER.tables for cell in read_table(table, flows)]
     assert len(cells) == 28
-    assert {(cell.row, cell.column) for cell in cells if not cell.holds} == MISSED
-    missed = [cell.away for cell in cells if not cell.holds]
-    assert missed == pytest.approx([-0.05], abs=0.002)
+    assert [cell for cell in cells if not cell.holds] == []
+    # Half of what the bounds allow.
+    away: dict[str, list[float]] = {cell.column: [] for cell in cells}
+    for cell in cells:
+        assert cell.away is not None
+        away[cell.column].append(abs(cell.away))
+    assert all(max(away[name]) < 0.025 for name in LOSS_BASED)
+    assert max(away["vegas"]) < 0.06
+
+
+def test_stations_beside_the_access_point_are_heard_over_the_others(flows: pl.DataFrame) -> None:
+    # What their frames gain, the others lose; where all are alike none stays ahead.
+    own = flows.filter((pl.col("stations") == 4) & (pl.col("algorithm") == "cubic"))
+    means = own.group_by("user").agg(pl.col("goodput_mbit_s").mean()).sort("user")
+    one, two, three, four = means["goodput_mbit_s"]
+    assert min(two, four) > 1.5 * max(one, three)
+    assert two == pytest.approx(four, rel=0.1)
+
+
+def test_a_station_that_starves_waits_for_timeouts(flows: pl.DataFrame) -> None:
+    starved = flows.filter(pl.col("goodput_mbit_s") < 3)
+    assert len(starved) > 0
+    assert min(starved["timeouts"].to_list()) >= 3
+    assert set(starved["user"].to_list()) <= {1, 3, 5, 7}, "those that are never heard over others"
 
 
 def test_throughput_falls_with_stations(rates: dict[tuple[str, int], float]) -> None:
@@ -52,12 +71,22 @@ def test_throughput_falls_with_stations(rates: dict[tuple[str, int], float]) -> 
     assert rates["vegas", 7] < 0.8 * rates["vegas", 1]
 
 
-def test_vegas_is_highest_alone_then_lowest_and_flat(rates: dict[tuple[str, int], float]) -> None:
-    assert rates["vegas", 1] > max(rates[name, 1] for name in LOSS_BASED)
+def test_vegas_is_lowest_and_flat_in_company(rates: dict[tuple[str, int], float]) -> None:
     for n in range(2, 8):
         assert rates["vegas", n] < 0.95 * min(rates[name, n] for name in LOSS_BASED)
     flat = [rates["vegas", n] for n in range(3, 8)]
     assert (max(flat) - min(flat)) / mean(flat) < 0.03
+
+
+def test_vegas_alone_hangs_on_the_first_round_trip(flows: pl.DataFrame) -> None:
+    # The thesis's 54.44 is one draw of a wait of up to 10 ms, by which others are far below.
+    alone = flows.filter(pl.col("stations") == 1)
+    vegas = sorted(alone.filter(pl.col("algorithm") == "vegas")["goodput_mbit_s"].to_list())
+    others = alone.filter(pl.col("algorithm") != "vegas")["goodput_mbit_s"].to_list()
+    assert sum(rate > max(others) for rate in vegas) == 4
+    assert vegas[0] < 45
+    assert vegas[-1] > 54.44
+    assert max(others) - min(others) < 0.5
 
 
 def test_variants_that_react_to_loss_are_alike(rates: dict[tuple[str, int], float]) -> None:
@@ -71,8 +100,8 @@ def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
     assert {each.theirs for each in judged.values()} == {Verdict.HOLDS}
     verdicts = {claim: each.verdict for claim, each in judged.items()}
     assert verdicts == {
-        "falls-with-stations": Verdict.FAILS,  # Vegas rises from four stations on, by 1 %
-        "vegas-flat": Verdict.UNDECIDED,  # alone it is 0.2 % ahead, not 1 %
+        "falls-with-stations": Verdict.UNDECIDED,  # Vegas is flat from four stations on
+        "vegas-flat": Verdict.FAILS,  # alone it is ahead in four repetitions of ten
         "cubic-best": Verdict.UNDECIDED,
     }
     beside = [each for each in judged["cubic-best"].findings if each.part.is_beside]

@@ -78,6 +78,10 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
             return f"must be one of {kinds}{f'; did you mean {near}?' if near else ''}"
         case "union_tag_not_found":
             return 'a "kind" is needed here and is missing'
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "must be a table: { key = value }"
+        case "tuple_type" | "list_type":
+            return "must be a list"
         case _:
             message = details["msg"]
             return message.replace("Input should be", "must be").replace("Input should", "must")

@@ -14,7 +14,16 @@ import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    ValidationError,
+    create_model,
+)
 
 from cwndlab.schema.base import Model
 from cwndlab.schema.problems import FieldError, field_errors
@@ -59,7 +68,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A list that may be written as a number of items alike, which another key describes."""
+    """A list that may be written as a number of items, which another key describes.
+
+    That key has what all have in common, or a list of several such tables, which take turns.
+    """
 
     alike: str
 
@@ -79,10 +91,12 @@ def written_form(model: type[Model]) -> type[Model]:
         annotation = _form(field.annotation, field)
         if several:
             item = typing.get_args(annotation)[0]
-            annotation = Annotated[int, Field(ge=1, le=2007)] | annotation
+            annotation = _one_or_list(Annotated[int, Field(ge=1, le=2007)], annotation)
+            turns: Any = Annotated[types.GenericAlias(tuple, (item, ...)), AfterValidator(_filled)]
+            in_common = f"what each of {name} has in common, or several such tables that take turns"
             fields[several.alike] = (
-                item | None,
-                Field(default=None, description=f"what each of {name} has in common"),
+                _one_or_list(item, turns) | None,
+                Field(default=None, description=in_common),
             )
         description = Field(default=None, description=field.description)
         if name == "kind":
@@ -113,6 +127,20 @@ def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN4
     if isinstance(bare, type) and issubclass(bare, Model):
         return written_form(bare)
     return bare
+
+
+def _filled(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    # Not a least length, which is found missed again where an item is wrong.
+    if not value:
+        msg = "must not be empty"
+        raise ValueError(msg)
+    return value
+
+
+def _one_or_list(one: Any, several: Any) -> Any:  # noqa: ANN401  types
+    """Either; what is wrong is told of the one that was written."""
+    is_list = Discriminator(lambda given: "list" if isinstance(given, list | tuple) else "one")
+    return Annotated[Annotated[one, Tag("one")] | Annotated[several, Tag("list")], is_list]
 
 
 def word_as_kind(value: object) -> object:
@@ -155,13 +183,14 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
     return document
 
 
-def _items(given: Any, alike: Model | None) -> Any:  # noqa: ANN401  a number, a list or nothing
+def _items(given: Any, alike: Any) -> Any:  # noqa: ANN401  what people wrote
     """The items of a list that may be a number, with what they have in common."""
+    turns = alike if isinstance(alike, tuple) else (alike,)
     if given is None:
         given = 1
     if isinstance(given, int):
-        return (alike or {},) * given
-    return tuple(merged(alike, item) for item in given) if alike else given
+        return tuple(turns[n % len(turns)] or {} for n in range(given))
+    return tuple(merged(turns[n % len(turns)], item) for n, item in enumerate(given))
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types

@@ -68,10 +68,11 @@ impl Radio {
 
     /// Power at `to` of what `from` sends, in milliwatts.
     fn received_mw(&self, from: usize, to: usize) -> f64 {
-        // Nothing is lost on less than a metre beyond what the first one loses.
-        let metres = (self.distance_mm(from, to) / 1e3).max(1.0);
+        let decades = libm::log10((self.distance_mm(from, to) / 1e3).max(1e-3));
         let exponent = f64::from(self.config.path_loss_exponent_milli) / 1e3;
-        let loss_db = self.first_metre_db + 10.0 * exponent * libm::log10(metres);
+        // The first metre is free space, and nobody receives more than was sent.
+        let exponent = if decades > 0.0 { exponent } else { 2.0 };
+        let loss_db = (self.first_metre_db + 10.0 * exponent * decades).max(0.0);
         from_db(self.config.power_mdbm as f64 / 1e3 - loss_db)
     }
 
@@ -239,6 +240,25 @@ mod tests {
         // Against each other, noise hardly matters.
         let both = db(radio.sinr(1, 0, core::iter::once(2)));
         assert!((both - 9.03).abs() < 0.03, "{both}");
+    }
+
+    #[test]
+    fn the_first_metre_is_free_space_and_nothing_is_gained_on_it() {
+        let gain_db = |x_mm| {
+            let mut config = WifiConfig::new(Standard::N, 1);
+            config.stations[0].x_mm = x_mm;
+            let radio = RadioConfig {
+                power_mdbm: 16_000,
+                noise_figure_mdb: 7_000,
+                path_loss_exponent_milli: 3_000,
+            };
+            let radio = Radio::new(&config, radio, 1, "wifi").expect("a radio");
+            10.0 * libm::log10(radio.received_mw(1, 0)) - 16.0
+        };
+        assert!((gain_db(1_000) + 46.85).abs() < 1e-9);
+        assert!((gain_db(100) + 26.85).abs() < 1e-9);
+        assert!((gain_db(10_000) + 76.85).abs() < 1e-9);
+        assert!(gain_db(1).abs() < 1e-9);
     }
 
     #[test]

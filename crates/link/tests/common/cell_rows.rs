@@ -93,11 +93,17 @@ fn peaks() -> Vec<Rows> {
             [false, true].map(|is_uplink| f64::from(largest(&config, is_uplink).bits)).to_vec()
         }));
     }
-    for category in [6_u8, 8, 12] {
-        all.push(rows(&[&format!("peak.hsdpa-cat{category}")], move |change| {
+    for category in [6_u8, 8, 10, 12] {
+        let mut ids = vec![format!("peak.hsdpa-cat{category}")];
+        if category == 10 {
+            ids.push("peak.hsdpa-cat10.category".to_owned());
+        }
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let count = ids.len();
+        all.push(rows(&ids, move |change| {
             let block = largest(&change(hsdpa(category, 1, 29)), false);
             // In 2 ms.
-            vec![f64::from(block.payload_bytes * 8) / 2.0]
+            vec![f64::from(block.payload_bytes * 8) / 2.0; count]
         }));
     }
     for scheme in [5_u8, 10, 15, 17, 27] {
@@ -158,6 +164,10 @@ fn rayleigh(doppler_mhz: u32, branches: u8) -> Option<FadingConfig> {
     Some(FadingConfig { doppler_mhz, branches, rice_mdb: None })
 }
 
+fn with_scheduler(scheduler: SchedulerConfig, config: CellConfig) -> CellConfig {
+    CellConfig { downlink: DirectionConfig { scheduler, ..config.downlink }, ..config }
+}
+
 fn schedulers() -> Vec<Rows> {
     let fair = SchedulerConfig::ProportionalFair { window: 1000 };
     let with = |scheduler, users: Vec<UserConfig>| {
@@ -175,6 +185,10 @@ fn schedulers() -> Vec<Rows> {
             .map(|(index, decibels): (usize, i32)| together[index][0] / rates(&[decibels])[0][0])
             .to_vec()
     })];
+    all.push(rows(&["pf.equal.users=3"], move |change| {
+        let rates = saturate(&change(with_scheduler(fair, lte(25, 3, 28))), false, 3);
+        vec![mean(&rates.iter().map(|rate| rate[0]).collect::<Vec<_>>())]
+    }));
     for users in [2_usize, 4, 8] {
         all.push(rows(&[&format!("pf.gain.users={users}")], move |change| {
             let one = UserConfig { fading: rayleigh(10_000, 1), ..user(8) };
@@ -300,6 +314,16 @@ fn latencies() -> Vec<Rows> {
             let config = change(CellConfig { downlink, uplink, ..plain.clone() });
             vec![mean(&pings(&config, 4000)) - mean(&pings(&change(plain), 4000))]
         }),
+        rows(&["latency.lte.again"], move |change| {
+            // One delay with every block decoded at once, another with every first one lost.
+            let erring = |first| {
+                let block_errors = errors(first, 0);
+                let downlink = DirectionConfig { block_errors, ..direction(10) };
+                one_way(&change(CellConfig { downlink, ..lte(50, 1, 10) }))
+            };
+            // To the nanosecond, behind what sums of so many leave.
+            vec![libm::round((erring(100) - erring(0)) * 1e6) / 1e6]
+        }),
         rows(&["latency.nr.ping.commercial"], move |change| {
             vec![mean(&pings(&change(with_nr("DDDSU", 5, 2)), 1000))]
         }),
@@ -372,6 +396,7 @@ fn channels() -> Vec<Rows> {
                 })
                 .to_vec()
         }),
+        error_rates(),
         rows(&["harq.rate"], |change| {
             // ns-3's lte-harq: a first failure of 0.926 and then none.
             let block_errors = BlockErrors::Given { ppb: vec![ppb(926_000_000), ppb(0)] };
@@ -381,6 +406,48 @@ fn channels() -> Vec<Rows> {
             vec![rate(lte(25, 1, 10)) / rate(erring)]
         }),
     ]
+}
+
+/// ns-3's lte-test-phy-error-model: scheme, thousandths of a decibel, bits of the block.
+const ERROR_RATES: [(u8, i32, u32); 6] = [
+    (2, -5_510, 256),
+    (2, -5_510, 528),
+    (2, -5_510, 1088),
+    (12, 4_430, 4800),
+    (12, 4_430, 1632),
+    (16, 8_480, 7272),
+];
+
+fn error_rates() -> Rows {
+    let name = |(scheme, _, bits)| format!("error-rate.mcs{scheme}.bits={bits}");
+    let ids = ERROR_RATES.map(name);
+    rows(&ids.each_ref().map(String::as_str), |change| {
+        ERROR_RATES.map(|(scheme, mdb, bits)| error_rate(change, scheme, mdb, bits)).to_vec()
+    })
+}
+
+/// How often the first transmission of a block is lost that has about so many bits.
+fn error_rate(change: Change, scheme: u8, mdb: i32, bits: u32) -> f64 {
+    let down = DirectionConfig { block_errors: BlockErrors::Curves, ..direction(scheme) };
+    let one = UserConfig { downlink_mdb: Decibel::from_milli(mdb), ..user(0) };
+    let config = change(CellConfig { downlink: down, users: vec![one], ..lte(25, 1, scheme) });
+    let first_blocks = |bytes: u32, packets: u32| {
+        let mut cell = cell(&config, 3);
+        cell.record_blocks();
+        let mut outcome = Outcome::default();
+        for number in 0..packets {
+            let at = Time::from_millis(u64::from(number) * 100);
+            run_until(&mut cell, at, &mut outcome);
+            cell.handle_packet(at, 0, Frame::new(number, bytes));
+        }
+        run_until(&mut cell, Time::from_secs(1_000), &mut outcome);
+        let blocks = cell.take_blocks();
+        blocks.into_iter().filter(|block| block.transmission == 1).collect::<Vec<_>>()
+    };
+    let size = |&bytes: &u32| first_blocks(bytes, 1)[0].bits.abs_diff(bits);
+    let bytes = (bits / 8 - 30..bits / 8).min_by_key(size).expect("some size");
+    let blocks = first_blocks(bytes, 4_000);
+    blocks.iter().filter(|block| !block.is_decoded).count() as f64 / blocks.len() as f64
 }
 
 /// What happens to one user now and then.

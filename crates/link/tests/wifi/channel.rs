@@ -273,6 +273,20 @@ fn the_stronger_of_two_frames_may_survive() {
 }
 
 #[test]
+fn a_station_at_the_access_point_is_heard_over_one_beside_it() {
+    // 50 dB stronger, at the highest rate: it hardly loses a frame, and the other those that meet.
+    let mut config = n(2);
+    config.stations[0].x_mm = 1;
+    (config.stations[1].x_mm, config.stations[1].y_mm) = (1_000, 1_000);
+    config.radio = with_radio(n(1), &[1]).radio;
+    let apart = saturate(&mut channel(&config), 2, IP, TIMES).1;
+    assert!(apart[0] as f64 > 1.15 * apart[1] as f64, "{apart:?}");
+    config.stations[0] = config.stations[1];
+    let beside = saturate(&mut channel(&config), 2, IP, TIMES).1;
+    assert!(apart.iter().sum::<u64>() as f64 > 1.03 * beside.iter().sum::<u64>() as f64);
+}
+
+#[test]
 fn minstrel_comes_near_the_ideal_rate() {
     for metres in [5, 20, 30, 40, 55] {
         let with = |rate_control| {

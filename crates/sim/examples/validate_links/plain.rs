@@ -20,9 +20,13 @@ pub(crate) fn measure(report: &Report) {
         });
     }
     for (name, every) in [("0.0001", 10_000_u64), ("0.00001", 100_000)] {
-        report.measure(&format!("plain.cubic.window.p={name}"), || {
-            responding("cubic", every, 50, 1_200).cwnd_mean_pkts.expect("the flow lived")
-        });
+        let ids = ["window", "rfc-9438"].map(|against| format!("plain.cubic.{against}.p={name}"));
+        if ids.iter().any(|id| report.wants(id)) {
+            let window = responding("cubic", every, 50, 1_200).cwnd_mean_pkts;
+            for id in ids {
+                report.measure(&id, || window.expect("the flow lived"));
+            }
+        }
     }
     report.measure("plain.reno.utilisation.queue=bdp", || utilisation(100));
     report.measure("plain.reno.utilisation.queue=0", || utilisation(4));
@@ -145,31 +149,48 @@ fn traces(report: &Report, folder: &Path) {
         let Ok(trace) = RateTrace::parse_mahimahi(&text) else { continue };
         let mean = trace.mean_rate().as_mbit_per_sec_f64();
         report.measure(&format!("trace.mean.{name}"), || mean);
-        report.measure(&format!("trace.replay.{name}"), || replayed(trace.clone()) / mean);
+        let replay = Replay::new(&trace);
+        report.measure(&format!("trace.opportunities.{name}"), || replay.opportunities as f64);
+        report.measure(&format!("trace.period.{name}"), || replay.period.as_secs_f64());
+        let rate = replay.opportunities as f64 * 1504.0 * 8e-6 / trace.period().as_secs_f64();
+        report.measure(&format!("trace.replay.{name}"), || rate / mean);
     }
 }
 
-/// What a source gets that always has packets waiting, over one period, in Mbit/s with framing.
-fn replayed(trace: RateTrace) -> f64 {
-    let period = trace.period();
-    let mut traces = Traces::new();
-    traces.insert("trace", trace);
-    let stage = StageConfig {
-        rate: RateConfig::Mahimahi { path: "trace".into() },
-        queue: QueueConfig::default(),
-        ..StageConfig::default()
-    };
-    let mut link: AnyLink<Full> = AnyLink::one_way(&[stage], &traces, 1, "forward").expect("valid");
-    let (end, mut left) = (Time::ZERO + period, 0_u64);
-    for _ in 0..100 {
-        link.handle_packet(Time::ZERO, 0, Full { arrived: Time::ZERO });
-    }
-    while link.wake_time() <= end {
-        let now = link.wake_time();
-        if let Output::Packet { .. } = link.poll(now) {
-            left += 1;
-            link.handle_packet(now, 0, Full { arrived: now });
+/// What a source gets that always has packets waiting.
+struct Replay {
+    /// Packets of 1504 bytes with framing in the trace's first round.
+    opportunities: u64,
+    /// From the first of them to the first of the next round.
+    period: Duration,
+}
+
+impl Replay {
+    fn new(trace: &RateTrace) -> Self {
+        let round = Time::ZERO + trace.period();
+        let mut traces = Traces::new();
+        traces.insert("trace", trace.clone());
+        let stage = StageConfig {
+            rate: RateConfig::Mahimahi { path: "trace".into() },
+            queue: QueueConfig::default(),
+            ..StageConfig::default()
+        };
+        let link = AnyLink::one_way(&[stage], &traces, 1, "forward");
+        let mut link: AnyLink<Full> = link.expect("valid");
+        for _ in 0..100 {
+            link.handle_packet(Time::ZERO, 0, Full { arrived: Time::ZERO });
+        }
+        let (mut first, mut opportunities) = (None, 0);
+        loop {
+            let now = link.wake_time();
+            if let Output::Packet { at, .. } = link.poll(now) {
+                let first = *first.get_or_insert(at);
+                if at > round {
+                    return Self { opportunities, period: at - first };
+                }
+                opportunities += 1;
+                link.handle_packet(now, 0, Full { arrived: now });
+            }
         }
     }
-    left as f64 * 1504.0 * 8e-6 / period.as_secs_f64()
 }

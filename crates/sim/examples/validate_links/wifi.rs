@@ -37,6 +37,7 @@ pub(crate) fn measure(report: &Report) {
             saturated_mbit_s(&one_sender(index), 1472)
         });
     }
+    rates(report);
     report.measure("wifi.udp.mcs=15", || {
         let config = WifiConfig {
             channel_mhz: 40,
@@ -46,6 +47,58 @@ pub(crate) fn measure(report: &Report) {
         };
         saturated_mbit_s(&config, 1472)
     });
+}
+
+/// Each rate of each standard.
+fn rates(report: &Report) {
+    let channels = [
+        ("b", Standard::B, 20, false, 4),
+        ("a", Standard::A, 20, false, 8),
+        ("n20", Standard::N, 20, false, 8),
+        ("n20-short", Standard::N, 20, true, 8),
+        ("n40", Standard::N, 40, false, 8),
+        ("ac80", Standard::Ac, 80, false, 10),
+    ];
+    for (name, standard, channel_mhz, short_guard_interval, count) in channels {
+        for index in 0..count {
+            report.measure(&format!("wifi.rate.{name}.{index}"), || {
+                let config = WifiConfig {
+                    rate_control: RateControlConfig::Fixed { index },
+                    channel_mhz,
+                    short_guard_interval,
+                    ..WifiConfig::new(standard, 1)
+                };
+                // So much longer that each rate needs a whole number of symbols more: the least common
+                // multiple of the bits in their symbols, or of it and 11 Mbit/s.
+                let longer_bytes = match name {
+                    "b" => 1100,
+                    "a" => 1080,
+                    "n40" => 2430,
+                    "ac80" => 5265,
+                    // With short guard intervals, 3.6 us, all ends at a multiple of 4 us.
+                    "n20-short" => 11_700,
+                    _ => 1170,
+                };
+                let long = arrives_after(&config, 200 + longer_bytes);
+                let more = long - arrives_after(&config, 200);
+                f64::from(8_000 * longer_bytes) / more.as_nanos() as f64
+            });
+        }
+    }
+}
+
+/// When a packet arrives that a station sends on an idle channel.
+fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
+    let mut channel: WifiChannel<Full> = WifiChannel::new(config, 1, "wifi").expect("a channel");
+    channel.handle_packet(Time::ZERO, 1, Full { station: 1, bytes });
+    let mut now = Time::ZERO;
+    loop {
+        match channel.poll(now) {
+            Output::Packet { at, .. } => return at - Time::ZERO,
+            Output::Wait(time) => now = time,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// ns-3's channel of one station that sends datagrams, with an access point's beacons.
@@ -66,7 +119,7 @@ fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     let mut channel: WifiChannel<Full> = WifiChannel::new(config, 1, "wifi").expect("a channel");
     for station in 1..=config.stations.len() as u16 {
         for _ in 0..QUEUE {
-            channel.handle_packet(Time::ZERO, station, Full { station });
+            channel.handle_packet(Time::ZERO, station, Full { station, bytes: 1500 });
         }
     }
     let (mut now, mut received) = (Time::ZERO, 0_u64);
@@ -84,15 +137,16 @@ fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     (8 * received * u64::from(payload_bytes)) as f64 / (end - warm_up).as_micros() as f64
 }
 
-/// A packet of 1500 bytes.
-#[derive(Clone, Copy)]
+/// A packet.
+#[derive(Clone, Copy, Debug)]
 struct Full {
     station: u16,
+    bytes: u32,
 }
 
 impl Packet for Full {
     fn wire_bytes(&self) -> u32 {
-        1500
+        self.bytes
     }
 
     fn flow(&self) -> u32 {
