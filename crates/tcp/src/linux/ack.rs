@@ -2,7 +2,7 @@
 
 use cwndlab_cc::AckSample;
 
-use super::rtx::{EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::rtx::{EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
 use super::sack::SackState;
 use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
@@ -251,9 +251,10 @@ impl LinuxEndpoint {
             self.rate_delivered(number, &mut state.rate);
             if !segment.control.has(Flags::SYN) {
                 flags |= flag::DATA_ACKED;
-                let is_merged =
-                    segment.flags & SACKED_ACKED != 0 && self.rtx.is_sacked(number.wrapping_add(1));
-                self.buffer.release(segment.payload(), is_merged);
+                let is_shared = segment.flags & SHARES_BUFFER != 0
+                    || segment.flags & SACKED_ACKED != 0
+                        && self.rtx.is_sacked(number.wrapping_add(1));
+                self.buffer.release(segment.payload(), is_shared);
             } else {
                 flags |= flag::SYN_ACKED;
                 self.retrans_stamp = 0;

@@ -106,6 +106,7 @@ impl LinuxEndpoint {
         let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
         let segments_before = self.counters.segments_out;
         let mut written = 0;
+        let mut has_tail = self.has_unsent();
         if filled > 0 {
             self.buffer.unmark_push();
         }
@@ -117,10 +118,15 @@ impl LinuxEndpoint {
             } else {
                 left.min(mss - filled)
             };
-            let taken = self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache);
+            let taken = if has_tail && self.settings.segmentation_offload {
+                self.buffer.take_into_tail(piece, self.sk.snd_nxt, self.sk.mss_cache)
+            } else {
+                self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache)
+            };
             if taken == 0 {
                 break;
             }
+            has_tail = true;
             written += taken;
             filled = (filled + taken) % mss;
             if filled == 0 && written < bytes {

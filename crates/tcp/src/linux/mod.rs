@@ -142,6 +142,9 @@ pub(crate) struct LinuxEndpoint {
     compressed_ack_mstamp: u64,
     /// A short segment at the tail waits for what the application writes at the same time.
     is_corked: bool,
+    /// Segments that a buffer takes at this time, and how many more the last one does.
+    burst_pkts: u32,
+    burst_left: u32,
     pacing_timer: Time,
     /// What the host below takes; nothing limits it where there is none.
     below: Option<Below>,
@@ -245,6 +248,8 @@ impl LinuxEndpoint {
             compressed_ack_timer: Time::NEVER,
             compressed_ack_mstamp: 0,
             is_corked: false,
+            burst_pkts: 1,
+            burst_left: 0,
             pacing_timer: Time::NEVER,
             below: None,
             remembered_ssthresh: None,

@@ -6,7 +6,7 @@ use cwndlab_units::{Ecn, Time};
 
 use super::ack::Rexmit;
 use super::receiver::AckEngine;
-use super::rtx::{EVER_RETRANS, SACKED_RETRANS, TxSegment};
+use super::rtx::{EVER_RETRANS, SACKED_RETRANS, SHARES_BUFFER, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
@@ -22,6 +22,12 @@ const PACING_NEEDED: u32 = 1;
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
+/// `tcp_min_tso_segs`, unless the algorithm says otherwise.
+const LEAST_BURST: u32 = 2;
+/// `tcp_tso_rtt_log`: for each 2^9 us of the lowest RTT the bytes that it adds to a burst are halved.
+const TSO_RTT_LOG: u32 = 9;
+/// `gso_max_size`.
+const GSO_MAX_BYTES: u64 = 65_536;
 
 /// How the data that wait are cut.
 struct NewSegment {
@@ -80,8 +86,11 @@ impl LinuxEndpoint {
     /// The same over a host that may refuse, or over nothing.
     #[inline(always)]
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
-        // `tcp_tso_segs`: without TSO a burst is one segment, whatever the least of the algorithm.
-        let _ = self.congestion.min_tso_segs(&mut self.sk);
+        let least = self.congestion.min_tso_segs(&mut self.sk);
+        if self.settings.segmentation_offload {
+            self.burst_left = 0;
+            self.burst_pkts = self.burst(least.unwrap_or(LEAST_BURST));
+        }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
@@ -136,6 +145,29 @@ impl LinuxEndpoint {
         {
             self.arm_probe_timer();
         }
+    }
+
+    /// `tcp_tso_autosize`: how many segments share a buffer, what the rate sends in a millisecond and
+    /// more where the lowest RTT is below 16 ms.
+    #[inline(never)]
+    fn burst(&self, least: u32) -> u32 {
+        let sock = &self.sk.inet_conn.icsk_inet.sk;
+        let mut bytes = sock.sk_pacing_rate >> sock.sk_pacing_shift;
+        bytes += GSO_MAX_BYTES.checked_shr(self.sk.rtt_min_us >> TSO_RTT_LOG).unwrap_or(0);
+        let segments = bytes.min(GSO_MAX_BYTES) / u64::from(self.sk.mss_cache.max(1));
+        (segments as u32).max(least)
+    }
+
+    /// The next segment begins a buffer or goes on with the last one's.
+    #[inline(never)]
+    fn share_buffer(&mut self) {
+        if self.burst_left == 0 || self.rtx.is_empty() {
+            self.burst_left = self.burst_pkts;
+            self.buffer.split();
+        } else {
+            self.rtx.get_mut(self.rtx.tail().wrapping_sub(1)).flags |= SHARES_BUFFER;
+        }
+        self.burst_left = self.burst_left.saturating_sub(1);
     }
 
     /// `tcp_minshall_check`: a short segment is in flight, so another one waits (RFC 896 in
@@ -221,6 +253,9 @@ impl LinuxEndpoint {
         let mut segment =
             TxSegment { seq, end_seq: end, tx_mstamp, control, ..TxSegment::default() };
         self.stamp_rate(&mut segment);
+        if self.settings.segmentation_offload {
+            self.share_buffer();
+        }
         self.rtx.push(segment);
         self.buffer.chrono.start(Limit::Busy, self.now);
         self.sk.packets_out += 1;

@@ -5,7 +5,7 @@ use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 
 use super::ack::{Rexmit, flag};
 use super::rack::RECOVERY_THRESHOLD;
-use super::rtx::{LOST, SACKED_ACKED};
+use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};
 use super::timer::Pending;
 use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
@@ -368,7 +368,10 @@ impl LinuxEndpoint {
         let mut number = head;
         while number != self.rtx.tail() {
             if is_reneg {
-                if self.rtx.is_sacked(number) && self.rtx.is_sacked(number.wrapping_add(1)) {
+                let is_merged = self.rtx.is_sacked(number)
+                    && self.rtx.is_sacked(number.wrapping_add(1))
+                    && self.rtx.get(number).flags & SHARES_BUFFER == 0;
+                if is_merged {
                     self.buffer.unmerge();
                 }
                 let segment = self.rtx.get_mut(number);

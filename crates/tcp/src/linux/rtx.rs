@@ -16,6 +16,8 @@ pub(crate) const SACKED_RETRANS: u8 = 0x02;
 pub(crate) const LOST: u8 = 0x04;
 /// Was retransmitted at some time.
 pub(crate) const EVER_RETRANS: u8 = 0x80;
+/// The segment after it is in the same buffer.
+pub(crate) const SHARES_BUFFER: u8 = 0x10;
 /// Retransmitted, in flight or not.
 pub(crate) const RETRANS: u8 = SACKED_RETRANS | EVER_RETRANS;
 /// The flight was limited by the application when the segment left.

@@ -4,7 +4,7 @@ use cwndlab_cc::RateSample;
 
 use super::LinuxEndpoint;
 use super::ack::flag;
-use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS};
+use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
 use crate::info::CaState;
 use crate::segment::{SackBlock, SackBlocks};
 use crate::seq::{after, before};
@@ -199,8 +199,12 @@ impl LinuxEndpoint {
         if is_new {
             self.rate_delivered(number, &mut state.rate);
             self.rtx.unlist(number);
-            for neighbour in [number.wrapping_sub(1), number.wrapping_add(1)] {
-                if self.rtx.is_sacked(neighbour) {
+            for (first, neighbour) in [(-1, -1), (0, 1)] {
+                let [first, neighbour] =
+                    [first, neighbour].map(|offset| number.wrapping_add_signed(offset));
+                let is_merged =
+                    self.rtx.is_sacked(neighbour) && self.rtx.get(first).flags & SHARES_BUFFER == 0;
+                if is_merged {
                     self.buffer.merge();
                 }
             }

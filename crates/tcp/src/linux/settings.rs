@@ -95,6 +95,11 @@ pub struct LinuxSettings {
     pub send_buffer_bytes: u32,
     /// `tcp_wmem[2]`; auto-tuning stops there.
     pub send_buffer_max_bytes: u32,
+    /// What a buffer of the send queue occupies beyond its payload.
+    pub send_overhead_bytes: u32,
+    /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
+    /// as with `gso_max_segs` 1, each has its own.
+    pub segmentation_offload: bool,
     /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
     pub compressed_sack_delay_us: u32,
     /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else
