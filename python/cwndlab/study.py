@@ -11,6 +11,7 @@ results.flows()
 
 from __future__ import annotations
 
+import copy
 import html
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -26,6 +27,8 @@ from cwndlab.toml_source import TomlSource
 from cwndlab.toml_writer import write_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cwndlab.backends import Backend
     from cwndlab.matrix import Cell, Matrix
     from cwndlab.results import Results
@@ -198,6 +201,21 @@ class Study:
     def matrix(self) -> Matrix:
         """All runs."""
         return matrix.expand(self.model, self.columns, self.cells)
+
+    def changed(self, document: dict[str, Any]) -> Study:
+        """The study that `document` describes, where this one is."""
+        study = Study.__new__(Study)
+        study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
+        return study
+
+    def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Study:
+        """The same study, but with so many repetitions of the cells whose labels are meant."""
+        study = copy.copy(self)
+        model = self.model.model_copy(update={"repetitions": repetitions})
+        runs = matrix.expand(model, self.columns, self.cells).runs
+        kept = (run for run in runs if run.repetition < self.repetitions or is_meant(run.labels))
+        vars(study)["matrix"] = matrix.Matrix(self.columns, tuple(kept), self.cells)
+        return study
 
     def run(
         self,

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from cwndlab import campaign
+from cwndlab.errors import StudyError
+from cwndlab.study import Study
 from cwndlab.validation.judge import COMPARED, Judgement, Pair, Verdict, judge
-from cwndlab.validation.page import write_page
+from cwndlab.validation.page import verdict_of, write_page
+from cwndlab.validation.replays import Replayed
+from cwndlab.validation.run import Validation, validate, with_traces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +43,18 @@ def test_beyond_the_bounds_ranges_decide() -> None:
     assert verdict(pair([9, 9, 10.1], [10, 10, 11]), pair([8], [10])) is Verdict.DIFFERS
 
 
+def test_an_overlap_says_on_how_many_runs_it_rests() -> None:
+    goodput = pair([9, 9, 10.1, 10.5], [10, 10, 11, 12])
+    # 10.1 and 10.5 of ours, 10 and 10 of the kernel's lie between 10 and 10.5.
+    assert goodput.common == pytest.approx(0.5)
+    pairs = dict.fromkeys(COMPARED, SAME) | {"goodput_mbit_s": goodput}
+    judged = Judgement({}, pairs, 0.1)
+    assert (judged.seeds, judged.common) == (4, 0.5)
+    assert verdict_of(judged) == "overlaps (50 % of 8 runs)"
+    assert pair([1, 2], [3, 4]).common == 0
+    assert pair([], [3]).common == 0
+
+
 def test_what_has_no_value_does_not_agree() -> None:
     assert verdict(pair([], [10]), SAME) is Verdict.DIFFERS
     assert math.isnan(pair([1], [0]).difference)
@@ -64,7 +81,7 @@ class FakeResults:
                     ]
                     self._samples += samples
         self._flows = pl.DataFrame(rows, schema_overrides={"timeouts": pl.Int64})
-        self.manifest = [{"kernel": "6.1.0"}]
+        self.manifest = [{"kernel": "6.1.0", "emulator": {"lateness": {"p99_us": 40.2}}}]
 
     def flows(self) -> pl.DataFrame:
         return self._flows
@@ -85,8 +102,87 @@ def test_runs_are_judged_by_all_of_their_flows_together(tmp_path: Path) -> None:
     # Windows of 12 and 22 beside 10 and 20.
     assert reno.cwnd_distance == pytest.approx(2 / 15)
     assert math.isnan(reno.pairs["timeouts"].medians[0])
-    page = write_page([reno, cubic], simulated, measured, tmp_path / "page.html")
+    replays = [Replayed("reno", "cl_1", 12_345, 0), Replayed("cubic", "cl_2", 12_345, 7)]
+    done = Validation(simulated, measured, [reno, cubic])
+    page = write_page(done, replays, tmp_path / "page.html")
     text = page.read_text(encoding="utf-8")
     assert "1 of 2 agree" in text
+    assert "12,345" in text
+    assert "no\nlater than 40 &micro;s" in text
     assert 'class="differs"' in text
     assert "http" not in text.replace("http://www.w3.org", "")
+
+
+def test_replays_need_many_calls_and_no_mismatch() -> None:
+    assert Replayed("reno", "cl_1", 10_000, 0).is_same
+    assert not Replayed("reno", "cl_1", 9_999, 0).is_same
+    assert not Replayed("reno", "cl_1", 20_000, 1).is_same
+
+
+def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
+    base = {"link": "rate=10 Mbit/s,delay=20 ms", "duration": "2 s", "warm_up": "1 s"}
+    return Study(**{**base, "algorithm": ["reno", "cubic"], "id": "s", **keys})
+
+
+@pytest.fixture
+def in_simulation(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The simulator with another stack in the place of the kernel; how many runs each time."""
+    counts: list[int] = []
+    real = campaign.run_study
+
+    def run_study(wanted: Study, folder: Path, **options: Any) -> Any:  # noqa: ANN401  as it is
+        counts.append(len(wanted.matrix.runs))
+        options.pop("backend", None)
+        options.pop("executor", None)
+        return real(wanted, folder, **options)
+
+    monkeypatch.setattr("cwndlab.validation.run.run_study", run_study)
+    monkeypatch.setattr("cwndlab.validation.run.require_helper", lambda: None)
+    return counts
+
+
+def test_what_agrees_is_not_run_again(tmp_path: Path, in_simulation: list[int]) -> None:
+    done = validate(study(repetitions=2), tmp_path)
+    assert [each.verdict for each in done.judgements] == [Verdict.AGREES] * 2
+    assert in_simulation == [4, 4]
+
+
+def test_contested_cells_get_ten_seeds_and_the_others_no_more(
+    tmp_path: Path, in_simulation: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge_unlike(simulated: Any, measured: Any) -> list[Judgement]:  # noqa: ANN401  results
+        apart = {name: pair([9, 10.1], [10, 11]) for name in COMPARED}
+        return [
+            Judgement(each.cell, apart if each.cell["algorithm"] == "cubic" else each.pairs, 0.0)
+            for each in judge(simulated, measured)
+        ]
+
+    monkeypatch.setattr("cwndlab.validation.run.judge", judge_unlike)
+    done = validate(study(repetitions=2), tmp_path)
+    assert in_simulation == [4, 4, 12, 12]
+    assert done.simulated.flows().height == 12
+    seeds = done.simulated.flows().group_by("algorithm").len().sort("algorithm")["len"].to_list()
+    assert seeds == [10, 2]
+    # And again, nothing is lost or made anew.
+    validate(study(repetitions=2), tmp_path)
+    assert in_simulation[4:] == [4, 4, 12, 12]
+
+
+def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:
+    (tmp_path / "made-up.down").write_text("1\n2\n", encoding="utf-8")
+    for name, text in (("bus.down", "1\n3\n5\n"), ("bus.up", "1\n3\n6\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    link = f"trace:{tmp_path / 'made-up.down'}"
+    network = [
+        {"name": "line", "link": "rate=10 Mbit/s,delay=20 ms"},
+        {"name": "walk", "link": f"{link},delay=7 ms", "reverse_link": link},
+    ]
+    made = study(link=None, factors={"network": network})
+    changed = with_traces(made, tmp_path / "bus.down", tmp_path / "bus.up")
+    assert changed.factors["network"] == ["line", "bus"]
+    traces = {trace.path.name for run in changed.matrix.runs for trace in run.traces.values()}
+    assert traces == {"bus.down", "bus.up"}
+    scenarios = [run.scenario.to_json().replace(" ", "") for run in changed.matrix.runs]
+    assert sum('"delay_ns":7000000' in text for text in scenarios) == 2
+    with pytest.raises(StudyError, match="no link that is a trace"):
+        with_traces(study(), tmp_path / "bus.down", tmp_path / "bus.up")

@@ -11,7 +11,7 @@ from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.studies import find_study, jobs_option, results_option
 
 if TYPE_CHECKING:
-    from cwndlab.validation import Judgement
+    from cwndlab.validation import Judgement, Replayed
 
 _DEFAULT_STUDY = "validate"
 
@@ -20,31 +20,48 @@ _DEFAULT_STUDY = "validate"
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @results_option
 @jobs_option
+@click.option(
+    "--trace",
+    "traces",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    nargs=2,
+    help="A recording, down and up, in the place of the study's trace.",
+)
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @format_option
 def validate_command(
     study: Path | None,
     results: Path | None,
     jobs: int | None,
+    traces: tuple[Path, Path] | None,
     output_format: str,
     *,
     is_quick: bool,
 ) -> int:
     """Run STUDY in the simulator and on this machine's kernel, and say where they agree.
 
-    Without STUDY, six algorithms on three links, 45 minutes on the kernel. Needs root.
+    Without STUDY, six algorithms on three links, 50 minutes on the kernel. Needs root.
     """
     from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.validation import Verdict, judge, validate, write_page  # noqa: PLC0415  slow
+    from cwndlab.validation import (  # noqa: PLC0415  slow
+        Verdict,
+        replayed,
+        validate,
+        with_traces,
+        write_page,
+    )
 
     path = study or find_study(_DEFAULT_STUDY)
     loaded = Study.load(path, is_quick=is_quick)
+    if traces:
+        loaded = with_traces(loaded, *traces)
     name = f"{loaded.id}-quick" if is_quick else loaded.id
     folder = results or RESULTS_FOLDER / (name if study is None else f"{name}-validation")
     again = command_line("cwndlab", "validate", *([study] if study else []))
-    simulated, measured = validate(loaded, folder, jobs=jobs, again=f"`{again}`")
-    judgements = judge(simulated, measured)
+    done = validate(loaded, folder, jobs=jobs, again=f"`{again}`")
+    replays = replayed(loaded, folder, lambda text: click.echo(text, err=True))
+    judgements = done.judgements
     rows = [
         {
             **each.cell,
@@ -55,22 +72,26 @@ def validate_command(
                 for backend, value in zip(("sim", "kernel"), pair.medians, strict=True)
             },
             "cwnd_distance": each.cwnd_distance,
+            "seeds": each.seeds,
+            "common": each.common,
         }
         for each in judgements
     ]
-    page = write_page(judgements, simulated, measured, folder / "validation.html")
+    page = write_page(done, replays, folder / "validation.html")
     if output_format == "table":
         _print(judgements)
+        _print_replays(replays)
         say("", f"  {page}")
     else:
         print_rows(rows, output_format)
-    return 1 if any(each.verdict is Verdict.DIFFERS for each in judgements) else 0
+    is_apart = any(each.verdict is Verdict.DIFFERS for each in judgements)
+    return 1 if is_apart or not all(each.is_same for each in replays) else 0
 
 
 def _print(judgements: list[Judgement]) -> None:
     from rich.table import Table  # noqa: PLC0415  --help is to be quick
 
-    from cwndlab.validation.page import number, percent  # noqa: PLC0415  slow to load
+    from cwndlab.validation.page import number, percent, verdict_of  # noqa: PLC0415  slow
 
     table = Table(box=None, pad_edge=False)
     table.add_column("")
@@ -84,5 +105,18 @@ def _print(judgements: list[Judgement]) -> None:
             simulated, measured = pair.medians
             cells.append(f"{number(simulated)} | {number(measured)} {percent(pair.difference)}")
         names = ", ".join(str(value) for value in each.cell.values())
-        table.add_row(names, each.verdict.value, *cells, percent(each.cwnd_distance))
+        table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
     say("", "  simulator | kernel, and how far the former is from the latter", "", table)
+
+
+def _print_replays(replays: list[Replayed]) -> None:
+    from rich.table import Table  # noqa: PLC0415  --help is to be quick
+
+    if not replays:
+        return
+    table = Table(box=None, pad_edge=False)
+    for head in ("", "calls in the kernel", "otherwise in the native build"):
+        table.add_column(head)
+    for each in replays:
+        table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")
+    say("", table)

@@ -2,6 +2,17 @@
 
 from cwndlab.validation.judge import Judgement, Verdict, judge
 from cwndlab.validation.page import write_page
-from cwndlab.validation.run import validate
+from cwndlab.validation.replays import Replayed, replayed
+from cwndlab.validation.run import Validation, validate, with_traces
 
-__all__ = ["Judgement", "Verdict", "judge", "validate", "write_page"]
+__all__ = [
+    "Judgement",
+    "Replayed",
+    "Validation",
+    "Verdict",
+    "judge",
+    "replayed",
+    "validate",
+    "with_traces",
+    "write_page",
+]

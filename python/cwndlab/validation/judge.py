@@ -2,8 +2,9 @@
 
 Goodput and median RTT are compared by the medians of their repetitions. Where these are further
 apart than the bounds, chance may still explain it: with a link near a threshold, a first loss a
-little earlier makes another run. Then the ranges of both backends' repetitions overlap, which is
-said as such; without an overlap they differ.
+little earlier makes another run. Such a cell is run with ten seeds, and its distributions are
+compared: if the ranges of both backends overlap, it is said so, and how many of all runs lie in
+the common range; without an overlap they differ.
 """
 
 from __future__ import annotations
@@ -66,13 +67,19 @@ class Pair:
         return (simulated - measured) / measured if measured else math.nan
 
     @property
+    def common(self) -> float:
+        """The part of all repetitions that lies in the range that both have in common."""
+        if not self.simulated or not self.measured:
+            return 0.0
+        values = (*self.simulated, *self.measured)
+        least = max(min(self.simulated), min(self.measured))
+        most = min(max(self.simulated), max(self.measured))
+        return sum(least <= value <= most for value in values) / len(values)
+
+    @property
     def overlaps(self) -> bool:
         """Whether the ranges of the repetitions have anything in common."""
-        if not self.simulated or not self.measured:
-            return False
-        return max(min(self.simulated), min(self.measured)) <= min(
-            max(self.simulated), max(self.measured)
-        )
+        return self.common > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,17 @@ class Judgement:
     cwnd_distance: float
     """Mean distance of the windows at the same times, in parts of the kernel's mean window; of
     each repetition with its own, NaN without samples."""
+
+    @property
+    def seeds(self) -> int:
+        """How many repetitions there are of it, in the backend that has fewer."""
+        goodput = self.pairs["goodput_mbit_s"]
+        return min(len(goodput.simulated), len(goodput.measured))
+
+    @property
+    def common(self) -> float:
+        """The least part of the runs in a common range, of what is judged."""
+        return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
     def verdict(self) -> Verdict:

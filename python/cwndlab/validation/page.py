@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cwndlab.columns import quantity
 from cwndlab.validation.judge import COMPARED, GOODPUT_BOUND, RTT_BOUND, Verdict
+from cwndlab.validation.replays import LEAST_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,37 +18,55 @@ if TYPE_CHECKING:
 
     from cwndlab.results import Results
     from cwndlab.validation.judge import Judgement, Pair
+    from cwndlab.validation.replays import Replayed
+    from cwndlab.validation.run import Validation
 
 _WIDTH, _HEIGHT = 640, 120
+_STRIP = 300
+"""Width of a strip with a dot for each run."""
+_DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 
-def write_page(
-    judgements: Sequence[Judgement], simulated: Results, measured: Results, path: Path
-) -> Path:
+def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Path:
     """Write the page to `path`."""
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
+    judgements = done.judgements
     rows = [
         {
             "cell": ", ".join(str(value) for value in each.cell.values()),
             "verdict": each.verdict.value,
+            "told": verdict_of(each),
             "values": [_value(each.pairs[name]) for name in COMPARED],
-            "distance": percent(each.cwnd_distance),
-            "lines": [_line(results, each) for results in (simulated, measured)],
+            "distance": percent(each.cwnd_distance).lstrip("+"),
+            "top": number(_top(done, each)),
+            "lines": [
+                _line(results, each, _top(done, each))
+                for results in (done.simulated, done.measured)
+            ],
+            "strips": [
+                {"name": quantity(name).header, **_strip(each.pairs[name])} for name in _DRAWN
+            ],
         }
         for each in judgements
     ]
-    agreeing = sum(each.verdict is Verdict.AGREES for each in judgements)
+    counts = {
+        verdict.value: sum(each.verdict is verdict for each in judgements) for verdict in Verdict
+    }
     text = environment.get_template("validation.html").render(
-        title=simulated.title,
-        agreeing=agreeing,
+        title=done.simulated.title,
+        counts=counts,
         count=len(judgements),
-        kernel=measured.manifest[-1]["kernel"],
+        kernel=done.measured.manifest[-1]["kernel"],
+        lateness=_lateness(done.measured),
         heads=[quantity(name).header for name in COMPARED],
         rows=rows,
+        replays=replays,
+        least_calls=LEAST_CALLS,
         width=_WIDTH,
         height=_HEIGHT,
+        strip=_STRIP,
         goodput_bound=f"{100 * GOODPUT_BOUND:.0f} %",
         rtt_bound=f"{100 * RTT_BOUND:.0f} %",
     )
@@ -63,7 +82,16 @@ def percent(part: float) -> str:
 
 def number(value: float) -> str:
     """Three digits that count; a dash if there is none."""
-    return "-" if math.isnan(value) else f"{value:.3g}"
+    if math.isnan(value):
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
+
+
+def verdict_of(judgement: Judgement) -> str:
+    """The verdict, and on how much an overlap rests."""
+    if judgement.verdict is not Verdict.OVERLAPS:
+        return judgement.verdict.value
+    return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
 
 
 def _value(pair: Pair) -> tuple[str, str, str]:
@@ -71,7 +99,44 @@ def _value(pair: Pair) -> tuple[str, str, str]:
     return number(simulated), number(measured), percent(pair.difference)
 
 
-def _line(results: Results, judgement: Judgement) -> str:
+def _lateness(measured: Results) -> str:
+    """How late packets left the emulator in the worst of the runs; nothing if it is not told."""
+    entries = [entry["emulator"] for entry in measured.manifest if "emulator" in entry]
+    told: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
+    return f"{max(told):.0f}" if told else ""
+
+
+def _strip(pair: Pair) -> dict[str, object]:
+    """A dot for each run, both backends on one axis, which spans at least the bounds."""
+    values = [*pair.simulated, *pair.measured]
+    if not values:
+        return {"dots": [], "low": "-", "high": "-"}
+    middle = (min(values) + max(values)) / 2
+    half = max((max(values) - min(values)) / 2, 0.05 * abs(middle), 1e-9) * 1.1
+    low = middle - half
+
+    def place(value: float) -> str:
+        return f"{_STRIP * (value - low) / (2 * half):.1f}"
+
+    dots = [
+        (name, place(value))
+        for name, each in (("sim", pair.simulated), ("kernel", pair.measured))
+        for value in each
+    ]
+    return {"dots": dots, "low": number(low), "high": number(middle + half)}
+
+
+def _top(done: Validation, judgement: Judgement) -> float:
+    """The height of both windows' axis."""
+    tops = [
+        float(samples["cwnd_pkts"].quantile(0.999) or 1)
+        for results in (done.simulated, done.measured)
+        if not (samples := results.samples(**judgement.cell)).is_empty()
+    ]
+    return max([1.0, *tops])
+
+
+def _line(results: Results, judgement: Judgement, top: float) -> str:
     """The window of the first repetition's first flow over time, as points of an SVG."""
     samples = results.samples(**judgement.cell)
     if samples.is_empty():
@@ -81,9 +146,8 @@ def _line(results: Results, judgement: Judgement) -> str:
         & (pl.col("flow") == samples["flow"].min())
     )
     times, windows = first["t_s"].to_numpy(), first["cwnd_pkts"].to_numpy()
-    most = max(float(samples["cwnd_pkts"].quantile(0.999) or 1), 1.0)
     end = max(float(times.max()), 1e-9)
     return " ".join(
-        f"{_WIDTH * t / end:.1f},{_HEIGHT * (1 - min(w / most, 1)):.1f}"
+        f"{_WIDTH * t / end:.1f},{_HEIGHT * (1 - min(w / top, 1)):.1f}"
         for t, w in zip(times, windows, strict=True)
     )

@@ -1,12 +1,16 @@
-"""Both backends on one study."""
+"""Both backends on one study, and more of it where chance has a say."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from cwndlab.campaign import run_study
+from cwndlab.errors import StudyError
 from cwndlab.testbed.executor import KernelExecutor
 from cwndlab.testbed.process import require_helper
+from cwndlab.validation.judge import Judgement, Verdict, judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,25 +18,81 @@ if TYPE_CHECKING:
     from cwndlab.results import Results
     from cwndlab.study import Study
 
+SEEDS_OF_CONTESTED = 10
+"""Repetitions of a cell whose medians are further apart than the bounds."""
+_TRACE = "trace:"
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What came of it."""
+
+    simulated: Results
+    measured: Results
+    judgements: list[Judgement]
+
 
 def validate(
     study: Study, folder: Path, *, jobs: int | None = None, again: str = "the same again"
-) -> tuple[Results, Results]:
+) -> Validation:
     """Run what the two folders `sim` and `kernel` within `folder` lack.
 
-    An algorithm that the kernel lacks is ours there, loaded for its runs.
+    A cell whose medians are further apart than the bounds is run again with further seeds, ten in
+    all, so that its distributions can be compared. An algorithm that the kernel lacks is ours
+    there, loaded for its runs.
 
     Raises:
         RunsFailedError: some runs failed; the others are done.
         KernelRunError: there are no runs on this kernel.
     """
     require_helper()
-    simulated = run_study(study, folder / "sim", jobs=jobs, again=again)
-    measured = run_study(
-        study,
-        folder / "kernel",
-        backend="kernel",
-        executor=KernelExecutor(may_fall_back=True),
-        again=again,
-    )
-    return simulated, measured
+
+    def both(wanted: Study) -> Validation:
+        simulated = run_study(wanted, folder / "sim", jobs=jobs, again=again)
+        measured = run_study(
+            wanted,
+            folder / "kernel",
+            backend="kernel",
+            executor=KernelExecutor(may_fall_back=True),
+            again=again,
+        )
+        return Validation(simulated, measured, judge(simulated, measured))
+
+    first = both(study)
+    contested = [each.cell for each in first.judgements if each.verdict is not Verdict.AGREES]
+    if not contested or not 1 < study.repetitions < SEEDS_OF_CONTESTED:
+        return first
+    return both(study.repeated(SEEDS_OF_CONTESTED, lambda labels: dict(labels) in contested))
+
+
+def with_traces(study: Study, down: Path, up: Path) -> Study:
+    """The study with a recording of yours where it has a trace.
+
+    Raises:
+        StudyError: it has no trace.
+    """
+    document = copy.deepcopy(study.document)
+    count = sum(_put_traces(level, down, up) for level in _levels(document))
+    if not count:
+        msg = f"study {study.id} has no link that is a trace, which --trace would replace"
+        raise StudyError([msg])
+    return study.changed(document)
+
+
+def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The study itself, and the levels of its factors that are tables."""
+    factors = document.get("factors", {}).values()
+    return [document, *(v for values in factors for v in values if isinstance(v, dict))]
+
+
+def _put_traces(level: dict[str, Any], down: Path, up: Path) -> bool:
+    is_trace = False
+    for key, path in (("link", down), ("reverse_link", up)):
+        link = level.get(key)
+        if isinstance(link, str) and link.startswith(_TRACE):
+            _, comma, rest = link.partition(",")
+            level[key] = f"{_TRACE}{path.resolve()}{comma}{rest}"
+            is_trace = True
+    if is_trace and "name" in level:
+        level["name"] = down.stem
+    return is_trace

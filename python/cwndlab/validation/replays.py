@@ -1,0 +1,119 @@
+"""Calls that the kernel made of our algorithms, made again in the native build.
+
+That both builds of an algorithm do the same is the ground on which the simulator stands beside the
+kernel: what then differs is the stack, the timers or the link.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+from cwndlab.core import OURS
+from cwndlab.kernel.objects import kernel_program
+from cwndlab.kernel.replay import Recorder, replay
+from cwndlab.testbed.process import Helper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cwndlab.matrix import Run
+    from cwndlab.study import Study
+
+LEAST_CALLS = 10_000
+_RUN_NS = 15_000_000_000
+"""Of a run for the calls: at 20 Mbit/s the leanest algorithm is called 15,000 times."""
+_FILE = "replays.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One algorithm's calls."""
+
+    algorithm: str
+    program: str
+    """Its name in the kernel, made of its source: another source is to be recorded again."""
+    calls: int
+    mismatches: int
+
+    @property
+    def is_same(self) -> bool:
+        """Whether there were enough calls, and the native build did the same at each."""
+        return self.calls >= LEAST_CALLS and self.mismatches == 0
+
+
+def replayed(
+    study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
+) -> list[Replayed]:
+    """Record and replay each of the study's algorithms once, on the first of its links.
+
+    What `folder` has of it already is not made again.
+
+    Raises:
+        KernelRunError: there are no runs on this kernel.
+        AlgorithmError: the kernel does not take one; says why.
+    """
+    path = folder / _FILE
+    known = {each.program: each for each in _read(path)}
+    found = []
+    for run in _first_runs(study.matrix.runs):
+        sender = run.scenario.flows[0].sender
+        algorithm = sender.algorithm.removeprefix(OURS)
+        if algorithm not in core.algorithms():
+            continue
+        program = kernel_program(algorithm, Path(), sender.parameters, is_recording=True).name
+        if program in known:
+            found.append(known[program])
+            continue
+        say(f"{algorithm}: its calls in the kernel are recorded and made again")
+        with tempfile.TemporaryDirectory(prefix="cwndlab-") as place:
+            calls = Path(place) / "calls"
+            recorder = Recorder(algorithm, Path(), calls, sender.parameters)
+            try:
+                _send(run, algorithm, recorder.program.name)
+            finally:
+                recorder.finish()
+            done = replay(algorithm, Path(), calls, sender.parameters)
+        found.append(Replayed(algorithm, program, done.total, done.mismatches))
+        text = json.dumps([dataclasses.asdict(each) for each in found], indent=1)
+        path.write_text(text, encoding="utf-8")
+    return found
+
+
+def _read(path: Path) -> list[Replayed]:
+    if not path.exists():
+        return []
+    return [Replayed(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _first_runs(runs: Iterable[Run]) -> list[Run]:
+    """One run for each algorithm."""
+    first: dict[str, Run] = {}
+    for run in runs:
+        first.setdefault(run.scenario.flows[0].sender.algorithm, run)
+    return list(first.values())
+
+
+def _send(run: Run, algorithm: str, program: str) -> None:
+    """A transfer with the recorder at both ends."""
+    scenario: dict[str, Any] = json.loads(run.scenario.to_json())
+    scenario["duration_ns"] = min(scenario["duration_ns"], _RUN_NS)
+    scenario["warm_up_ns"] = 0
+    for flow in scenario["flows"]:
+        for end in ("sender", "receiver"):
+            flow[end]["algorithm"] = OURS + algorithm
+    traces = {name: trace.content.decode() for name, trace in run.traces.items()}
+    with Helper() as helper:
+        helper.ask(
+            {
+                "do": "run",
+                "scenario": scenario,
+                "traces": traces,
+                "kernel_names": {OURS + algorithm: program},
+            }
+        )
