@@ -90,7 +90,7 @@ def number(value: float) -> str:
 def verdict_of(judgement: Judgement) -> str:
     """The verdict, and on how much an overlap rests."""
     if judgement.verdict is not Verdict.OVERLAPS:
-        return judgement.verdict.value
+        return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
 
 
