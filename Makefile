@@ -34,7 +34,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python check format lint docs bench bench-algorithms \
+.PHONY: help demo test test-rust test-python test-unprivileged check format lint docs bench bench-algorithms \
   bench-peers bench-emulator conformance fidelity validate-links images setup clean
 
 help: ## list the targets
@@ -52,7 +52,17 @@ test-rust: $(STAMPS)/packages
 test-python: $(STAMPS)/core
 	@$(PYTHON) -m pytest --quiet
 
-check: lint docs test ## format, lints, documentation, types, then every test
+# What the kernel backends consist of, and what must go on without them.
+UNPRIVILEGED_TESTS := $(addprefix tests/python/test_,kernel.py kernel_view.py kernel_studies.py \
+  kernel_kills.py testbed.py shell.py cli.py study_errors.py store.py)
+UNPRIVILEGED_CRATES := -p cwndlab-emu -p cwndlab-testbed $(if $(findstring exclude,$(CRATES)),,\
+  -p cwndlab-kernel)
+
+test-unprivileged: $(STAMPS)/core ## the same without rights, TUN and kernel types, if called by root
+	@tools/unprivileged cargo test $(UNPRIVILEGED_CRATES) --quiet
+	@tools/unprivileged $(PYTHON) -m pytest --quiet -rs $(UNPRIVILEGED_TESTS)
+
+check: lint docs test test-unprivileged ## format, lints, documentation, types, then every test
 
 lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes nothing
 	@cargo fmt --all --check

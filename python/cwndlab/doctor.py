@@ -47,7 +47,7 @@ def checks() -> list[Check]:
         _disk(),
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
         *_kernel(),
-        _testbed(),
+        *_testbed(),
     ]
 
 
@@ -64,11 +64,11 @@ def _core() -> Check:
     return Check("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
 
 
-def _testbed() -> Check:
+def _testbed() -> list[Check]:
     """Whether runs on the kernel and shells behind links are possible."""
-    for what, remedy in obstacles_to_runs():
-        return Check("runs on the kernel", "optional", what, remedy)
-    return Check("runs on the kernel", "ok", "cwndlab run --backend kernel, shell, validate")
+    name = "runs on the kernel"
+    found = [Check(name, "optional", what, remedy) for what, remedy in obstacles_to_runs()]
+    return found or [Check(name, "ok", "cwndlab run --backend kernel, shell, validate")]
 
 
 def _kernel() -> list[Check]:

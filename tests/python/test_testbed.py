@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,46 +209,6 @@ def test_ours_is_loaded_for_its_runs_and_shared_with_whoever_holds_it(tmp_path: 
         first.close()
         assert second.of(scenario) == {"ours:scalable": name}, "loaded by itself now"
     assert this_kernel().ours == before
-
-
-@needs_kernel
-@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.05, 0.2, 0.6, 1.1])
-def test_a_run_that_is_killed_leaves_nothing_behind(after_s: float, tmp_path: Path) -> None:
-    before = devices()
-    script = (
-        "from cwndlab.study import Study\n"
-        "Study(link='rate=10 Mbit/s,delay=20 ms', algorithm='cubic', duration='20 s', id='s')"
-        f".run({str(tmp_path / 'r')!r}, backend='kernel')\n"
-    )
-    # The process that asks: its helper must go with it.
-    asking = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    helper_pid = wait_for_helper(asking)
-    if helper_pid is None:
-        pytest.fail("the helper was not started")
-    time.sleep(after_s)
-    held = namespaces_of(helper_pid)
-    asking.send_signal(signal.SIGKILL)
-    asking.wait()
-    end = time.monotonic() + 5
-    while Path(f"/proc/{helper_pid}").exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{helper_pid}").exists(), "the helper lives on"
-    assert devices() == before
-    assert not (held - namespaces_of(os.getpid())) & namespaces()
-
-
-def wait_for_helper(parent: subprocess.Popen[bytes]) -> int | None:
-    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
-    end = time.monotonic() + 30
-    while time.monotonic() < end and parent.poll() is None:
-        for child in children.read_text(encoding="utf-8").split():
-            command = Path(f"/proc/{child}/comm").read_text(encoding="utf-8")
-            if command.startswith("cwndlab-testb"):
-                return int(child)
-        time.sleep(0.01)
-    return None
 
 
 def namespaces_of(pid: int) -> set[str]:

@@ -1,0 +1,110 @@
+"""Whatever is killed, and whenever: nothing of a run on the kernel stays behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cwndlab.kernel.capabilities import obstacles, this_kernel
+from cwndlab.kernel.objects import kernel_program
+from test_testbed import namespaces, namespaces_of, needs_kernel
+from user_code import GOOD, mine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [
+    needs_kernel,
+    pytest.mark.skipif(bool(obstacles()), reason="; ".join(each.what for each in obstacles())),
+]
+
+# Which process ends first; what then goes is up to the others and to the kernel.
+VICTIMS = ("cwndlab", "cwndlab-testbed", "cwndlab-kernel")
+MOMENTS = int(os.environ.get("CWNDLAB_KILLS", "6"))
+SEED = int(os.environ.get("CWNDLAB_SEED", str(os.getpid())))
+LONGEST_S = 2.0
+PATIENCE_S = 20.0
+STUDY = """
+from cwndlab.study import Study
+Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="./mine.c", duration="60 s", id="s").run(
+    "results", backend="kernel")
+"""
+
+
+def is_soon(holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def name_of(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return Path(os.fsdecode(words[0])).name
+    return ""
+
+
+def helpers_of(pid: int) -> dict[int, str]:
+    """The helpers that a process has started."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+        named = {int(child): name_of(int(child)) for child in children}
+        return {child: name for child, name in named.items() if name.startswith("cwndlab-")}
+    return {}
+
+
+def settings() -> dict[str, bytes]:
+    """What sysctl would say of the network, without what counts or is a secret."""
+    found = {}
+    for path in sorted(Path("/proc/sys/net").rglob("*")):
+        if "nf_conntrack_count" in path.name or "/conf/cwndlab-" in str(path):
+            continue  # a shell of somebody else
+        with contextlib.suppress(OSError):
+            found[str(path)] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
+    draw = random.Random(f"{SEED} {moment}")  # noqa: S311  any moment will do
+    victim, after_s = VICTIMS[moment % len(VICTIMS)], draw.uniform(0, LONGEST_S)
+    told = f"{victim} killed after {after_s:.3f} s (CWNDLAB_SEED={SEED})"
+    # Another text is another name in the kernel than that of other tests.
+    mine(tmp_path, f"{GOOD}/* */ int unique_{os.getpid()}_{moment};\n")
+    program = kernel_program("./mine.c", tmp_path)
+    before = settings()
+    asking = subprocess.Popen(
+        [sys.executable, "-c", STUDY],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert is_soon(lambda: bool(helpers_of(asking.pid)) or asking.poll() is not None)
+    time.sleep(after_s)
+    helpers = helpers_of(asking.pid)
+    held = set().union(*map(namespaces_of, helpers)) - namespaces_of(os.getpid())
+    targets = [pid for pid, name in helpers.items() if name == victim]
+    for pid in targets or [asking.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if victim == "cwndlab-kernel" and targets:
+        # The algorithm goes with it; the connections that have it go on, until somebody stops them.
+        assert is_soon(lambda: program.name not in this_kernel().ours)
+        asking.send_signal(signal.SIGKILL)
+    asking.wait(PATIENCE_S)
+    assert is_soon(lambda: not any(map(name_of, helpers))), f"a helper lives on: {told}"
+    assert is_soon(lambda: not held & namespaces()), f"a namespace lives on: {told}"
+    assert is_soon(lambda: program.name not in this_kernel().ours), f"an algorithm stays: {told}"
+    assert settings() == before, told
