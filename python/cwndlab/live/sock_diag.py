@@ -7,7 +7,8 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from cwndlab.live import netlink, tcp_info
+from cwndlab import tcp_info
+from cwndlab.live import netlink
 
 _NETLINK_SOCK_DIAG = 4
 _BY_FAMILY = 20
