@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import PaperTable, load_paper, read_table
+from cwndlab.papers import PaperPlot, PaperTable, load_paper, read_plot, read_table
 from cwndlab.papers.facts import parse_paper
+from cwndlab.report import write_report
 
 STUDIES = Path(__file__).parents[2] / "studies"
 WITH_TABLES = ("hsdpa-2010", "nr-5g-vaasa-2023")
@@ -118,3 +120,49 @@ def test_a_flow_of_the_other_direction_does_not_count() -> None:
     assert (reno.ours, reno.holds) == (21.5, True)
     assert reno.away == pytest.approx(0.075)
     assert (cubic.ours, cubic.holds) == (None, False)
+
+
+def test_a_plot_shows_flows_runs_or_totals_panel_by_panel() -> None:
+    flows = pl.DataFrame(
+        {
+            "run": ["a", "a", "b", "b", "c"],
+            "algorithm": ["reno", "reno", "reno", "reno", "cubic"],
+            "flows": [2, 2, 2, 2, 1],
+            "direction": ["forward"] * 5,
+            "goodput_mbit_s": [1.0, 3.0, 2.0, 4.0, 9.0],
+        }
+    )
+    plot = PaperPlot(
+        "Fig. 1", "t", "cdf", "goodput_mbit_s", "downlink", "flows", ("1", "2"), where={"far": "x"}
+    )
+
+    def shown(plot: PaperPlot) -> list[dict[str, list[float]]]:
+        panels = read_plot(plot, flows, "algorithm", ["reno", "cubic"])
+        return [{name: own.tolist() for name, own in panel.items()} for panel in panels]
+
+    assert shown(plot) == [
+        {"reno": [], "cubic": [9.0]},
+        {"reno": [1.0, 3.0, 2.0, 4.0], "cubic": []},
+    ]
+    assert shown(replace(plot, total=True))[1]["reno"] == [4.0, 6.0]
+    assert shown(replace(plot, kind="bars"))[1]["reno"] == [2.0, 3.0]
+
+
+def test_every_plot_of_a_paper_is_drawn(folder: Path) -> None:
+    flows_of("hsdpa-2010", folder)
+    page = write_report(cw.open_results(folder / "hsdpa-2010"), folder / "report")
+    text = page.read_text("utf-8")
+    plots = load_paper("hsdpa-2010").plots
+    assert len(plots) == 13
+    for at, plot in enumerate(plots):
+        assert f"{plot.name}: {plot.title}" in text
+        charts = [f'data-chart="paper-plot-{at}-{number}"' for number in range(4)]
+        assert all(chart in text for chart in charts)
+    files = {path.stem for path in (folder / "report" / "figures").glob("*.svg")}
+    assert len({name for name in files if name.startswith("hsdpa-2010-fig")}) == len(plots)
+
+
+def test_a_plot_of_no_known_kind_is_refused() -> None:
+    text = {"paper": {}, "plot": [{"name": "Fig. 1", "kind": "pie"}]}
+    with pytest.raises(ValueError, match=r"Fig\. 1: its kind is one of cdf, box, bars"):
+        parse_paper(text, "x")

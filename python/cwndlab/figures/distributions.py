@@ -14,8 +14,10 @@ from cwndlab.stats import box_summary, empirical_cdf
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
 
 
-def plot_cdf(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> None:
-    """Draw, per contestant, the share of values at or below each value."""
+def plot_cdf(
+    axes: Axes, values: Mapping[str, npt.ArrayLike], column: str, *, of: str = "runs"
+) -> None:
+    """Draw, per contestant, the share of values at or below each; `of` says whose they are."""
     styles = styles_of(values)
     with house_style():
         for name, own in values.items():
@@ -34,11 +36,17 @@ def plot_cdf(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> No
             )
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(quantity(column).header)
-        axes.set_ylabel("share of runs at or below")
+        axes.set_ylabel(f"share of {of} at or below")
         legend_above(axes, columns=2)
 
 
-def plot_box(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> None:
+def plot_box(
+    axes: Axes,
+    values: Mapping[str, npt.ArrayLike],
+    column: str,
+    *,
+    has_outliers: bool = True,
+) -> None:
     """Draw a box per contestant: quartiles, whiskers to 1.5 IQR, the mean as a cross.
 
     Below five values a box would pretend; then the values themselves are drawn.
@@ -65,7 +73,7 @@ def plot_box(axes: Axes, values: Mapping[str, npt.ArrayLike], column: str) -> No
                         "whislo": box.whisker_low,
                         "whishi": box.whisker_high,
                         "mean": box.mean,
-                        "fliers": list(box.outliers),
+                        "fliers": list(box.outliers) if has_outliers else [],
                     }
                 ],
                 positions=[at],

@@ -1,11 +1,13 @@
 """Contestants against each other: bars with intervals, throughput against delay."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from matplotlib.axes import Axes
 
 from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
-from cwndlab.figures.canvas import house_style
+from cwndlab.figures.canvas import house_style, legend_above
 from cwndlab.figures.style import styles_of
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables.formatting import format_number
@@ -40,6 +42,35 @@ def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0)
         axes.set_ylabel(quantity(column).header)
+
+
+def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], column: str) -> None:
+    """Draw groups of bars: for each level, the mean of each contestant with its 95 % interval."""
+    styles = styles_of(means)
+    levels = list(dict.fromkeys(level for own in means.values() for level in own))
+    width = 0.8 / max(1, len(means))
+    with house_style():
+        for at, (name, own) in enumerate(means.items()):
+            for level, interval in own.items():
+                x = levels.index(level) + (at - (len(means) - 1) / 2) * width
+                below, above = _reach(interval)
+                axes.bar(
+                    x,
+                    interval.estimate,
+                    width=0.92 * width,
+                    color=f"{styles[name].colour}cc",
+                    linewidth=0,
+                    label=name if level == next(iter(own)) else None,
+                )
+                if above or below:
+                    axes.errorbar(
+                        x, interval.estimate, yerr=[[below], [above]], color="#222222", capsize=2
+                    )
+        axes.set_xticks(range(len(levels)), levels)
+        axes.grid(visible=False, axis="x")
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(quantity(column).header)
+        legend_above(axes, columns=min(5, len(means)))
 
 
 def plot_throughput_delay(

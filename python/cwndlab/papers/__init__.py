@@ -5,6 +5,7 @@ from cwndlab.papers.facts import (
     Check,
     Paper,
     PaperFigure,
+    PaperPlot,
     PaperTable,
     find_paper,
     load_paper,
@@ -22,7 +23,7 @@ from cwndlab.papers.phases import (
 )
 from cwndlab.papers.reading import Reading, read_check
 from cwndlab.papers.settings import Setting, difference_of, settings_of, single_changes
-from cwndlab.papers.tables import TableCell, read_table
+from cwndlab.papers.tables import TableCell, read_plot, read_table
 
 __all__ = [
     "Check",
@@ -33,6 +34,7 @@ __all__ = [
     "Judgement",
     "Paper",
     "PaperFigure",
+    "PaperPlot",
     "PaperTable",
     "Reading",
     "Sawtooth",
@@ -49,6 +51,7 @@ __all__ = [
     "load_paper",
     "paper_ids",
     "read_check",
+    "read_plot",
     "read_table",
     "sawtooth",
     "settings_of",

@@ -1,8 +1,8 @@
 """The little language in which a claim says what is to be looked at: `min(bic[n]) / max(reno[n])`.
 
 A name is a variant, `uplink.reno` one in a direction, `reno[2]` its second row of the paper's table
-(two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows three to seven, `all`
-every variant.  Numbers, the four
+(two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows three to seven,
+`all` every variant.  Numbers, the four
 operations and the functions of `FUNCTIONS` work on means over runs.  The same expression is read
 from the paper's own table and from our runs, so that neither is judged more kindly.
 """

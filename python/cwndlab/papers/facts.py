@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args, get_type_hints
 
 _FOLDER = "papers"
 
@@ -21,6 +21,28 @@ class PaperFigure:
     variants: tuple[str, ...]
     start_s: float
     stop_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPlot:
+    """A figure of the paper that shows how runs lie: the same is drawn of ours."""
+
+    name: str
+    title: str
+    kind: Literal["cdf", "box", "bars"]
+    """Cumulative shares; quartiles, whiskers and mean; means with their intervals."""
+    metric: str
+    """Column of the flows' results."""
+    direction: str
+    """`downlink` or `uplink`: which way the data ran."""
+    panel_factor: str | None = None
+    """The factor whose levels are panels; for bars, the levels that stand side by side."""
+    panels: tuple[str, ...] = ("",)
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Levels of further factors: only runs with all of them count."""
+    total: bool = False
+    """Whether the flows of a run are added up."""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +106,7 @@ class Paper:
     figures: tuple[PaperFigure, ...]
     checks: tuple[Check, ...]
     tables: tuple[PaperTable, ...]
+    plots: tuple[PaperPlot, ...]
     conclusion: str
     axis_label: str = ""
     """How the paper labels its axis of windows, where that differs from what it counts."""
@@ -124,7 +147,7 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
     Raises:
         ValueError: A key is missing or unknown.
     """
-    unknown = set(document) - {"paper", "figure", "check", "table"}
+    unknown = set(document) - {"paper", "figure", "check", "table", "plot"}
     if unknown:
         msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
         raise ValueError(msg)
@@ -132,8 +155,14 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
         figures = tuple(_figure(table) for table in document.get("figure", []))
         checks = tuple(_check(table) for table in document.get("check", []))
         tables = tuple(_table(table) for table in document.get("table", []))
+        plots = tuple(_plot(table) for table in document.get("plot", []))
         return Paper(
-            id=paper_id, figures=figures, checks=checks, tables=tables, **document["paper"]
+            id=paper_id,
+            figures=figures,
+            checks=checks,
+            tables=tables,
+            plots=plots,
+            **document["paper"],
         )
     except TypeError as error:
         msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
@@ -142,6 +171,14 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
 
 def _figure(table: Mapping[str, Any]) -> PaperFigure:
     return PaperFigure(**{**table, "variants": tuple(table["variants"])})
+
+
+def _plot(table: Mapping[str, Any]) -> PaperPlot:
+    kinds = get_args(get_type_hints(PaperPlot)["kind"])
+    if table.get("kind") not in kinds:
+        msg = f"{table.get('name')}: its kind is one of {', '.join(kinds)}"
+        raise ValueError(msg)
+    return PaperPlot(**{**table, "panels": tuple(map(str, table.get("panels", [""])))})
 
 
 def _table(table: Mapping[str, Any]) -> PaperTable:

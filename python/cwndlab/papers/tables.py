@@ -1,11 +1,12 @@
 """A paper's tables beside ours: the mean of a metric over flows and repetitions, cell by cell."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from cwndlab.papers.facts import PaperTable
+from cwndlab.papers.facts import PaperPlot, PaperTable
+from cwndlab.stats.bootstrap import Floats
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
@@ -50,6 +51,32 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
             ours = float(mean) * table.scale if isinstance(mean, float) else None
             away = None if ours is None else _away(ours, low, high)
             found.append(TableCell(row, column, low, high, ours, away, table.within))
+    return found
+
+
+def read_plot(
+    plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
+) -> list[dict[str, Floats]]:
+    """Return what a plot shows: for each panel and variant, a value a flow.
+
+    Bars and totals have a value a run.
+    """
+    own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
+    own = own.filter(of_levels(own, plot.where))
+    value = pl.col(plot.metric).cast(pl.Float64)
+    found = []
+    for panel in plot.panels:
+        shown = own
+        if plot.panel_factor is not None:
+            shown = own.filter(is_level(own, plot.panel_factor, panel))
+        values = {}
+        for name in variants:
+            each = shown.filter(is_level(shown, variant_factor, name)).select("run", value=value)
+            if plot.total or plot.kind == "bars":
+                over = pl.col("value").sum() if plot.total else pl.col("value").mean()
+                each = each.group_by("run", maintain_order=True).agg(over)
+            values[name] = each["value"].drop_nulls().to_numpy()
+        found.append(values)
     return found
 
 

@@ -196,7 +196,7 @@
 
   function boxes(element, spec, width) {
     const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
-    const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high]), 0.06) };
+    const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high, entry.mean]), 0.06) };
     // Runs that differ less than anyone cares about must not look as if they scattered.
     const most = Math.max(...spec.groups.flatMap((entry) => entry.values));
     const missing = 2 * spec.effect * most - (y.high - y.low);
@@ -226,10 +226,11 @@
   }
 
   function curves(element, spec, width) {
+    const of = spec.of ?? "time";
     const x = { ...extent(spec.groups.flatMap((entry) => [entry.values[0], entry.values.at(-1)]), 0.03), ...spec.x };
     x.low = Math.max(0, x.low);
     const plot = frame(element, width, 300, x, { low: 0, high: 100 }, { top: 24, left: 40 });
-    make("text", { class: "strong", x: 0, y: 14 }, plot.background, "share of the time (%)");
+    make("text", { class: "strong", x: 0, y: 14 }, plot.background, `share of the ${of} (%)`);
     for (const entry of spec.groups) {
       const own = group(plot.svg, entry.name);
       const share = (at) => (100 * (at + 1)) / entry.values.length;
@@ -238,7 +239,7 @@
       const hit = make("path", { d, fill: "none", stroke: "transparent", "stroke-width": 16 }, own);
       pointsAt(hit, element, entry.name);
       const quantile = (q) => lab.text(entry.values[Math.min(entry.values.length - 1, Math.floor(q * entry.values.length))]);
-      withTip(hit, `${entry.name}\nhalf of the time at most ${quantile(0.5)} ${spec.x.unit}\n95 % of the time at most ${quantile(0.95)} ${spec.x.unit}`);
+      withTip(hit, `${entry.name}\nhalf of the ${of} at most ${quantile(0.5)} ${spec.x.unit}\n95 % of the ${of} at most ${quantile(0.95)} ${spec.x.unit}`);
     }
     const labels = spec.groups.map((entry, at) => {
       const share = 0.5 + 0.09 * (at - (spec.groups.length - 1) / 2);

@@ -22,6 +22,7 @@ from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded, rounded_all
 from cwndlab.report.section import Content, PageSection, Sections
 from cwndlab.report.sections.claims import claims_section
+from cwndlab.report.sections.paper_plots import plots_section
 from cwndlab.tables import format_difference, format_number, join_words
 
 _MOST_POINTS = 1600
@@ -33,6 +34,7 @@ def paper_sections(paper: Paper) -> Sections:
         claims_section(paper),
         PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
         PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
+        plots_section(paper),
         PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),
         PageSection("paper-causes", "What makes the curves differ", partial(_causes, paper)),
     )

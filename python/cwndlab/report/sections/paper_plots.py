@@ -1,0 +1,145 @@
+"""A paper's figures of distributions and means, drawn from our runs as the paper draws its own."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from cwndlab.columns import quantity
+from cwndlab.figures.canvas import new_figure, title
+from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.standings import plot_grouped_bars
+from cwndlab.papers.facts import Paper, PaperPlot
+from cwndlab.papers.tables import read_plot
+from cwndlab.report.context import Context
+from cwndlab.report.page import render
+from cwndlab.report.rounding import quantile_points, rounded, rounded_all
+from cwndlab.report.section import Content, PageSection
+from cwndlab.stats import Interval, box_summary, mean_interval
+from cwndlab.stats.bootstrap import Floats
+
+_MOST_POINTS = 200
+_ACROSS = 2  # panels beside each other
+
+Panel = Mapping[str, Floats]
+
+
+def plots_section(paper: Paper) -> PageSection:
+    """Return the section that draws a paper's plots of our runs."""
+    return PageSection("paper-plots", "The paper's plots, of our runs", partial(_plots, paper))
+
+
+def _plots(paper: Paper, context: Context) -> Content | None:
+    flows = context.results.flows()
+    charts: dict[str, Mapping[str, object]] = {}
+    figures = {}
+    drawn = []
+    for at, plot in enumerate(paper.plots):
+        panels = read_plot(plot, flows, context.contestant_column, context.contestants)
+        known = [
+            (name, own)
+            for name, panel in zip(plot.panels, panels, strict=True)
+            if (own := {variant: each for variant, each in panel.items() if each.size})
+        ]
+        if not known:
+            continue
+        if plot.kind == "bars":
+            own_charts = [("", _bar_chart(plot, known))]
+        else:
+            own_charts = [
+                (f"{plot.panel_factor} {label}" if label else "", _chart(plot, own))
+                for label, own in known
+            ]
+        named = {f"paper-plot-{at}-{number}": each for number, each in enumerate(own_charts)}
+        charts |= {name: chart for name, (_, chart) in named.items()}
+        labels = [(name, label) for name, (label, _) in named.items()]
+        drawn.append((plot, quantity(plot.metric), labels))
+        words = re.sub(r"[^a-z0-9]+", "-", plot.name.lower()).strip("-")
+        figures[f"{paper.id}-{words}"] = partial(_figure, plot, known)
+    if not drawn:
+        return None
+    return Content(render("paper_plots.html", paper=paper, drawn=drawn), charts, figures)
+
+
+def _chart(plot: PaperPlot, panel: Panel) -> Mapping[str, object]:
+    if plot.kind == "cdf":
+        groups = [
+            {"name": name, "values": rounded_all(quantile_points(own, _MOST_POINTS))}
+            for name, own in panel.items()
+        ]
+        return {"kind": "cdf", "groups": groups, "x": _axis(plot), "of": _counted(plot)}
+    return {"kind": "box", "groups": _boxes(panel), "effect": 0, "y": _axis(plot)}
+
+
+def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[str, object]:
+    groups = [
+        {
+            "name": name,
+            "bars": [[rounded(s.estimate), rounded(s.low), rounded(s.high)] for s in own.values()],
+            "labels": [f"{plot.panel_factor or ''} {label}".strip() for label in own],
+        }
+        for name, own in _means(known).items()
+    ]
+    return {"kind": "bars", "groups": groups, "y": _axis(plot)}
+
+
+def _axis(plot: PaperPlot) -> Mapping[str, str]:
+    about = quantity(plot.metric)
+    title = f"{about.title}, all flows" if plot.total else about.title
+    return {"title": title, "unit": about.unit}
+
+
+def _counted(plot: PaperPlot) -> str:
+    return "runs" if plot.total else "flows"
+
+
+def _boxes(panel: Panel) -> list[Mapping[str, object]]:
+    groups: list[Mapping[str, object]] = []
+    for name, values in panel.items():
+        box = box_summary(values)
+        inside = values[(values >= box.whisker_low) & (values <= box.whisker_high)]
+        groups.append(
+            {
+                "name": name,
+                "values": rounded_all(quantile_points(inside, _MOST_POINTS)),
+                "mean": rounded(box.mean),
+                "median": rounded(box.median),
+                "q1": rounded(box.first_quartile),
+                "q3": rounded(box.third_quartile),
+                "low": rounded(box.whisker_low),
+                "high": rounded(box.whisker_high),
+            }
+        )
+    return groups
+
+
+def _means(known: Sequence[tuple[str, Panel]]) -> dict[str, dict[str, Interval]]:
+    """Return each variant's mean, by panel."""
+    variants = dict.fromkeys(name for _, panel in known for name in panel)
+    return {
+        name: {label: mean_interval(panel[name]) for label, panel in known if name in panel}
+        for name in variants
+    }
+
+
+def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Figure:
+    heading = f"{plot.name}: {plot.title}"
+    if plot.kind == "bars":
+        figure, axes = new_figure()
+        plot_grouped_bars(axes[0], _means(known), plot.metric)
+        title(axes[0], heading)
+        return figure
+    across = min(_ACROSS, len(known))
+    down = -(-len(known) // across)
+    figure, axes = new_figure(down, across, height_in=0.3 + 2.7 * down)
+    for panel, (label, own) in zip(axes, known, strict=False):
+        if plot.kind == "cdf":
+            plot_cdf(panel, own, plot.metric, of=_counted(plot))
+        else:
+            plot_box(panel, own, plot.metric, has_outliers=False)
+            title(panel, f"{plot.panel_factor} {label}" if label else "")
+    for empty in axes[len(known) :]:
+        empty.set_visible(False)
+    figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
+    return figure
