@@ -62,6 +62,8 @@ def _fields() -> tuple[_Field, ...]:
 
 FIELDS = _fields()
 
+Info = dict[str, int]
+
 
 def read(connection: socket.socket) -> bytes:
     """What the kernel knows of a connection now.
@@ -90,7 +92,7 @@ def columns(answers: Sequence[bytes]) -> dict[str, npt.NDArray[np.uint64]]:
     return {field.name: table[field.name].astype(np.uint64) for field in fields}
 
 
-def decode(answer: bytes) -> dict[str, int]:
+def decode(answer: bytes) -> Info:
     """The fields that one of the kernel's answers has."""
     return {name: int(values[0]) for name, values in columns([answer]).items()}
 
