@@ -152,6 +152,11 @@ class Session:
         self._probes.connect(self._control.getpeername())
         return self
 
+    def close(self) -> None:
+        """Break the session off, from another thread too."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+
     @property
     def peer(self) -> str:
         """The server's address."""
@@ -359,7 +364,7 @@ class Session:
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
             sender = threading.Timer(
-                0.2, send_datagrams, (self._probes, None, key, name, protocol.CLIENT, request)
+                0.2, send_datagrams, (self._probes.send, key, name, protocol.CLIENT, request)
             )
             sender.start()
             result = self.ask(request, seconds + _ANSWER_S)

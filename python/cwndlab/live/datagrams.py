@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.live.clock import now_ns
 
 if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
     from cwndlab.live.protocol import Datagrams
 
 _HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
@@ -36,29 +39,31 @@ def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: 
 
 
 def send_datagrams(
-    to: socket.socket,
-    peer: Address | None,
+    send: Callable[[bytes], object],
     key: bytes,
     session: bytes,
     side: bytes,
     request: Datagrams,
+    stopping: threading.Event | None = None,
 ) -> int:
-    """Send at a rate for a time; how many."""
+    """Send at a rate for a time, or until told to stop; how many.
+
+    `send` may raise OSError where there is no room: lost, as others are.
+    """
     step_s = request.payload_bytes * 8 / request.bits_per_sec
     began_s = time.monotonic()
     count = min(_MOST, int(request.duration_ns / 1e9 / step_s))
     for number in range(count):
+        if stopping is not None and stopping.is_set():
+            return number
         wait_s = began_s + number * step_s - time.monotonic()
         if wait_s > 0:
             time.sleep(wait_s)
         datagram = encode(key, session, side, number, request.payload_bytes)
         try:
-            if peer is None:
-                to.send(datagram)
-            else:
-                to.sendto(datagram, peer)
+            send(datagram)
         except OSError:
-            continue  # the device's queue is full: lost, as others are
+            continue
     return count
 
 

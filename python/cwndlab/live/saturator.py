@@ -135,14 +135,16 @@ class Saturator:
             self.control.handle_feedback(arrived_bytes, delay_ns, at_ns)
         return True
 
-    def run(self) -> None:
-        """Send."""
+    def run(self, stopping: threading.Event | None = None) -> None:
+        """Send; end early if told to."""
         request = self._request
         began_s = last_s = self._heard_s = time.monotonic()
         packet_bits = request.packet_bytes * 8
         credit_bits = 0.0
         silent_until_s = began_s + _SILENCE_S
         while (now_s := time.monotonic()) < began_s + request.duration_ns / _NS_PER_S:
+            if stopping is not None and stopping.is_set():
+                break
             with self._lock:
                 if now_s > max(self._heard_s + _SILENCE_S, silent_until_s):
                     if now_s > self._heard_s + _GONE_S:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import secrets
 import socket
+import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from cwndlab.live.protocol import ProtocolError, Signer
 from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from cwndlab.live.datagrams import Address
     from cwndlab.live.path_view import View
@@ -307,9 +308,15 @@ class Server:
             return {"error": _NO_DATAGRAM}
         loop = asyncio.get_running_loop()
         key, name = session.key, bytes.fromhex(session.id)
-        sent = await loop.run_in_executor(
-            None, lambda: send_datagrams(datagrams, peer, key, name, protocol.SERVER, request)
-        )
+
+        def send(content: bytes) -> None:
+            datagrams.sendto(content, peer)
+
+        with _gone(loop, session.connection) as gone:
+            sent = await loop.run_in_executor(
+                None,
+                lambda: send_datagrams(send, key, name, protocol.SERVER, request, gone),
+            )
         return {"sent": sent}
 
     async def _who_wants(self, session: _Session) -> Address | None:
@@ -350,8 +357,10 @@ class Server:
         saturator = session.saturator = Saturator(
             lambda content: datagrams.sendto(content, peer), key, name, protocol.SERVER, request
         )
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().run_in_executor(None, saturator.run)
+            with _gone(loop, session.connection) as gone:
+                await loop.run_in_executor(None, saturator.run, gone)
         finally:
             session.saturator = None
         return saturator.result()
@@ -388,6 +397,29 @@ class Server:
             if flow.end is not None:
                 asyncio.get_running_loop().run_in_executor(None, flow.end.stop)
         session.flows.clear()
+
+
+@contextlib.contextmanager
+def _gone(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> Iterator[threading.Event]:
+    """An event for when the other end closes, while nobody reads from it."""
+    gone = threading.Event()
+
+    def look() -> None:
+        try:
+            is_open = bool(connection.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return
+        except OSError:
+            is_open = False
+        loop.remove_reader(connection)  # a request that waits is read in its turn
+        if not is_open:
+            gone.set()
+
+    loop.add_reader(connection, look)
+    try:
+        yield gone
+    finally:
+        loop.remove_reader(connection)
 
 
 def _describe(session: _Session) -> dict[str, Any]:

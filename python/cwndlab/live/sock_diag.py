@@ -29,7 +29,7 @@ class Connection:
     own: tuple[str, int]
     peer: tuple[str, int]
     algorithm: str
-    info: tcp_info.Info
+    info: dict[str, int]
 
 
 def connections() -> list[Connection]:
