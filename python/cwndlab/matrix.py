@@ -451,11 +451,11 @@ def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: S
 
 
 def _cell_without_algorithms(scenario: Scenario) -> str:
-    """What the channel's randomness may depend on: not on who is tested, nor on what is kept."""
+    """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude={"seed", "record"})
     for flow in content["flows"]:
         for end in ("sender", "receiver"):
-            for key in ("algorithm", "parameters"):
+            for key in ("algorithm", "parameters", "host"):
                 flow[end].pop(key, None)
             changes = flow[end].pop("stack_overrides", {})
             if kept := {key: changes[key] for key in changes if key not in recoveries.SETTINGS}:

@@ -111,7 +111,14 @@ def maximal_scenario() -> si.Scenario:
         algorithm="cubic",
         parameters={"beta": 512},
         stack_overrides={"initial_cwnd_pkts": 4},
-        host=Host(queue_packets=3, buffer_bytes=4_500, bits_per_sec=12_000_000),
+        host=Host(
+            queue_packets=3,
+            qdisc="fq",
+            buffer_bytes=4_500,
+            bits_per_sec=12_000_000,
+            gso_packets=44,
+            gro_ns=50_000,
+        ),
     )
     flows = tuple(
         si.ScenarioFlow(

@@ -201,6 +201,14 @@ def test_hosts_stand_at_their_places_whichever_way_the_data_run() -> None:
     assert up.receiver.host == down.sender.host == device
 
 
+def test_a_host_has_offloads_and_a_discipline_of_its_queue() -> None:
+    card = {"queue_packets": 1000, "rate": "1 Gbit/s", "gso_packets": 44, "gro": "50 us"}
+    (flow,) = scenario(server_host={**card, "qdisc": "fq"}).flows
+    assert flow.sender.host == Host(
+        queue_packets=1000, bits_per_sec=10**9, gso_packets=44, gro_ns=50_000, qdisc="fq"
+    )
+
+
 def test_a_host_by_name_may_be_changed_or_left_out() -> None:
     (flow,) = scenario(server_host={"preset": "linux-ppp", "queue_packets": 1000}).flows
     assert flow.sender.host

@@ -1,7 +1,18 @@
 //! A host as the scenario's JSON says it.
 
-use cwndlab_units::{Bytes, Rate};
+use cwndlab_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
+
+/// In what order packets go to the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Qdisc {
+    /// In that of their arrival (`pfifo`; `pfifo_fast`, of which one band is used).
+    #[default]
+    Pfifo,
+    /// Flows take turns, and every sender is paced (`fq`).
+    Fq,
+}
 
 /// What stands between a machine's sockets and the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -9,6 +20,9 @@ use serde::{Deserialize, Serialize};
 pub struct HostConfig {
     /// Limit of the device's queue, `txqueuelen`.
     pub queue_packets: u32,
+    /// The order in the queue.
+    #[serde(default)]
+    pub qdisc: Qdisc,
     /// Room of the device's own buffer; it always takes one packet.
     #[serde(rename = "buffer_bytes", default)]
     pub buffer: Bytes,
@@ -16,4 +30,28 @@ pub struct HostConfig {
     /// modem without any other memory, which sends when it is granted to.
     #[serde(rename = "bits_per_sec", default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// The most segments that TCP hands over at once (`gso_max_segs`); 1 is no offload.
+    #[serde(rename = "gso_packets", default = "one")]
+    pub burst_packets: u32,
+    /// How long the device waits for more before it hands over what it received, merged (GRO).
+    /// Without one every packet is handed over by itself.
+    #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
+    pub merge_interval: Option<Duration>,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            queue_packets: 0,
+            qdisc: Qdisc::default(),
+            buffer: Bytes(0),
+            rate: None,
+            burst_packets: one(),
+            merge_interval: None,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
 }

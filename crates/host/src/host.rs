@@ -6,14 +6,14 @@ use cwndlab_link::{Admission, Packet};
 use cwndlab_units::{Bytes, Rate, Time};
 
 use crate::config::HostConfig;
+use crate::queue::Queue;
 
 /// A machine's device with its queue. Where the link empties the device's buffer, every method is
 /// told how much the link `held` of it at the time; otherwise that is not looked at.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
-    limit_packets: u32,
     buffer_bytes: u64,
-    queue: VecDeque<P>,
+    queue: Queue<P>,
     device: Device<P>,
     /// What has left the device and was not polled yet.
     departed: VecDeque<(Time, P)>,
@@ -57,9 +57,8 @@ impl<P: Packet> Host<P> {
             None => Device::Link,
         };
         Self {
-            limit_packets: config.queue_packets,
             buffer_bytes: config.buffer.0,
-            queue: VecDeque::new(),
+            queue: Queue::new(&config),
             device,
             departed: VecDeque::new(),
             counters: HostCounters::default(),
@@ -75,23 +74,23 @@ impl<P: Packet> Host<P> {
     pub fn handle_packet(&mut self, now: Time, held: Bytes, packet: P) -> Admission {
         self.counters.arrived += 1;
         self.advance(now);
-        let goes_on = self.queue.is_empty() && self.device_takes(held, packet.wire_bytes());
-        if !goes_on && self.room(now, held) == 0 {
+        let goes_on = self.queue.len() == 0 && self.device_takes(held, packet.wire_bytes());
+        if !goes_on && self.room(now, held, packet.flow()) == 0 {
             self.counters.dropped += 1;
             return Admission::Dropped;
         }
-        self.queue.push_back(packet);
+        self.queue.push(packet);
         self.feed(now);
         Admission::Queued
     }
 
-    /// How many packets of 1500 bytes it would take now, one after the other.
-    pub fn room(&mut self, now: Time, held: Bytes) -> u32 {
+    /// How many packets of 1500 bytes it would take now of this flow, one after the other.
+    pub fn room(&mut self, now: Time, held: Bytes, flow: u32) -> u32 {
         self.advance(now);
         let in_device = self.device_bytes(held);
         let free = self.buffer_bytes.saturating_sub(in_device) / FULL_PACKET_BYTES;
         let free = u32::try_from(free).unwrap_or(u32::MAX).max(u32::from(in_device == 0));
-        self.limit_packets.saturating_add(free).saturating_sub(self.queue.len() as u32)
+        self.queue.room(flow, free)
     }
 
     /// The next packet that has left until `now`, and when it did.
@@ -104,7 +103,7 @@ impl<P: Packet> Host<P> {
                 if !self.device_takes(held, bytes) {
                     return None;
                 }
-                (now, self.queue.pop_front()?)
+                (now, self.queue.pop()?)
             }
         };
         self.counters.departed += 1;
@@ -112,7 +111,7 @@ impl<P: Packet> Host<P> {
     }
 
     /// When [`Host::poll`] has something to give; [`Time::NEVER`] if that is not before new input.
-    pub fn wake_time(&self, now: Time, held: Bytes) -> Time {
+    pub fn wake_time(&mut self, now: Time, held: Bytes) -> Time {
         match &self.device {
             Device::Timed { packets, .. } => {
                 let next = self.departed.front().or(packets.front());
@@ -132,7 +131,7 @@ impl<P: Packet> Host<P> {
             Device::Timed { packets, .. } => packets.len(),
             Device::Link => 0,
         };
-        (self.queue.len() + in_device + self.departed.len()) as u32
+        self.queue.len() + (in_device + self.departed.len()) as u32
     }
 
     /// What was counted so far.
@@ -172,7 +171,7 @@ impl<P: Packet> Host<P> {
             if !packets.is_empty() && *bytes + length > self.buffer_bytes {
                 break;
             }
-            let packet = self.queue.pop_front().expect("front was Some");
+            let packet = self.queue.pop().expect("front was Some");
             *busy_until = now.max(*busy_until) + Bytes(length) / *rate;
             *bytes += length;
             packets.push_back((*busy_until, packet));
@@ -185,47 +184,35 @@ const FULL_PACKET_BYTES: u64 = 1_500;
 
 #[cfg(test)]
 mod tests {
-    use cwndlab_units::{Duration, Ecn};
+    use cwndlab_units::Duration;
     use proptest::prelude::*;
 
     use super::*;
-
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    struct Numbered {
-        number: usize,
-        bytes: u32,
-    }
-
-    impl Packet for Numbered {
-        fn wire_bytes(&self) -> u32 {
-            self.bytes
-        }
-
-        fn flow(&self) -> u32 {
-            0
-        }
-
-        fn ecn(&self) -> Ecn {
-            Ecn::NotEct
-        }
-
-        fn mark_ce(&mut self) {}
-    }
+    use crate::testing::Numbered;
 
     const NOTHING: Bytes = Bytes(0);
 
     /// 12 Mbit/s: 1 ms for 1500 bytes.
     fn timed(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
         let rate = Some(Rate::from_mbit_per_sec(12));
-        Host::new(HostConfig { queue_packets, buffer: Bytes(buffer_bytes), rate })
+        Host::new(HostConfig {
+            queue_packets,
+            buffer: Bytes(buffer_bytes),
+            rate,
+            ..HostConfig::default()
+        })
     }
 
     fn modem(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
-        Host::new(HostConfig { queue_packets, buffer: Bytes(buffer_bytes), rate: None })
+        Host::new(HostConfig {
+            queue_packets,
+            buffer: Bytes(buffer_bytes),
+            ..HostConfig::default()
+        })
     }
 
     fn give(host: &mut Host<Numbered>, held: Bytes, count: usize) -> usize {
-        let full = |number| Numbered { number, bytes: 1_500 };
+        let full = |number| Numbered { flow: 0, number, bytes: 1_500 };
         let admissions =
             (0..count).map(|number| host.handle_packet(Time::ZERO, held, full(number)));
         admissions.filter(|&admission| admission == Admission::Queued).count()
@@ -234,9 +221,9 @@ mod tests {
     #[test]
     fn a_burst_is_cut_to_the_queue_and_the_buffer() {
         let mut host = timed(3, 4_500);
-        assert_eq!(host.room(Time::ZERO, NOTHING), 6);
+        assert_eq!(host.room(Time::ZERO, NOTHING, 0), 6);
         assert_eq!(give(&mut host, NOTHING, 20), 6, "three in the device, three behind it");
-        assert_eq!((host.room(Time::ZERO, NOTHING), host.counters().dropped), (0, 14));
+        assert_eq!((host.room(Time::ZERO, NOTHING, 0), host.counters().dropped), (0, 14));
     }
 
     #[test]
@@ -259,8 +246,8 @@ mod tests {
     #[test]
     fn a_modem_takes_what_its_link_has_room_for() {
         let mut host = modem(3, 4_500);
-        assert_eq!(host.room(Time::ZERO, NOTHING), 6);
-        assert_eq!(host.room(Time::ZERO, Bytes(1_600)), 4);
+        assert_eq!(host.room(Time::ZERO, NOTHING, 0), 6);
+        assert_eq!(host.room(Time::ZERO, Bytes(1_600), 0), 4);
         let full = Bytes(4_500);
         assert_eq!(give(&mut host, full, 5), 3);
         assert_eq!(host.wake_time(Time::ZERO, full), Time::NEVER);
@@ -276,8 +263,8 @@ mod tests {
     fn what_is_small_goes_where_a_full_packet_does_not() {
         let mut host = timed(0, 1_600);
         assert_eq!(give(&mut host, NOTHING, 1), 1);
-        assert_eq!(host.room(Time::ZERO, NOTHING), 0);
-        let small = Numbered { number: 1, bytes: 52 };
+        assert_eq!(host.room(Time::ZERO, NOTHING, 0), 0);
+        let small = Numbered { flow: 0, number: 1, bytes: 52 };
         assert_eq!(host.handle_packet(Time::ZERO, NOTHING, small), Admission::Queued);
     }
 
@@ -296,8 +283,8 @@ mod tests {
                 if polls[number] {
                     left.extend(std::iter::from_fn(|| host.poll(now, NOTHING)));
                 }
-                let room = host.room(now, NOTHING);
-                let admission = host.handle_packet(now, NOTHING, Numbered { number, bytes });
+                let room = host.room(now, NOTHING, 0);
+                let admission = host.handle_packet(now, NOTHING, Numbered { flow: 0, number, bytes });
                 prop_assert!(room == 0 || admission == Admission::Queued);
                 let counters = host.counters();
                 let inside = u64::from(host.backlog_packets());
@@ -326,8 +313,8 @@ mod tests {
                         let at = host.wake_time(now, NOTHING);
                         left.extend(host.poll(at, NOTHING));
                     }
-                    rooms.push(host.room(now, NOTHING));
-                    host.handle_packet(now, NOTHING, Numbered { number, bytes });
+                    rooms.push(host.room(now, NOTHING, 0));
+                    host.handle_packet(now, NOTHING, Numbered { flow: 0, number, bytes });
                 }
                 left.extend(std::iter::from_fn(|| host.poll(Time::from_secs(100), NOTHING)));
                 (left, rooms, host.counters())
@@ -344,8 +331,8 @@ mod tests {
             let mut left = Vec::new();
             for (number, &(bytes, held)) in steps.iter().enumerate() {
                 let (now, held) = (Time::from_millis(number as u64), Bytes(held));
-                let room = host.room(now, held);
-                let admission = host.handle_packet(now, held, Numbered { number, bytes });
+                let room = host.room(now, held, 0);
+                let admission = host.handle_packet(now, held, Numbered { flow: 0, number, bytes });
                 prop_assert!(room == 0 || admission == Admission::Queued);
                 let is_due = host.wake_time(now, held) == now;
                 let packet = host.poll(now, held);

@@ -1,7 +1,8 @@
 //! What stands between a socket and the wire: a device's transmit queue and its own buffer.
 //!
 //! ```text
-//!   sockets  ->  [ queue of the device: pfifo ]  ->  [ buffer of the device ]  ->  link
+//!   sockets  ->  [ queue: pfifo or fq ]  ->  [ buffer of the device ]  ->  link
+//!   sockets  <-  [ packets merged: GRO ]  <-  [ interrupt of the device ]  <-  link
 //! ```
 //!
 //! A packet leaves the queue when the device's buffer has room for it. A device with a rate empties
@@ -13,10 +14,19 @@
 //! a socket at once when the queue is full, so that these packets never leave TCP: it asks for
 //! [`Host::room`] before it sends.
 //!
-//! Left out: several queues of one device, and time in interrupts.
+//! What TCP does about it is TCP's: bursts of segments, how much of a socket stands below it, pacing.
+//! With fq, too, it is TCP that paces.
+//!
+//! Left out: several queues of one device, limits of its buffer that follow its load (BQL), and time
+//! in interrupts. A burst of segments (GSO) takes the room of its segments, not that of one packet.
 
 mod config;
 mod host;
+mod queue;
+mod receive;
+#[cfg(test)]
+mod testing;
 
-pub use config::HostConfig;
+pub use config::{HostConfig, Qdisc};
 pub use host::{Host, HostCounters};
+pub use receive::{Merge, Receiver};

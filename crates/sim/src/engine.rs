@@ -157,11 +157,15 @@ impl Engine {
         self.path.settle_stations_behind(link, now);
     }
 
-    /// What has left a device goes on.
+    /// What has left a device goes on, and what it has received is handed over.
     fn poll_station(&mut self, number: usize, now: Time) {
+        for Frame(segment) in self.path.received(number, now) {
+            let flow = &mut self.flows[segment.flow as usize];
+            flow.handle_received(number, now, &segment, &mut self.path, &mut self.recorder);
+        }
         while let Some(segment) = self.path.poll_station(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
-            flow.handle_left_station(number, now, &segment, &mut self.path);
+            flow.handle_departed(number, now, &segment, &mut self.path, &mut self.recorder);
         }
         self.path.settle_station(number, now);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_tcp::{Endpoint, Polled, Segment, TcpOutput};
+use cwndlab_tcp::{Endpoint, Flags, Polled, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::application::{Application, Connection};
@@ -175,8 +175,8 @@ impl Flow {
                 let is_marked = segment.ecn == Ecn::Ce;
                 self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
             }
-            if !self.is_receiver_direct {
-                self.tell_room(now, path);
+            if !self.is_receiver_direct && self.is_received_later(RECEIVER, now, segment, path) {
+                return;
             }
             self.receiver.handle_segment(now, segment);
             self.serve_receiver(now, path);
@@ -196,12 +196,46 @@ impl Flow {
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
-        if self.access.delay == Duration::ZERO {
-            self.tell_room(now, path);
-            self.give_to_sender(now, segment, path, recorder);
-        } else {
+        if self.access.delay > Duration::ZERO {
             self.access.to_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
+        } else if !self.is_received_later(SENDER, now, segment, path) {
+            self.give_to_sender(now, segment, path, recorder);
+        }
+    }
+
+    /// Whether the device of an end hands over later what comes from the link.
+    #[inline(never)]
+    fn is_received_later(
+        &mut self,
+        end: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+    ) -> bool {
+        let Some(station) = self.stations[end] else { return false };
+        let is_later = path.receive(station, now, segment);
+        if !is_later {
+            self.tell_room(now, path);
+        }
+        is_later
+    }
+
+    /// A device hands over what it has received.
+    pub(crate) fn handle_received(
+        &mut self,
+        station: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        self.tell_room(now, path);
+        if self.stations[RECEIVER] == Some(station) {
+            self.receiver.handle_segment(now, segment);
+            self.serve_receiver(now, path);
+        } else {
+            self.give_to_sender(now, segment, path, recorder);
         }
     }
 
@@ -209,20 +243,22 @@ impl Flow {
     fn tell_room(&mut self, now: Time, path: &mut Path) {
         for (station, end) in self.stations.iter().zip([&mut self.sender, &mut self.receiver]) {
             if let Some(station) = *station {
-                end.set_room(path.room(station, now));
+                end.set_room(path.room(station, self.index, now));
             }
         }
     }
 
     /// A segment has left the device of one of the ends.
-    pub(crate) fn handle_left_station(
+    pub(crate) fn handle_departed(
         &mut self,
         station: usize,
         now: Time,
         segment: &Segment,
         path: &mut Path,
+        recorder: &mut Recorder,
     ) {
-        if self.stations[RECEIVER] == Some(station) {
+        let is_receivers = self.stations[RECEIVER] == Some(station);
+        if is_receivers {
             path.send(self.ack_entrance, now, segment);
             path.settle(self.ack_entrance.link, now);
         } else if self.access.delay == Duration::ZERO {
@@ -231,6 +267,17 @@ impl Flow {
         } else {
             self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
+        }
+        if segment.payload_bytes() == 0 && !segment.flags.has(Flags::FIN) {
+            return;
+        }
+        self.tell_room(now, path);
+        if is_receivers {
+            if self.receiver.handle_departure(now) {
+                self.poll_receiver(now, path);
+            }
+        } else if self.sender.handle_departure(now) {
+            self.poll_sender(now, path, recorder);
         }
     }
 
@@ -417,7 +464,9 @@ impl Flow {
             path.settle(self.data_entrance.link, now);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
-            self.give_to_sender(now, &segment, path, recorder);
+            if !self.is_received_later(SENDER, now, &segment, path) {
+                self.give_to_sender(now, &segment, path, recorder);
+            }
         }
         self.set_access(path);
     }

@@ -1,7 +1,8 @@
 //! A TCP segment as the links see it.
 
+use cwndlab_host::Merge;
 use cwndlab_link::Packet;
-use cwndlab_tcp::Segment;
+use cwndlab_tcp::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 /// A segment on its way, and nothing else, so that the one in its endpoint's outbox is copied once.
@@ -32,5 +33,33 @@ impl Packet for Frame {
     #[inline]
     fn mark_ce(&mut self) {
         self.0.ecn = Ecn::Ce;
+    }
+}
+
+/// The longest packet that there is.
+const LONGEST_BYTES: u32 = u16::MAX as u32;
+
+impl Merge for Frame {
+    /// As GRO does: data of one burst, which differ in nothing but their place in the stream.
+    fn merge(&mut self, next: &Self) -> bool {
+        let (held, next) = (&mut self.0, &next.0);
+        let is_plain = |segment: &Segment| segment.payload > 0 && segment.sacks.is_empty();
+        let is_continued = is_plain(held)
+            && is_plain(next)
+            && held.flags.0 == Flags::ACK
+            && next.flags.0 & !Flags::PSH == Flags::ACK
+            && held.end_seq() == next.seq
+            && (held.ack, held.timestamps, held.ecn) == (next.ack, next.timestamps, next.ecn)
+            && held.wire_bytes() + next.payload <= LONGEST_BYTES;
+        if is_continued {
+            held.payload += next.payload;
+            held.flags = next.flags;
+            held.window = next.window;
+        }
+        is_continued
+    }
+
+    fn is_of_same_flow(&self, other: &Self) -> bool {
+        self.0.flow == other.0.flow
     }
 }

@@ -160,6 +160,11 @@ fn build_flows(
         let (way, user) = (flow.direction, config.user);
         flow.stations = [(&config.sender, way), (&config.receiver, 1 - way)]
             .map(|(end, direction)| stations.find_or_add(end.host, direction, user));
+        for (station, end) in flow.stations.iter().zip([&mut flow.sender, &mut flow.receiver]) {
+            if let Some(station) = *station {
+                end.attach_host(stations.traits_of(station));
+            }
+        }
         flows.push(flow);
     }
     Ok((flows, stations))

@@ -2,9 +2,9 @@
 
 use core::num::NonZeroU16;
 
-use cwndlab_host::{Host, HostConfig};
+use cwndlab_host::{Host, HostConfig, Qdisc, Receiver};
 use cwndlab_link::Admission;
-use cwndlab_tcp::Segment;
+use cwndlab_tcp::{HostTraits, Segment};
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
@@ -15,6 +15,8 @@ use crate::path::{Entrance, Path};
 pub(crate) struct Station {
     config: HostConfig,
     host: Host<Frame>,
+    /// What it has received, if it merges that.
+    receiver: Option<Receiver<Frame>>,
     /// The way of what it sends.
     direction: usize,
     user: u16,
@@ -46,9 +48,23 @@ impl Stations {
             let host = Host::new(config);
             self.is_any_emptied_by_link |= host.is_emptied_by_link();
             let entrance = Entrance::default();
-            self.all.push(Station { config, host, direction, user, entrance, component: 0 });
+            self.all.push(Station {
+                config,
+                host,
+                receiver: config.merge_interval.map(Receiver::new),
+                direction,
+                user,
+                entrance,
+                component: 0,
+            });
             self.all.len() - 1
         }))
+    }
+
+    /// What the endpoints behind a device have to know of it.
+    pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
+        let HostConfig { burst_packets, qdisc, .. } = self.all[number].config;
+        HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -67,10 +83,25 @@ impl Path {
         }
     }
 
-    /// How many packets a device takes now.
-    pub(crate) fn room(&mut self, number: usize, now: Time) -> u32 {
+    /// How many packets of a flow a device takes now.
+    pub(crate) fn room(&mut self, number: usize, flow: usize, now: Time) -> u32 {
         let held = self.held(number, now);
-        self.stations.all[number].host.room(now, held)
+        self.stations.all[number].host.room(now, held, flow as u32)
+    }
+
+    /// Gives a segment that comes from the link to a device that hands over later what it receives.
+    /// Returns whether it does.
+    pub(crate) fn receive(&mut self, number: usize, now: Time, segment: &Segment) -> bool {
+        let Some(receiver) = &mut self.stations.all[number].receiver else { return false };
+        receiver.handle_packet(now, Frame(*segment));
+        self.settle_station(number, now);
+        true
+    }
+
+    /// What a device hands over now of what it received.
+    pub(crate) fn received(&mut self, number: usize, now: Time) -> Vec<Frame> {
+        let receiver = &mut self.stations.all[number].receiver;
+        receiver.as_mut().map_or_else(Vec::new, |receiver| receiver.poll(now))
     }
 
     /// Gives a segment to a device. [`Path::settle_station`] must follow.
@@ -89,8 +120,9 @@ impl Path {
     /// Sets when a device acts next.
     pub(crate) fn settle_station(&mut self, number: usize, now: Time) {
         let held = self.held(number, now);
-        let station = &self.stations.all[number];
-        let wake = station.host.wake_time(now, held);
+        let station = &mut self.stations.all[number];
+        let received = station.receiver.as_ref().map_or(Time::NEVER, Receiver::wake_time);
+        let wake = station.host.wake_time(now, held).min(received);
         self.wakes.set(station.component, wake);
     }
 

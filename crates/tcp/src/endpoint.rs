@@ -7,7 +7,7 @@ use cwndlab_units::{Duration, Time};
 
 use crate::classic::ClassicEndpoint;
 use crate::info::{Counters, Info, TcpEvent};
-use crate::linux::LinuxEndpoint;
+use crate::linux::{HostTraits, LinuxEndpoint};
 use crate::profile::Profile;
 use crate::segment::Segment;
 
@@ -193,13 +193,29 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.poll(now))
     }
 
-    /// How many packets the host below takes before this is called again. Data beyond are not sent,
-    /// and a Linux endpoint reduces its window then, as its own host is congested.
+    /// There is a host below, which is to be told of before the connection opens.
     ///
-    /// A classic endpoint, whose stacks know of no host, sends all the same.
+    /// A classic endpoint, whose stacks know of no host, sends as if there were none.
+    pub fn attach_host(&mut self, traits: HostTraits) {
+        if let Stack::Linux(endpoint) = &mut self.stack {
+            endpoint.attach_host(traits);
+        }
+    }
+
+    /// How many packets the host below takes before this is called again. Data beyond are not sent,
+    /// and the window is reduced then, as the endpoint's own host is congested.
     pub fn set_room(&mut self, packets: u32) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.set_room(packets);
+        }
+    }
+
+    /// A packet with data has left the host below. Poll afterwards if the answer is that data waited
+    /// for it.
+    pub fn handle_departure(&mut self, now: Time) -> bool {
+        match &mut self.stack {
+            Stack::Linux(endpoint) => endpoint.handle_departure(now),
+            Stack::Classic(_) => false,
         }
     }
 

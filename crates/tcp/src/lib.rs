@@ -16,6 +16,6 @@ mod seq;
 pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
 pub use info::{CaState, Counters, Info, TcpEvent};
-pub use linux::{EcnMode, LinuxSettings, WindowReduction};
+pub use linux::{EcnMode, HostTraits, LinuxSettings, WindowReduction};
 pub use profile::{Profile, ProfileError};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};

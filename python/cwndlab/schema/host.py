@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, create_model
 
 from cwndlab.schema.base import Count, Model, Packets
-from cwndlab.schema.types import RateText, SizeText
+from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
 NO_HOST = "none"
@@ -18,11 +18,20 @@ class Host(Model):
     """A device: its queue, its own buffer and its rate."""
 
     queue_packets: Packets = Field(description="of the device's queue: txqueuelen")
+    qdisc: Literal["pfifo", "fq"] = Field(
+        default="pfifo", description="the queue's order; fq serves flows in turn, and paces"
+    )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0, description="of the device itself; it always takes one packet"
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None, description="of the device; without one the link empties its buffer"
+    )
+    gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
+        default=1, description="segments that TCP hands over at once, at most; 1: no offload"
+    )
+    gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
+        default=None, description="what is received within this time is merged; absent: nothing"
     )
 
 

@@ -14,7 +14,7 @@ fn ppp() -> Value {
     json!({"queue_packets": 3, "buffer_bytes": 6_000, "bits_per_sec": 20_000_000})
 }
 
-/// CUBIC for 5 s on 10 Mbit/s, 40 ms and a queue that never ends, behind this device.
+/// CUBIC without Small Queues for 5 s on 10 Mbit/s, 40 ms and a queue that never ends, behind this device.
 fn behind(host: &Value) -> RunOutput {
     let mut setup = Setup::new(vec!["cubic".to_owned()]);
     setup.duration_s = 5;
@@ -22,12 +22,14 @@ fn behind(host: &Value) -> RunOutput {
     setup.record = json!({"events": true});
     let mut scenario = setup.json();
     scenario["flows"][0]["sender"]["host"] = host.clone();
+    scenario["flows"][0]["sender"]["stack_overrides"] = json!({"small_queues": false});
     run_json(&scenario, &Traces::new())
 }
 
 /// An LTE user's upload behind this device.
-fn upload(algorithm: &str, host: Value) -> FlowSummary {
+fn upload(algorithm: &str, stack: &str, host: Value) -> FlowSummary {
     let mut flow = cell::bulk(0, 1, "reverse", algorithm);
+    flow["sender"]["stack"] = json!(stack);
     flow["sender"]["host"] = host;
     cell::run(&cell::lte(1), &[flow]).flows.remove(0)
 }
@@ -62,23 +64,27 @@ fn a_short_device_queue_ends_slow_start_without_any_loss() {
 
 /// The 4G thesis measured 1.60 to 1.61 Mbit/s at one place and 1.63 to 1.72 at another, whatever
 /// the algorithm, over PPP, and 7.5 to 11 over NDIS. The radio's grants bunch the ACKs, so that the
-/// window leaves in one burst: it cannot be much larger than the line and its queue.
+/// window leaves in one burst: it cannot be much larger than the line and its queue. Linux 3.5, which
+/// they had, had no Small Queues yet; a later one waits until there is room.
 #[test]
 fn three_packets_limit_an_upload_whatever_the_algorithm_and_the_radio() {
     for algorithm in ALGORITHMS {
-        let held = upload(algorithm, ppp());
+        let held = upload(algorithm, "linux-3.5", ppp());
         assert!((1.2..1.9).contains(&goodput(&held)), "{algorithm}: {held:?}");
         assert_eq!((held.retransmitted_pkts, held.timeouts), (0, Some(0)), "{algorithm}");
         let mut wide = ppp();
         wide["queue_packets"] = json!(1_000);
-        let free = upload(algorithm, wide);
+        let free = upload(algorithm, "linux-3.5", wide);
         assert!(goodput(&free) > 10.0, "{algorithm}: {free:?}");
+        let patient = upload(algorithm, "linux-6.1", ppp());
+        assert!(goodput(&patient) > 10.0, "{algorithm}: {patient:?}");
     }
 }
 
 #[test]
 fn a_modem_that_its_link_empties_holds_the_window_to_its_buffer() {
-    let held = upload("cubic", json!({"queue_packets": 3, "buffer_bytes": 6_000}));
+    let modem = json!({"queue_packets": 3, "buffer_bytes": 6_000});
+    let held = upload("cubic", "linux-3.5", modem);
     let window = held.cwnd_mean_pkts.expect("samples");
     assert!((4.0..8.5).contains(&window), "three packets behind 6 kB: {window}");
     assert_eq!((held.retransmitted_pkts, held.timeouts), (0, Some(0)));
@@ -112,6 +118,73 @@ fn a_receiver_that_loses_acks_in_its_device_loses_no_data() {
     let reverse = run.links.iter().find(|link| link.link == "user1.reverse.0");
     let acks = reverse.expect("the uplink").arrived_pkts;
     assert!(acks < flow.sent_pkts / 4, "{acks} ACKs of {} segments", flow.sent_pkts);
+}
+
+/// What the sender of `flow` has between it and 100 Mbit/s, what the receiver has, and CUBIC.
+fn with_offload(sender: Value, receiver: Value, is_paced: bool) -> RunOutput {
+    let mut setup = Setup::new(vec!["cubic".to_owned()]);
+    setup.forward = bottleneck(100_000_000, 300, 20);
+    setup.stack_overrides = json!({"pacing": is_paced});
+    let mut scenario = setup.json();
+    scenario["flows"][0]["sender"]["host"] = sender;
+    scenario["flows"][0]["receiver"]["host"] = receiver;
+    run_json(&scenario, &Traces::new())
+}
+
+#[test]
+fn merged_packets_are_acknowledged_once_and_carry_the_same_data() {
+    let plain = with_offload(Value::Null, Value::Null, false);
+    let card = json!({"queue_packets": 1_000, "bits_per_sec": 1_000_000_000, "gro_ns": 500_000});
+    let merged = with_offload(Value::Null, card, false);
+    let acks = |run: &RunOutput| run.links[1].arrived_pkts as f64;
+    // A packet takes 121 us: five come in half a millisecond, of which two had an ACK.
+    let ratio = acks(&merged) / acks(&plain);
+    assert!((0.3..0.6).contains(&ratio), "{ratio}");
+    let goodputs = [&plain, &merged].map(|run| goodput(&run.flows[0]));
+    assert!(goodputs.iter().all(|&goodput| goodput > 90.0), "{goodputs:?}");
+}
+
+#[test]
+fn bursts_are_those_of_the_device_and_do_not_change_what_a_queue_can_hold() {
+    let card = |gso: u32| json!({"queue_packets": 1_000, "bits_per_sec": 1_000_000_000, "gso_packets": gso});
+    let single = with_offload(card(1), Value::Null, false);
+    let bursts = with_offload(card(44), Value::Null, false);
+    assert_ne!(single.flows[0], bursts.flows[0]);
+    for run in [single, bursts] {
+        assert!(goodput(&run.flows[0]) > 90.0);
+        assert_eq!(run.flows[0].timeouts, Some(0));
+    }
+}
+
+#[test]
+fn fair_queueing_paces_who_does_not_pace() {
+    let card = |qdisc: &str| json!({"queue_packets": 10_000, "bits_per_sec": 10_000_000_000_u64, "qdisc": qdisc});
+    let by_host = with_offload(card("fq"), Value::Null, false);
+    let by_stack = with_offload(card("pfifo"), Value::Null, true);
+    assert_eq!(by_host.flows[0], by_stack.flows[0]);
+    let not_at_all = with_offload(card("pfifo"), Value::Null, false);
+    assert_ne!(by_host.flows[0], not_at_all.flows[0]);
+}
+
+#[test]
+fn fair_queueing_serves_the_flows_of_a_machine_in_turn() {
+    let share_of_vegas = |qdisc: &str| {
+        let mut setup = Setup::new(vec!["cubic".to_owned(), "vegas".to_owned()]);
+        setup.forward = bottleneck(100_000_000, 1_000, 20);
+        setup.duration_s = 20;
+        setup.stack_overrides = json!({"small_queues": false});
+        let mut scenario = setup.json();
+        let device = json!({"queue_packets": 150, "bits_per_sec": 10_000_000, "qdisc": qdisc});
+        for flow in 0..2 {
+            scenario["flows"][flow]["sender"]["host"] = device.clone();
+        }
+        let run = run_json(&scenario, &Traces::new());
+        let goodputs = [0, 1].map(|flow| goodput(&run.flows[flow]));
+        goodputs[1] / (goodputs[0] + goodputs[1])
+    };
+    let (fifo, fair) = (share_of_vegas("pfifo"), share_of_vegas("fq"));
+    assert!(fifo < 0.3, "delay yields to loss in one queue: {fifo}");
+    assert!((0.45..0.55).contains(&fair), "{fair}");
 }
 
 #[test]

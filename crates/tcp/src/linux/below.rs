@@ -1,24 +1,94 @@
-//! The host below: what it takes, and what becomes of what it refuses.
+//! The host below: what it takes, how much of it a socket may fill, and what it refuses.
 //!
-//! A device's queue that is full is congestion of which no ACK will tell. Linux learns it as the
-//! segment is handed over: the segment counts as never sent, the window is reduced as for a
-//! congestion mark (once in a window), and the data wait for the next ACK or timer.
+//! - *Refusals.* A device's queue that is full is congestion of which no ACK will tell. Linux learns
+//!   it as the segment is handed over: the segment counts as never sent, the window is reduced as
+//!   for a congestion mark (once in a window), and the data wait for the next ACK or timer.
+//! - *Small queues* (TCP Small Queues, Linux 3.6; ip-sysctl, `tcp_limit_output_bytes`): of one socket
+//!   no more stands below TCP than a millisecond at its pacing rate, or two packets. The rest is
+//!   sent as packets leave the device, so that a short queue is seldom full.
+//! - *Bursts* (TSO, GSO): where the device cuts large packets into segments, what is handed over at
+//!   once is a millisecond at the pacing rate, two segments at least, up to the device's limit.
+//!   A smaller burst waits for more ACKs while it is less than a third of the window (ip-sysctl,
+//!   `tcp_tso_win_divisor`), for a millisecond at most.
+//!
+//! Left out: the longer bursts of round trips below 5 ms (`tcp_tso_rtt_log`, Linux 5.18).
+
+use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
+use super::output::NewSegment;
+use crate::info::CaState;
+use crate::seq::after;
 
-/// What the host below takes.
+/// What an endpoint has to know of the host below, before it connects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostTraits {
+    /// The most segments that are handed over as one packet; 1 is no segmentation offload.
+    pub burst_pkts: u32,
+    /// The host paces, whatever the algorithm (fq).
+    pub is_pacing: bool,
+}
+
+/// What the host below takes and holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
-    /// Packets until it is told anew.
+    pub(super) traits: HostTraits,
+    /// Packets that it takes until it is told anew.
     room_pkts: u32,
+    /// Packets with data that were handed over and have not left.
+    held_pkts: u32,
+    /// Data wait for that.
+    is_waiting: bool,
+}
+
+/// What came of handing over a burst.
+pub(super) struct Burst {
+    pub(super) sent_pkts: u32,
+    /// Nothing more can go now.
+    pub(super) is_last: bool,
+    /// More could go, but an ACK is waited for.
+    pub(super) is_deferred: bool,
 }
 
 /// `TCP_RESOURCE_PROBE_INTERVAL`: how long a retransmission that was refused waits, in microseconds.
 const RESOURCE_PROBE_US: u64 = 500_000;
+/// `sk_pacing_shift`: a socket has a 1024th of a second below it.
+const PACING_SHIFT: u32 = 10;
+/// What a packet of 1500 bytes takes of memory, which is what is limited.
+const PACKET_MEMORY_BYTES: u64 = 2_304;
+/// `tcp_limit_output_bytes`: the most memory of one socket below TCP.
+const OUTPUT_LIMIT_BYTES: u64 = 1_048_576;
+/// The least packets in a burst, and bursts below TCP.
+const LEAST_BURST_PKTS: u32 = 2;
+const LEAST_BURSTS_BELOW: u32 = 2;
+/// `tcp_tso_win_divisor`.
+const WINDOW_DIVISOR: u32 = 3;
+/// A burst waits no longer than this after the one before.
+const LONGEST_DEFERRAL_NS: u64 = 1_000_000;
 
 impl LinuxEndpoint {
+    pub(crate) fn attach_host(&mut self, traits: HostTraits) {
+        let below = Below { traits, room_pkts: u32::MAX, held_pkts: 0, is_waiting: false };
+        self.below = Some(below);
+    }
+
     pub(crate) fn set_room(&mut self, packets: u32) {
-        self.below = Some(Below { room_pkts: packets });
+        if let Some(below) = &mut self.below {
+            below.room_pkts = packets;
+        }
+    }
+
+    /// A packet with data has left the host. Returns whether it was waited for.
+    pub(crate) fn handle_departure(&mut self, now: Time) -> bool {
+        let Some(below) = &mut self.below else { return false };
+        below.held_pkts = below.held_pkts.saturating_sub(1);
+        if !below.is_waiting {
+            return false;
+        }
+        below.is_waiting = false;
+        self.set_now(now);
+        self.send_what_waits();
+        true
     }
 
     /// Takes the place of one packet in the host below, or has the window reduced.
@@ -26,6 +96,7 @@ impl LinuxEndpoint {
         let Some(below) = &mut self.below else { return true };
         if below.room_pkts > 0 {
             below.room_pkts -= 1;
+            below.held_pkts += 1;
             return true;
         }
         self.counters.refusals += 1;
@@ -45,5 +116,102 @@ impl LinuxEndpoint {
     /// When a retransmission after a timeout is tried again that the host refused, in ticks.
     pub(super) fn refused_retransmission_delay(&self) -> u64 {
         self.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
+    }
+
+    /// `tcp_small_queue_check`: whether enough of this socket is below TCP. What is sent first always
+    /// goes.
+    pub(super) fn is_enough_below(&mut self) -> bool {
+        let Some(Below { traits, held_pkts, .. }) = self.below else { return false };
+        if !self.settings.small_queues {
+            return false;
+        }
+        let burst = self.burst_pkts(traits);
+        let rate_bytes = self.sk.inet_conn.icsk_inet.sk.sk_pacing_rate >> PACING_SHIFT;
+        let by_rate = rate_bytes.min(OUTPUT_LIMIT_BYTES) / PACKET_MEMORY_BYTES;
+        let limit = (LEAST_BURSTS_BELOW * burst).max(by_rate as u32);
+        let is_enough = held_pkts >= limit && self.sk.packets_out > burst;
+        if let Some(below) = &mut self.below {
+            below.is_waiting |= is_enough;
+        }
+        is_enough
+    }
+
+    /// `tcp_tso_segs`: how many segments are handed over at once.
+    fn burst_pkts(&mut self, traits: HostTraits) -> u32 {
+        if traits.burst_pkts <= 1 {
+            return 1;
+        }
+        let least = self.congestion.min_tso_segs(&mut self.sk).unwrap_or(LEAST_BURST_PKTS);
+        let rate_bytes = self.sk.inet_conn.icsk_inet.sk.sk_pacing_rate >> PACING_SHIFT;
+        let by_rate = (rate_bytes / u64::from(self.sk.mss_cache)).min(u64::from(u32::MAX)) as u32;
+        by_rate.max(least).min(traits.burst_pkts)
+    }
+
+    /// Hands over as many segments as go together, of which `next` is the first and fits.
+    pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, is_probe: bool) -> Burst {
+        let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
+        let Some(Below { traits, .. }) = self.below else { return burst };
+        if !is_probe && self.is_enough_below() {
+            return burst;
+        }
+        let longest = self.burst_pkts(traits);
+        let quota = self.sk.snd_cwnd.saturating_sub(in_flight).min(longest).max(1);
+        let quota = if is_probe { 1 } else { quota };
+        if !is_probe && self.is_worth_waiting(longest, in_flight) {
+            burst.is_deferred = true;
+            return burst;
+        }
+        burst.is_last = false;
+        let mut next = next;
+        let due_before = self.sk.tcp_wstamp_ns;
+        let departure = due_before.max(self.sk.tcp_clock_cache);
+        let mut length_ns = 0;
+        loop {
+            if !self.takes_place_below() {
+                burst.is_last = true;
+                break;
+            }
+            // All segments of a burst leave together; the next burst waits for all of them.
+            self.sk.tcp_wstamp_ns = departure;
+            self.transmit_new(next.end, next.is_fin, in_flight + burst.sent_pkts);
+            length_ns += self.sk.tcp_wstamp_ns - departure;
+            burst.sent_pkts += 1;
+            if next.is_partial {
+                self.snd_sml = next.end;
+            }
+            if burst.sent_pkts >= quota || next.is_partial || !self.has_unsent() {
+                break;
+            }
+            next = self.next_new();
+            if next.is_partial || after(next.end, self.window_end()) {
+                break;
+            }
+        }
+        if burst.sent_pkts > 0 {
+            let credit = (departure - due_before).min(length_ns / 2);
+            self.sk.tcp_wstamp_ns = departure + length_ns - credit;
+        }
+        burst
+    }
+
+    /// `tcp_tso_should_defer`: whether a longer burst is worth waiting for.
+    fn is_worth_waiting(&self, longest: u32, in_flight: u32) -> bool {
+        let sk = &self.sk;
+        let is_repairing = self.ca_state() >= CaState::Recovery as u8;
+        let since_last_ns = sk.tcp_clock_cache.saturating_sub(sk.tcp_wstamp_ns);
+        if longest <= 1 || in_flight == 0 || is_repairing || since_last_ns > LONGEST_DEFERRAL_NS {
+            return false;
+        }
+        let window_pkts = self.window_end().wrapping_sub(sk.snd_nxt) / sk.mss_cache;
+        let may_go = window_pkts.min(sk.snd_cwnd.saturating_sub(in_flight));
+        let unsent = self.buffer.unsent(sk.snd_nxt).div_ceil(u64::from(sk.mss_cache));
+        let a_third = sk.snd_cwnd.min(sk.snd_wnd / sk.mss_cache) / WINDOW_DIVISOR;
+        if may_go >= longest || may_go >= a_third || unsent <= u64::from(may_go) {
+            return false;
+        }
+        // An ACK that is further away than half of a round trip is not waited for.
+        let rtt_us = u64::from(sk.srtt_us >> 3);
+        let age_us = self.rtx.first().map_or(0, |head| sk.tcp_mstamp - head.tx_mstamp);
+        rtt_us.saturating_sub(age_us) <= rtt_us / 2
     }
 }

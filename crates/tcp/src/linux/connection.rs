@@ -330,7 +330,7 @@ impl LinuxEndpoint {
         self.sk.inet_conn.icsk_retransmits = 0;
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         self.sk.lsndtime = self.sk.cc_jiffies32;
-        if self.settings.pacing {
+        if self.settings.pacing || self.below.is_some_and(|below| below.traits.is_pacing) {
             self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
         }
         if let Some(ssthresh) = self.remembered_ssthresh {

@@ -2,8 +2,7 @@
 //! (RFC 6937), RTO (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples,
 //! pacing, the cwnd-limited test and idle restart, delayed and quick ACKs, auto-tuned windows.
 //!
-//! What it leaves out: urgent data, MTU probing, fast open, keep-alive, and segmentation offload,
-//! which belongs to the host.
+//! What it leaves out: urgent data, MTU probing, fast open and keep-alive.
 //!
 //! ```text
 //!            SACK or duplicate ACK            loss seen by RACK
@@ -34,6 +33,7 @@ mod send_buffer;
 mod settings;
 mod timer;
 
+pub use below::HostTraits;
 pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};

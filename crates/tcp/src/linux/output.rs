@@ -30,11 +30,11 @@ const TSO_RTT_LOG: u32 = 9;
 const GSO_MAX_BYTES: u64 = 65_536;
 
 /// How the data that wait are cut.
-struct NewSegment {
-    end: u32,
-    is_fin: bool,
+pub(super) struct NewSegment {
+    pub(super) end: u32,
+    pub(super) is_fin: bool,
     /// It is shorter than a full one and not the last.
-    is_partial: bool,
+    pub(super) is_partial: bool,
 }
 
 impl LinuxEndpoint {
@@ -44,13 +44,13 @@ impl LinuxEndpoint {
     }
 
     #[inline]
-    fn window_end(&self) -> u32 {
+    pub(super) fn window_end(&self) -> u32 {
         self.sk.snd_una.wrapping_add(self.sk.snd_wnd)
     }
 
     /// The next new segment; there must be something to send.
     #[inline]
-    fn next_new(&self) -> NewSegment {
+    pub(super) fn next_new(&self) -> NewSegment {
         let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
         let mss = self.sk.mss_cache;
         if left > mss + 1 {
@@ -93,6 +93,7 @@ impl LinuxEndpoint {
         }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
+        let mut is_deferred = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
         while self.has_unsent() && !self.is_paced_out() {
@@ -107,8 +108,15 @@ impl LinuxEndpoint {
             if next.is_partial && !is_probe && self.is_held_by_nagle() {
                 break;
             }
-            if IS_HOST && !self.takes_place_below() {
-                break;
+            if IS_HOST {
+                let burst = self.send_burst(next, in_flight, is_probe);
+                in_flight += burst.sent_pkts;
+                sent += burst.sent_pkts;
+                is_deferred = burst.is_deferred;
+                if burst.is_last || is_probe {
+                    break;
+                }
+                continue;
             }
             self.transmit_new(next.end, next.is_fin, in_flight);
             if next.is_partial {
@@ -126,7 +134,7 @@ impl LinuxEndpoint {
         } else {
             self.buffer.chrono.stop(Limit::ReceiveWindow, now);
         }
-        let is_cwnd_limited = in_flight >= self.sk.snd_cwnd;
+        let is_cwnd_limited = in_flight >= self.sk.snd_cwnd || is_deferred;
         if sent > 0 || is_cwnd_limited {
             self.validate_cwnd(is_cwnd_limited);
         }
@@ -236,7 +244,7 @@ impl LinuxEndpoint {
 
     /// Sends the next new segment, up to `end`.
     #[inline(always)]
-    fn transmit_new(&mut self, end: u32, is_fin: bool, in_flight: u32) {
+    pub(super) fn transmit_new(&mut self, end: u32, is_fin: bool, in_flight: u32) {
         let seq = self.sk.snd_nxt;
         let payload = end.wrapping_sub(seq) - u32::from(is_fin);
         let mut control = if is_fin { Flags::FIN } else { 0 };
@@ -324,7 +332,7 @@ impl LinuxEndpoint {
             if !is_head && after(self.rtx.get(number).end_seq, self.window_end()) {
                 break;
             }
-            if !self.takes_place_below() {
+            if self.below.is_some() && (self.is_enough_below() || !self.takes_place_below()) {
                 break;
             }
             self.retransmit(number);

@@ -115,6 +115,8 @@ pub struct LinuxSettings {
     pub min_rtt_window_s: u32,
     /// Pace every algorithm, as the fq qdisc does.
     pub pacing: bool,
+    /// TCP Small Queues: a socket has little below it in its host, and sends as that leaves.
+    pub small_queues: bool,
     /// Nagle's algorithm (RFC 896); off is `TCP_NODELAY`.
     pub nagle: bool,
 }

@@ -122,7 +122,7 @@ impl LinuxEndpoint {
         let now = self.now;
         if self.pacing_timer <= now {
             self.pacing_timer = Time::NEVER;
-            self.handle_pacing_timer();
+            self.send_what_waits();
         }
         if self.compressed_ack_timer <= now {
             self.compressed_ack_timer = Time::NEVER;
@@ -158,7 +158,8 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    fn handle_pacing_timer(&mut self) {
+    /// What pacing or the host below held back.
+    pub(crate) fn send_what_waits(&mut self) {
         if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
             self.retransmit_lost();
         }

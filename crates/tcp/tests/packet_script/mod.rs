@@ -85,8 +85,12 @@ pub(crate) enum Action {
     /// The application reads up to so much, and gets so much.
     Read(u64, u64),
     Close,
-    /// The host below says how many packets it takes from now on.
+    /// There is a host below, which takes bursts of so many segments.
+    Host(u32),
+    /// It says how many packets it takes from now on.
     Room(u32),
+    /// So many packets with data have left it.
+    Depart(u32),
     /// `<`: the network brings segments.
     Arrive(Template),
     /// `>`: the endpoint sends segments.

@@ -106,7 +106,9 @@ fn parse_action(text: &str) -> Result<Action, String> {
             let (asked, done) = (number(asked)?.into(), number(done)?.into());
             if verb == "write" { Action::Write(asked, done) } else { Action::Read(asked, done) }
         }
+        "host" => Action::Host(number(rest)?),
         "room" => Action::Room(number(rest)?),
+        "depart" => Action::Depart(number(rest)?),
         "connect" if rest.is_empty() => Action::Connect,
         "listen" if rest.is_empty() => Action::Listen,
         "close" if rest.is_empty() => Action::Close,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpOutput};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, HostTraits, Profile, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use super::notation::{Origin, Piece, Template};
@@ -211,7 +211,15 @@ impl Player {
             Action::Connect => self.endpoint.connect(now),
             Action::Listen => self.endpoint.listen(),
             Action::Close => self.endpoint.close(now),
+            Action::Host(burst_pkts) => {
+                self.endpoint.attach_host(HostTraits { burst_pkts: *burst_pkts, is_pacing: false })
+            }
             Action::Room(packets) => self.endpoint.set_room(*packets),
+            Action::Depart(packets) => {
+                for _ in 0..*packets {
+                    self.endpoint.handle_departure(now);
+                }
+            }
             Action::Write(asked, taken) => {
                 let got = self.endpoint.write(now, *asked);
                 self.note("write", got.to_string());
