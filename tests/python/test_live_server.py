@@ -278,6 +278,30 @@ def test_every_application_moves_its_data_both_ways(
         assert len(end["at_ns"]) == len(end["info"]["snd_cwnd"]) > 0
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("method", ["http", "http in chunks", "sftp"])
+def test_every_method_moves_a_file_by_its_own_protocol_both_ways(
+    method: str, direction: str, address: Address
+) -> None:
+    size, is_upload = 700_000, direction == "reverse"
+    files: dict[str, si.Application] = {
+        "http": si.Http(bytes=size, is_upload=is_upload),
+        "http in chunks": si.Http(bytes=size, chunk_bytes=200_000, is_upload=is_upload),
+        "sftp": si.Sftp(bytes=size, request_bytes=32_768, outstanding=4, is_upload=is_upload),
+    }
+    if method == "sftp":
+        pytest.importorskip("asyncssh")
+    with Session(address) as session:
+        found = session.transfer(
+            [flow(direction, application=files[method])], 9 * SECOND_NS, [("reno", "cubic")]
+        )
+    near, far = found.near[0], found.far[0]
+    assert (near["algorithm"], far["algorithm"]) == ("reno", "cubic")
+    sender, receiver = (near, far) if is_upload else (far, near)
+    assert sender["moved_bytes"] == receiver["moved_bytes"] == size
+    assert receiver["ended_ns"] < near["began_ns"] + 5 * SECOND_NS, "it ended by itself"
+
+
 def test_an_algorithm_that_an_end_lacks_is_told_with_its_remedy(address: Address) -> None:
     for end, algorithms in (("client", ("nosuch", None)), ("server", (None, "nosuch"))):
         remedy = f"kernel of the {end} has no nosuch.* sudo modprobe tcp_nosuch"

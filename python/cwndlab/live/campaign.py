@@ -16,6 +16,7 @@ from cwndlab.campaign import keep_study, write_small_tables
 from cwndlab.encoding import to_parquet
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
+from cwndlab.live.exchange import LibraryMissingError
 from cwndlab.live.flags import DEFAULT_OUTAGE_S
 from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.iperf3 import Iperf3, runs_via
@@ -184,7 +185,7 @@ class _Loop:
             if not self._has_looked:
                 self._look()
             found = self._transfer(run, path)
-        except AlgorithmMissingError as error:
+        except (AlgorithmMissingError, LibraryMissingError) as error:
             msg = f"{error}\n  {self.safe()}; then the same again goes on from here"
             raise CampaignEndedError(msg) from None
         except (TransferFailedError, ServerUnreachableError) as error:

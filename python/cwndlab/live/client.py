@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import protocol
+from cwndlab.live import protocol, sftp
 from cwndlab.live.clock import now_ns
 from cwndlab.live.datagrams import (
     DatagramReceiver,
@@ -21,11 +21,12 @@ from cwndlab.live.datagrams import (
     receive,
     send_datagrams,
 )
+from cwndlab.live.exchange import LibraryMissingError
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.live.path_view import compare_views, initial_sequence, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
 from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
-from cwndlab.schema.scenario import Sized
+from cwndlab.schema.scenario import Sftp, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -272,6 +273,7 @@ class Session:
         Raises:
             TransferFailedError: it broke off, or the server refuses.
             AlgorithmMissingError: an end has not got its algorithm.
+            LibraryMissingError: an end has not installed what a method needs.
         """
         ends: dict[int, FlowEnd] = {}
         before = self.probe()
@@ -326,6 +328,8 @@ class Session:
             application=flow.application,
             duration_ns=duration_ns,
         )
+        if isinstance(flow.application, Sftp):
+            sftp.require("client")
         self.ask(prepare)
         connection = self._attached(flow.id)
         set_algorithm(connection, near, "client")
@@ -335,6 +339,7 @@ class Session:
             is_sender=flow.direction == "reverse",
             duration_s=duration_ns / _NS_PER_S,
             max_samples=_MAX_SAMPLES // count,
+            secret=protocol.flow_secret(self._signer.key, flow.id),
         )
 
     def _attached(self, flow: int) -> socket.socket:
@@ -513,6 +518,8 @@ def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(body)
     if answer.get("is_algorithm_missing"):
         raise AlgorithmMissingError(answer["error"])
+    if answer.get("is_library_missing"):
+        raise LibraryMissingError(answer["error"])
     if "error" in answer:
         raise TransferFailedError(answer["error"])
     return answer

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import tcp_info
 from cwndlab.errors import CwndlabError
+from cwndlab.live import http, sftp
 from cwndlab.live.clock import now_ns
+from cwndlab.live.exchange import Exchange
 from cwndlab.schema import scenario as si
 
 if TYPE_CHECKING:
@@ -80,8 +82,18 @@ class FlowEnd:
         is_sender: bool,
         duration_s: float,
         max_samples: int,
+        secret: bytes = b"",
     ) -> None:
-        """Take over the socket, which must be connected."""
+        """Take over the socket, which must be connected.
+
+        Args:
+            connection: to be used.
+            application: what goes over it.
+            is_sender: whether this end sends the data.
+            duration_s: after which it ends.
+            max_samples: at most so many are kept.
+            secret: known to both ends only, for methods that ask for credentials.
+        """
         self.connection = connection
         self.algorithm = set_algorithm(connection, None, "")
         self.error: str | None = None
@@ -93,6 +105,7 @@ class FlowEnd:
         self._is_sender = is_sender
         self._duration_s = duration_s
         self._max_samples = max_samples
+        self._secret = secret
         self._stopping = threading.Event()
         self._threads = [
             threading.Thread(target=self._guarded, args=(work,), daemon=True)
@@ -151,7 +164,7 @@ class FlowEnd:
                 self.error = (error.strerror or str(error)).lower()
         finally:
             if work == self._run:
-                self.ended_ns = now_ns()
+                self.ended_ns = self.ended_ns or now_ns()
 
     def _sample(self) -> None:
         due_s = time.monotonic()
@@ -171,7 +184,9 @@ class FlowEnd:
         self.samples.append(Sample(now_ns(), self.moved_bytes, raw))
 
     def _run(self) -> None:
-        if self._is_sender:
+        if isinstance(self._application, si.Http | si.Sftp):
+            self._exchange(self._application)
+        elif self._is_sender:
             self._send()
         else:
             self._receive()
@@ -217,6 +232,30 @@ class FlowEnd:
                     pass
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)  # tells a sender that all was read
+
+    def _exchange(self, file: si.Http | si.Sftp) -> None:
+        """Move a file as a client does, which is at the user's end, or as its server."""
+        exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
+        is_client = self._is_sender == file.is_upload
+        match file:
+            case si.Http() if is_client:
+                http.be_client(exchange, file.chunk_bytes)
+            case si.Http():
+                http.be_server(exchange)
+            case si.Sftp() if is_client:
+                sftp.be_client(exchange, self._secret, file.request_bytes, file.outstanding)
+            case si.Sftp():
+                sftp.be_server(exchange, self._secret)
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+
+    def _count(self, size: int) -> None:
+        """Count a part of the file; its last byte ends the transfer for who receives."""
+        self.moved_bytes += size
+        match self._application:
+            case si.Http(bytes=wanted) | si.Sftp(bytes=wanted) if not self._is_sender:
+                if self.moved_bytes >= wanted:
+                    self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
         """Write that many bytes, or for that long."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NS_PER_S = 10**9
 _PROXY = "a proxy"
-_COMPLETE = ("sized", "windowed_file", "request_response")
+_COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
     """Whether everything that was to be sent was read."""
     application: Any = flow.application
     match application.kind:
-        case "sized":
+        case "sized" | "http" | "sftp":
             wanted = application.bytes
         case "windowed_file":
             wanted = application.total_bytes

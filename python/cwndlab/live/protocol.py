@@ -160,6 +160,11 @@ def session_key(token: str, server_nonce: bytes, client_nonce: bytes) -> bytes:
     return hmac.digest(token.encode(), b"cwndlab session" + server_nonce + client_nonce, "sha256")
 
 
+def flow_secret(key: bytes, flow: int) -> bytes:
+    """What only a session's two ends know of a flow, for methods that ask for credentials."""
+    return hmac.digest(key, b"cwndlab flow %d" % flow, "sha256")
+
+
 @dataclass(slots=True)
 class Signer:
     """Signs one side's lines and checks the other's, each by its number."""

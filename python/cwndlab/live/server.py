@@ -20,14 +20,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import protocol
+from cwndlab.live import protocol, sftp
 from cwndlab.live.clock import now_ns
 from cwndlab.live.datagrams import DatagramReceiver, prepare, receive, send_datagrams
+from cwndlab.live.exchange import LibraryMissingError
 from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.live.host import describe_host
 from cwndlab.live.path_view import save_syns, saved_syn, view_of
 from cwndlab.live.protocol import ProtocolError, Signer
 from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.schema.scenario import Sftp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -191,9 +193,14 @@ class Server:
         request = flow.request
         is_sender = request.direction == "forward"
         try:
+            if isinstance(request.application, Sftp):
+                sftp.require("server")
             algorithm = set_algorithm(line.connection, request.algorithm, "server")
         except AlgorithmMissingError as error:
             await line.write(signer.sign({"error": str(error), "is_algorithm_missing": True}))
+            return False
+        except LibraryMissingError as error:
+            await line.write(signer.sign({"error": str(error), "is_library_missing": True}))
             return False
         await line.write(signer.sign({"algorithm": algorithm}))
         flow.end = FlowEnd(
@@ -202,6 +209,7 @@ class Server:
             is_sender=is_sender,
             duration_s=request.duration_ns / _NS_PER_S,
             max_samples=self._limits.samples // self._limits.flows,
+            secret=protocol.flow_secret(session.key, opening.flow),
         )
         session.arrived.set()
         return True

@@ -1,0 +1,166 @@
+"""A file over SFTP: asyncssh's client and its server, on the data connection.
+
+Blocks are written, or asked for, with a given number outstanding. Both ends make host key and
+password of the session's secret, so that nobody else can be either. The server has one file, of
+zeros; everything else that the library could do is refused, whatever it learns to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.live.exchange import Exchange, LibraryMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+_USER = "cwndlab"
+_PATH = "file"
+_POLL_S = 0.1
+_LOGIN_S = 30
+
+
+def require(where: str) -> None:
+    """Make sure that this end can.
+
+    Raises:
+        LibraryMissingError: it cannot.
+    """
+    if importlib.util.find_spec("asyncssh") is None:
+        msg = f"SFTP needs asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
+        raise LibraryMissingError(msg)
+
+
+def be_client(exchange: Exchange, secret: bytes, request_bytes: int, outstanding: int) -> None:
+    """Upload the file, or download it.
+
+    Raises:
+        OSError: the connection broke, or the server is another.
+    """
+    _run(_ask(exchange, secret, request_bytes, outstanding), exchange)
+
+
+def be_server(exchange: Exchange, secret: bytes) -> None:
+    """Serve the client until it closes the connection.
+
+    Raises:
+        OSError: the connection broke.
+    """
+    _run(_serve(exchange, secret), exchange)
+
+
+def _run(work: Coroutine[Any, Any, None], exchange: Exchange) -> None:
+    import asyncssh  # noqa: PLC0415  an optional dependency
+
+    async def until_over() -> None:
+        task = asyncio.ensure_future(work)
+        while not task.done() and not exchange.is_over():
+            await asyncio.wait({task}, timeout=_POLL_S)
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            return
+        task.result()
+
+    try:
+        asyncio.run(until_over())
+    except asyncssh.Error as error:
+        if not exchange.is_over():
+            raise OSError(str(error)) from None
+
+
+async def _ask(exchange: Exchange, secret: bytes, request_bytes: int, outstanding: int) -> None:
+    import asyncssh  # noqa: PLC0415  an optional dependency
+
+    connection = await asyncssh.connect(
+        sock=_own_descriptor(exchange),
+        config=None,
+        known_hosts=([_host_key(secret).convert_to_public()], [], []),
+        username=_USER,
+        password=_password(secret),
+        client_keys=None,
+        agent_path=None,
+        login_timeout=_LOGIN_S,
+    )
+    async with connection, connection.start_sftp_client() as sftp:
+        mode = "wb" if exchange.is_upload else "rb"
+        async with sftp.open(_PATH, mode, block_size=request_bytes) as file:
+            starts = iter(range(0, exchange.file_bytes, request_bytes))
+            move = _write_blocks if exchange.is_upload else _read_blocks
+            workers = (move(file, starts, exchange, request_bytes) for _ in range(outstanding))
+            await asyncio.gather(*workers)
+
+
+async def _write_blocks(
+    file: Any,  # noqa: ANN401  asyncssh's, which may not be there
+    starts: Iterator[int],
+    exchange: Exchange,
+    request_bytes: int,
+) -> None:
+    for start in starts:
+        size = min(request_bytes, exchange.file_bytes - start)
+        exchange.count(size)
+        await file.write(bytes(size), start)
+
+
+async def _read_blocks(
+    file: Any,  # noqa: ANN401  asyncssh's, which may not be there
+    starts: Iterator[int],
+    exchange: Exchange,
+    request_bytes: int,
+) -> None:
+    for start in starts:
+        size = min(request_bytes, exchange.file_bytes - start)
+        exchange.count(len(await file.read(size, start)))
+
+
+async def _serve(exchange: Exchange, secret: bytes) -> None:
+    import asyncssh  # noqa: PLC0415  an optional dependency
+
+    from cwndlab.live.sftp_server import Gate, file_server  # noqa: PLC0415  needs asyncssh
+
+    connection = await asyncssh.run_server(
+        _own_descriptor(exchange),
+        config=None,
+        server_factory=lambda: Gate(_USER, _password(secret)),
+        server_host_keys=[_host_key(secret)],
+        sftp_factory=file_server(exchange),
+        allow_scp=False,
+        agent_forwarding=False,
+        x11_forwarding=False,
+        login_timeout=_LOGIN_S,
+    )
+    async with connection:
+        await connection.wait_closed()
+
+
+def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
+    """The same connection for a loop, which closes what it is given."""
+    own = exchange.connection.dup()
+    own.settimeout(0)
+    return own
+
+
+def _password(secret: bytes) -> str:
+    return hmac.digest(secret, b"sftp password", "sha256").hex()
+
+
+def _host_key(secret: bytes) -> Any:  # noqa: ANN401  asyncssh's, which may not be there
+    import asyncssh  # noqa: PLC0415  an optional dependency
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415  asyncssh's
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
+        Ed25519PrivateKey,
+    )
+
+    seed = hmac.digest(secret, b"sftp host key", "sha256")
+    content = Ed25519PrivateKey.from_private_bytes(seed).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
+    )
+    return asyncssh.import_private_key(content)
