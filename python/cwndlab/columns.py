@@ -157,6 +157,25 @@ _QUANTITIES = (
         "Fairness among flows: 1 if all got the same, 1/n if one of n got everything.",
     ),
     Quantity(
+        "goodput_variation_pct",
+        "Variation of goodput",
+        Better.LOWER,
+        "How far the goodput of a second is off the run's mean: standard deviation over mean.",
+    ),
+    Quantity(
+        "jain_index_beside_cubic",
+        "Jain's index beside CUBIC",
+        Better.HIGHER,
+        "Fairness between a flow of it and a flow of CUBIC: 1 if both got the same, 1/2 if one got "
+        "everything.",
+    ),
+    Quantity(
+        "share_beside_cubic_pct",
+        "Share beside CUBIC",
+        Better.NEITHER,
+        "Of what a flow of it and a flow of CUBIC got together; 50 % is fair.",
+    ),
+    Quantity(
         "cwnd_pkts",
         "Congestion window",
         Better.NEITHER,

@@ -53,6 +53,9 @@ SUMMED = frozenset(
 )
 """Columns of flows that add up over a contestant's flows; the others are averaged."""
 
+GEOMETRIC = frozenset({"completion_ms"})
+"""Columns whose average over runs is the geometric mean: what counts is how many times as long."""
+
 SENT_BY_ANOTHER = " (named "
 """In a flow's algorithm: its sender ran the one before, the study names the one behind."""
 
@@ -92,6 +95,7 @@ class Comparison:
     is_per_flow: bool = False
     """Whether values that add up are given per flow, as contestants had unequally many flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
+    confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -136,12 +140,17 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the mean over runs with its interval; None if there is no value."""
+        """Return the average over runs with its interval; None if there is no value."""
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)
-            self._intervals[key] = stats.mean_interval(values) if values.size else None
+            self._intervals[key] = self._average(column, values) if values.size else None
         return self._intervals[key]
+
+    def _average(self, column: str, values: Floats) -> stats.Interval:
+        if column in GEOMETRIC:
+            return stats.geometric_mean(values, confidence=self.confidence)
+        return stats.covering_mean(values, confidence=self.confidence)
 
     def best(self, column: str) -> str | None:
         """Return the contestant whose mean is best; None if the quantity has no better way."""
@@ -172,7 +181,13 @@ class Comparison:
         both = np.isfinite(ours) & np.isfinite(theirs)
         if not both.any() or not theirs[both].mean() > 0:
             return None
-        return stats.compare_pairs(ours[both], theirs[both], smallest_effect=self.smallest_effect)
+        return stats.compare_pairs(
+            ours[both],
+            theirs[both],
+            smallest_effect=self.smallest_effect,
+            average=stats.Average.GEOMETRIC if column in GEOMETRIC else stats.Average.ARITHMETIC,
+            confidence=self.confidence,
+        )
 
     def representative_runs(self) -> dict[str, str]:
         """Return the most representative run of each contestant that has runs."""
@@ -215,19 +230,58 @@ class Comparison:
 
 
 def compare(
-    results: ResultsLike, *, smallest_effect: float = stats.SMALLEST_EFFECT
+    results: ResultsLike,
+    *,
+    smallest_effect: float = stats.SMALLEST_EFFECT,
+    confidence: float = stats.CONFIDENCE,
+    direction: str | None = None,
+    beside: pl.DataFrame | None = None,
 ) -> list[Comparison]:
-    """Return one comparison per cell of the study, in the order in which the cells were run."""
+    """Return one comparison per cell of the study, in the order in which the cells were run.
+
+    Args:
+        results: what to compare.
+        smallest_effect: relative differences below this are too small to care about.
+        confidence: of the intervals.
+        direction: whose flows are compared: `forward` or `reverse`; the study's own if None.
+        beside: more columns of flows, by `run` and `flow`.
+    """
     flows = results.flows()
+    if beside is not None:
+        flows = flows.join(beside, on=["run", "flow"], how="left", maintain_order="left")
+    flows = flows_of(results, flows, direction)
     if flows.is_empty():
         return []
     cell_columns = cell_factors(results)
     shown = {f"factor_{name}": name for name in cell_columns if f"factor_{name}" in flows.columns}
-    flows = _with_contestant(_of_the_studys_direction(flows), results)
     flows = flows.drop(shown.values()).rename(shown)
     by_run = _per_run(flows, cell_columns)
     cells = by_run.partition_by(cell_columns, maintain_order=True) if cell_columns else [by_run]
-    return [_comparison(cell, cell_columns, smallest_effect) for cell in cells]
+    return [_comparison(cell, cell_columns, smallest_effect, confidence) for cell in cells]
+
+
+def flows_of(
+    results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
+) -> pl.DataFrame:
+    """Return the flows that are under test, with a column `contestant`.
+
+    Whoever did not send has no result: in a direction that is not the study's own, only flows
+    whose sender ran the algorithm under test are somebody's.
+    """
+    if flows.is_empty():
+        return flows
+    own = _of_the_studys_direction(flows)
+    if direction is None:
+        return _with_contestant(own, results)
+    flows = flows.filter(pl.col("direction") == direction)
+    if flows.is_empty() or direction in own["direction"]:
+        return _with_contestant(flows, results)
+    factor = contestant_factor(results)
+    if f"factor_{factor}" in flows.columns:
+        flows = flows.filter(pl.col(f"factor_{factor}").cast(pl.String) == pl.col(factor))
+    elif factor in results.factors:
+        return flows.clear()
+    return _with_contestant(flows, results)
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
@@ -318,7 +372,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _comparison(
-    cell: pl.DataFrame, cell_columns: Sequence[str], smallest_effect: float
+    cell: pl.DataFrame, cell_columns: Sequence[str], smallest_effect: float, confidence: float
 ) -> Comparison:
     is_per_flow = cell[_FLOW_COUNT].n_unique() > 1
     if is_per_flow:
@@ -361,4 +415,5 @@ def _comparison(
         flows_per_run=int(cell[_FLOW_COUNT].to_numpy().max()),
         is_per_flow=is_per_flow,
         smallest_effect=smallest_effect,
+        confidence=confidence,
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from cwndlab.algorithms import FileAlgorithm
     from cwndlab.schema import Scenario
-    from cwndlab.schema.scenario import End
+    from cwndlab.schema.scenario import End, ScenarioFlow
     from cwndlab.source import Source
     from cwndlab.toml_source import KeyPath
 
@@ -469,17 +469,30 @@ def _hash_to_seed(content: object) -> int:
 
 
 def _with_seed(resolved: Resolved, seed: int) -> Scenario:
+    begin_ns = _drawn_ns(seed, "begin", resolved.begin_within_ns)
     flows = tuple(
-        flow.model_copy(update={"start_ns": flow.start_ns + _jitter_ns(seed, flow.id, most_ns)})
-        if most_ns
-        else flow
+        _later(flow, begin_ns, begin_ns + _drawn_ns(seed, f"flow.{flow.id}.start", most_ns))
         for flow, most_ns in zip(resolved.scenario.flows, resolved.start_jitter_ns, strict=True)
     )
-    return resolved.scenario.model_copy(update={"seed": seed, "flows": flows})
+    changes = {
+        "seed": seed,
+        "flows": flows,
+        "duration_ns": begin_ns + resolved.scenario.duration_ns,
+    }
+    return resolved.scenario.model_copy(update=changes)
 
 
-def _jitter_ns(seed: int, flow_id: int, most_ns: int) -> int:
-    digest = hashlib.sha256(f"{seed}/flow.{flow_id}.start".encode()).digest()
+def _later(flow: ScenarioFlow, stop_by_ns: int, start_by_ns: int) -> ScenarioFlow:
+    if not start_by_ns:
+        return flow
+    stop_ns = None if flow.stop_ns is None else flow.stop_ns + stop_by_ns
+    return flow.model_copy(update={"start_ns": flow.start_ns + start_by_ns, "stop_ns": stop_ns})
+
+
+def _drawn_ns(seed: int, name: str, most_ns: int) -> int:
+    if not most_ns:
+        return 0
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return int.from_bytes(digest[:16], "big") % most_ns
 
 

@@ -63,6 +63,7 @@ class Study:
         server_stack: str | Sequence[str] | None = None,
         application: str | Table | Sequence[str | Table] | None = None,
         warm_up: str | None = None,
+        begin_within: str | None = None,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
         stack_overrides: Table | None = None,
         record: Table | None = None,
@@ -91,6 +92,7 @@ class Study:
             server_stack: profile of the far end, whichever way data go.
             application: what sends: a kind, or a table with a `kind` and its keys.
             warm_up: what is left out of the statistics at the beginning of each flow.
+            begin_within: each repetition begins later by up to this: in another part of a trace.
             parameters: by algorithm, then by parameter.
             stack_overrides: values of the stack profile that differ from it.
             record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
@@ -121,6 +123,7 @@ class Study:
             "flow": flow,
             "duration": duration,
             "warm_up": warm_up,
+            "begin_within": begin_within,
             "repetitions": repetitions,
             "seed": seed,
             "parameters": parameters,

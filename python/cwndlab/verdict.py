@@ -14,13 +14,12 @@ from enum import Enum
 
 from cwndlab.columns import Better, quantity
 from cwndlab.comparison import Comparison
-from cwndlab.stats import Difference, holm
+from cwndlab.stats import CONFIDENCE, Difference, holm
 from cwndlab.tables.formatting import format_number, join_words
 
 THROUGHPUT = "goodput_mbit_s"
 DELAY = "rtt_p50_ms"
 COMPLETION = "completion_ms"
-_LEVEL = 0.05
 
 
 class Standing(Enum):
@@ -82,7 +81,7 @@ def judge(comparison: Comparison) -> Verdict:
         headline, recommended = _best_of_both(comparison, rankings[column], rankings[DELAY])
     else:
         leaders = rankings[column].leaders
-        headline, recommended = f"Highest throughput: {_names(leaders)}.", tuple(leaders)
+        headline, recommended = f"Highest throughput: {names_of(leaders)}.", tuple(leaders)
     return Verdict(headline, tuple(details), _notes(comparison), recommended, rankings)
 
 
@@ -99,23 +98,29 @@ def rank(comparison: Comparison, column: str) -> Ranking | None:
     standings = {best: Standing.BEST}
     for name in others:
         diff = known.get(name)
-        standings[name] = _standing(diff, float(adjusted.get(name, 1.0)), len(known))
+        standings[name] = _standing(
+            diff, float(adjusted.get(name, 1.0)), len(known), 1 - comparison.confidence
+        )
     ordered = sorted(measured, key=lambda name: _order(comparison, name, column))
     return Ranking(column, best, {name: standings[name] for name in ordered}, differences)
 
 
-def _standing(difference: Difference | None, p_value: float, comparisons: int) -> Standing:
+def _standing(
+    difference: Difference | None, p_value: float, comparisons: int, level: float
+) -> Standing:
     if difference is None:
         return Standing.UNDECIDED
     if difference.is_negligible:
         return Standing.AS_GOOD
     if difference.pairs == 1:
         return Standing.WORSE
-    is_there = is_sure(difference, p_value, comparisons)
+    is_there = is_sure(difference, p_value, comparisons, level)
     return Standing.WORSE if is_there else Standing.UNDECIDED
 
 
-def is_sure(difference: Difference, p_value: float, comparisons: int) -> bool:
+def is_sure(
+    difference: Difference, p_value: float, comparisons: int, level: float = 1 - CONFIDENCE
+) -> bool:
     """Whether a difference is there beyond reasonable doubt; see the module's rule.
 
     `p_value` is adjusted for the number of comparisons.
@@ -123,9 +128,9 @@ def is_sure(difference: Difference, p_value: float, comparisons: int) -> bool:
     if difference.pairs == 1 or difference.direction == 0:
         return False
     smallest_possible = comparisons * 2.0 ** (1 - difference.pairs)
-    if smallest_possible >= _LEVEL:
+    if smallest_possible >= level:
         return difference.pairs in {difference.pairs_above, difference.pairs_below}
-    return p_value < _LEVEL
+    return p_value < level
 
 
 def _order(comparison: Comparison, name: str, column: str) -> float:
@@ -142,28 +147,27 @@ def _alone(comparison: Comparison, rankings: dict[str, Ranking]) -> Verdict:
         if interval is not None:
             about = quantity(column)
             parts.append(f"{format_number(interval.estimate)} {about.unit} ({about.title})")
-    headline = f"{_quoted(name)}: {join_words(parts)}. Nothing stands beside it to compare with."
+    headline = f"{quoted(name)}: {join_words(parts)}. Nothing stands beside it to compare with."
     return Verdict(headline, (), _notes(comparison), (name,), rankings)
 
 
 def _throughput_sentence(ranking: Ranking) -> str:
     if len(ranking.leaders) == len(ranking.standings):
         apart = _largest(ranking, ranking.leaders)
-        names = _names(ranking.leaders)
+        names = names_of(ranking.leaders)
         return f"Throughput: {names} are within {apart}, too little to care about."
-    parts = [f"{_quoted(ranking.best)} is best"]
+    parts = [f"{quoted(ranking.best)} is best"]
     as_good = ranking.those(Standing.AS_GOOD)
     if as_good:
         parts.append(
-            f"{_names(as_good)} within {_largest(ranking, as_good)} of it, too little to care"
+            f"{names_of(as_good)} within {_largest(ranking, as_good)} of it, too little to care"
         )
     parts += [
-        f"{_quoted(name)} is {_lower(ranking, name)} lower"
-        for name in ranking.those(Standing.WORSE)
+        f"{quoted(name)} is {_lower(ranking, name)} lower" for name in ranking.those(Standing.WORSE)
     ]
     unsure = [name for name in ranking.those(Standing.UNDECIDED) if ranking.differences[name]]
     if unsure:
-        listed = join_words([f"{_quoted(name)} ({_lower(ranking, name)} lower)" for name in unsure])
+        listed = join_words([f"{quoted(name)} ({_lower(ranking, name)} lower)" for name in unsure])
         parts.append(f"the runs do not decide about {listed}")
     return f"Throughput: {'; '.join(parts)}."
 
@@ -179,15 +183,15 @@ def _quickest(comparison: Comparison, rankings: dict[str, Ranking]) -> Verdict:
     if rest:
         next_best = rest[0]
         difference = comparison.difference(ranking.best, next_best, COMPLETION)
-        headline = f"Quickest: {_names(leaders, 'or')}."
+        headline = f"Quickest: {names_of(leaders, 'or')}."
         if difference is not None:
             share = ratio_words(1 + difference.relative.estimate)
-            sure = _certainty(comparison, difference)
-            headline = f"{headline[:-1]} ({share} {_quoted(next_best)}'s time; {sure})."
+            sure = certainty(comparison, difference)
+            headline = f"{headline[:-1]} ({share} {quoted(next_best)}'s time; {sure})."
     else:
         effect = f"{100 * comparison.smallest_effect:g}"
         headline = (
-            f"No difference worth caring about: {_names(leaders)} complete within {effect} % of "
+            f"No difference worth caring about: {names_of(leaders)} complete within {effect} % of "
             "each other."
         )
     return Verdict(headline, tuple(details), _notes(comparison), leaders, rankings)
@@ -207,15 +211,15 @@ def _times_sentence(comparison: Comparison, ranking: Ranking, title: str, what: 
         return (
             f"{title}: all within {apart}, too little to care about ({milliseconds(ranking.best)})."
         )
-    leaders = [f"{_quoted(name)} ({milliseconds(name)})" for name in ranking.leaders]
+    leaders = [f"{quoted(name)} ({milliseconds(name)})" for name in ranking.leaders]
     parts = [f"{join_words(leaders)} {'has' if len(leaders) == 1 else 'have'} {what}"]
     parts += [
-        f"{_quoted(name)} {_longer(ranking, name)} ({milliseconds(name)})"
+        f"{quoted(name)} {_longer(ranking, name)} ({milliseconds(name)})"
         for name in ranking.those(Standing.WORSE)
     ]
     unsure = [name for name in ranking.those(Standing.UNDECIDED) if ranking.differences[name]]
     if unsure:
-        listed = join_words([f"{_quoted(name)} ({milliseconds(name)})" for name in unsure])
+        listed = join_words([f"{quoted(name)} ({milliseconds(name)})" for name in unsure])
         parts.append(f"the runs do not decide about {listed}")
     return f"{title}: {'; '.join(parts)}."
 
@@ -225,7 +229,7 @@ def _best_of_both(
 ) -> tuple[str, tuple[str, ...]]:
     candidates = [name for name in throughput.leaders if name in delay.standings]
     if not candidates:
-        return f"Highest throughput: {_quoted(throughput.best)}.", (throughput.best,)
+        return f"Highest throughput: {quoted(throughput.best)}.", (throughput.best,)
     chosen = min(candidates, key=lambda name: _order(comparison, name, DELAY))
     level = [name for name in candidates if name != chosen and _is_level(comparison, name, chosen)]
     if len(level) == len(comparison.contestants) - 1:
@@ -234,7 +238,7 @@ def _best_of_both(
         return _trade_off(comparison, throughput, delay), (chosen,)
     recommended = (chosen, *level)
     reference = _reference(comparison, throughput, recommended)
-    name = _names(recommended, "or")
+    name = names_of(recommended, "or")
     if reference is None:
         return f"Best of both: {name}.", recommended
     return f"Best of both: {name} {_trade(comparison, chosen, reference)}", recommended
@@ -242,7 +246,7 @@ def _best_of_both(
 
 def _no_winner(comparison: Comparison, chosen: str) -> str:
     """Return the sentence for when all are as fast and no delay is surely shorter."""
-    names = _names(comparison.contestants)
+    names = names_of(comparison.contestants)
     within = f"within {100 * comparison.smallest_effect:g} % of each other"
     others = [name for name in comparison.contestants if name != chosen]
     delays = [comparison.difference(name, chosen, DELAY) for name in others]
@@ -260,16 +264,16 @@ def _trade_off(comparison: Comparison, throughput: Ranking, delay: Ranking) -> s
     more = comparison.difference(fast, quick, throughput.column)
     less = comparison.difference(quick, fast, DELAY)
     if more is None or less is None:
-        return f"Highest throughput: {_quoted(fast)}. Shortest delay: {_quoted(quick)}."
+        return f"Highest throughput: {quoted(fast)}. Shortest delay: {quoted(quick)}."
     faster = (
-        f"{_quoted(fast)} in throughput ({_percent(more.relative.estimate)} more than "
-        f"{_quoted(quick)}; {_certainty(comparison, more)})"
+        f"{quoted(fast)} in throughput ({_percent(more.relative.estimate)} more than "
+        f"{quoted(quick)}; {certainty(comparison, more)})"
     )
     quicker = (
-        f"{_quoted(quick)} in latency ({ratio_words(1 + less.relative.estimate)} "
-        f"{_quoted(fast)}'s delay; {_certainty(comparison, less)})"
+        f"{quoted(quick)} in latency ({ratio_words(1 + less.relative.estimate)} "
+        f"{quoted(fast)}'s delay; {certainty(comparison, less)})"
     )
-    is_faster, is_quicker = (_is_sure_among(comparison, each) for each in (more, less))
+    is_faster, is_quicker = (is_sure_among(comparison, each) for each in (more, less))
     if comparison.is_one_run or (is_faster and is_quicker):
         return f"None is best in both: {faster}, {quicker}."
     if is_faster:
@@ -286,13 +290,18 @@ def _is_level(comparison: Comparison, name: str, chosen: str) -> bool:
         return True
     if difference.pairs == 1:
         return False
-    return not _is_sure_among(comparison, difference)
+    return not is_sure_among(comparison, difference)
 
 
-def _is_sure_among(comparison: Comparison, difference: Difference) -> bool:
+def is_sure_among(comparison: Comparison, difference: Difference) -> bool:
     """Whether a difference is sure though it was picked from several (Bonferroni's correction)."""
     comparisons = max(1, len(comparison.contestants) - 1)
-    return is_sure(difference, min(1.0, comparisons * difference.p_value), comparisons)
+    return is_sure(
+        difference,
+        min(1.0, comparisons * difference.p_value),
+        comparisons,
+        1 - comparison.confidence,
+    )
 
 
 def _reference(
@@ -313,24 +322,24 @@ def _trade(comparison: Comparison, chosen: str, reference: str) -> str:
     share = None if throughput is None else throughput.relative.estimate
     parts = []
     if share is not None:
-        owner = f"{_quoted(reference)}'s throughput"
+        owner = f"{quoted(reference)}'s throughput"
         percent = f"{100 * (1 + share):.0f} %"
         is_same = percent == "100 %"
         parts.append(
-            f"the throughput of {_quoted(reference)}" if is_same else f"{percent} of {owner}"
+            f"the throughput of {quoted(reference)}" if is_same else f"{percent} of {owner}"
         )
     if delay is None:
         return f"({join_words(parts)})."
     parts.append(f"{ratio_words(1 + delay.relative.estimate)} its delay")
-    return f"({' at '.join(parts)}; {_certainty(comparison, delay)})."
+    return f"({' at '.join(parts)}; {certainty(comparison, delay)})."
 
 
-def _certainty(comparison: Comparison, difference: Difference) -> str:
+def certainty(comparison: Comparison, difference: Difference) -> str:
     if difference.pairs == 1:
         return "one run, so how sure is not known"
     agreeing = max(difference.pairs_above, difference.pairs_below)
     pairs = f"{agreeing} of {difference.pairs} pairs"
-    if _is_sure_among(comparison, difference):
+    if is_sure_among(comparison, difference):
         return f"sure: {pairs}"
     return f"not sure: {pairs}"
 
@@ -350,11 +359,11 @@ def ratio_words(ratio: float) -> str:
     return f"{format_number(ratio, 2)} times" if ratio >= 1.1 else f"{100 * ratio:.0f} % of"  # noqa: PLR2004
 
 
-def _names(names: Iterable[str], last: str = "and") -> str:
-    return join_words([_quoted(name) for name in names], last)
+def names_of(names: Iterable[str], last: str = "and") -> str:
+    return join_words([quoted(name) for name in names], last)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """Return a name of several words in quotes, so that it stays one in a sentence."""
     return f'"{name}"' if " " in name or "," in name else name
 

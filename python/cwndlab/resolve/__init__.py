@@ -38,6 +38,7 @@ class Resolved:
     traces: Mapping[str, Trace]
     algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
     start_jitter_ns: tuple[int, ...]  # of each flow
+    begin_within_ns: int = 0
 
 
 def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
@@ -65,6 +66,8 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
         raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")
+    if study.begin_within and study.live is not None:
+        raise FieldError(("begin_within",), "a real network cannot be begun later; leave this out")
     scenario = si.Scenario(
         seed=0,
         duration_ns=study.duration,
@@ -78,7 +81,7 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
             pcap=CAPTURE_FILE if study.record.pcap else None,
         ),
     )
-    return Resolved(scenario, traces.traces, algorithms.files, jitter)
+    return Resolved(scenario, traces.traces, algorithms.files, jitter, study.begin_within)
 
 
 def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:

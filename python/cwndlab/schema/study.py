@@ -167,6 +167,11 @@ class StudyModel(Model):
     description: str = ""
     duration: DurationText = 60 * 10**9
     warm_up: DurationText = Field(default=0, description="left out of each flow's statistics")
+    begin_within: DurationText = Field(
+        default=0,
+        description="a run begins later by up to this, drawn anew in each repetition: another part "
+        "of a trace; the time before is not counted as duration",
+    )
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     algorithm: str | None = Field(default=None, description="of every flow that has none itself")

@@ -13,8 +13,10 @@ from cwndlab.stats.bootstrap import (
     bca_interval,
     mean_interval,
 )
+from cwndlab.stats.covering import covering_mean, geometric_mean
 from cwndlab.stats.paired import (
     SMALLEST_EFFECT,
+    Average,
     Decision,
     Difference,
     PairedTest,
@@ -33,13 +35,13 @@ from cwndlab.stats.summary import (
     jain_index,
     most_representative,
     pareto_front,
-    standardised_effect,
 )
 
 __all__ = [
     "CONFIDENCE",
     "DRAWS",
     "SMALLEST_EFFECT",
+    "Average",
     "BoxSummary",
     "Decision",
     "Difference",
@@ -49,8 +51,10 @@ __all__ = [
     "bca_interval",
     "box_summary",
     "compare_pairs",
+    "covering_mean",
     "decide",
     "empirical_cdf",
+    "geometric_mean",
     "holm",
     "jain_index",
     "mean_interval",
@@ -59,6 +63,5 @@ __all__ = [
     "pareto_front",
     "relative_difference",
     "sign_test",
-    "standardised_effect",
     "wilcoxon_signed_rank_test",
 ]

@@ -1,4 +1,4 @@
-"""Small summaries: fairness, effect size, distributions, the most representative run."""
+"""Small summaries: fairness, distributions, the most representative run."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from cwndlab.stats.bootstrap import Floats
 
-_FEWEST_FOR_SPREAD = 2
 _WHISKER = 1.5  # interquartile ranges, J. Tukey, Exploratory Data Analysis, 1977
 
 
@@ -62,15 +61,6 @@ def jain_index(shares: npt.ArrayLike) -> float | None:
     if squares == 0:
         return None
     return float(data.sum() ** 2 / (len(data) * squares))
-
-
-def standardised_effect(deltas: npt.ArrayLike) -> float | None:
-    """Cohen's d of paired differences: mean over standard deviation; None if undefined."""
-    data = _finite(deltas)
-    if len(data) < _FEWEST_FOR_SPREAD:
-        return None
-    spread = float(data.std(ddof=1))
-    return None if spread == 0 else float(data.mean() / spread)
 
 
 def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> int:

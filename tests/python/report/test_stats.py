@@ -35,7 +35,7 @@ def test_students_t_refuses_what_has_no_meaning() -> None:
         students_t.quantile(1.0, 5)
 
 
-@pytest.mark.parametrize("count", [10, 20, 40])
+@pytest.mark.parametrize("count", [10, 40])
 @pytest.mark.parametrize(
     ("draw", "truth"),
     [
@@ -48,7 +48,7 @@ def test_ninety_five_percent_intervals_cover_the_mean_93_to_97_percent_of_the_ti
     draw: Callable[[np.random.Generator, int], Floats], truth: float, count: int
 ) -> None:
     rng = np.random.default_rng(count)
-    trials, covered = 2500, 0
+    trials, covered = 1500, 0
     for _ in range(trials):
         interval = stats.mean_interval(draw(rng, count), draws=1500)
         assert interval.low is not None

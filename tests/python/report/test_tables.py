@@ -121,7 +121,7 @@ def test_markdown_has_one_line_a_row_and_escapes_bars(results: ResultsLike) -> N
 def test_latex_escapes_and_marks_the_best(results: ResultsLike) -> None:
     text = to_latex(comparison_table(compare(results)[0], title="a_b & 5 %"))
     assert r"a\_b \& 5 \%" in text
-    assert r"\textbf{31.77 $\pm$0.14} (best)" in text
+    assert r"\textbf{31.77 $\pm$0.15} (best)" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
     assert not re.search(r"(?<!\\)[%&](?![^\n]*\\\\)", text)
 

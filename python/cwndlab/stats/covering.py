@@ -1,0 +1,101 @@
+"""Intervals that cover: what verdicts are made of, where ten skewed runs are all there is.
+
+Simulated at 10 to 40 runs, the BCa interval of a mean or of a ratio of means covers 91 to 94 %
+instead of 95 % where runs are skewed (a radio channel that varies by half of its mean), Student's t
+interval 91 to 95 %; they miss on different sides.  The hull of the two covers 93 to 97 % and is
+5 % wider.  The bootstrap-t interval covers as well, but has no bound where most pairs are equal.
+
+Completion times are judged by their geometric mean, that is by how many times as long they take:
+Student's t interval of the logarithms covers 94 to 96 % from 6 runs on, whatever the skew.
+
+Both are tested by simulation in `tests/python/report/test_coverage.py`.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats import students_t
+from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval, bca_interval, mean_interval
+
+
+def covering_mean(
+    values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
+) -> Interval:
+    """Return the mean over runs with an interval that covers even where runs are skewed."""
+    runs = np.asarray(values, dtype=np.float64)
+    interval = mean_interval(runs, confidence=confidence, draws=draws)
+    reach = _students_reach(runs, confidence)
+    return _hull(interval, interval.estimate - reach, interval.estimate + reach)
+
+
+def covering_ratio(
+    ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE, draws: int = DRAWS
+) -> Interval:
+    """Return (mean of ours / mean of theirs - 1) over pairs with an interval that covers.
+
+    Student's t is that of the ratio's logarithm, its spread by the delta method.
+    """
+    interval = bca_interval(
+        np.column_stack([ours, theirs]), _ratio_minus_one, confidence=confidence, draws=draws
+    )
+    if not interval.estimate > -1:  # a ratio of zero has no logarithm
+        return interval
+    influences = ours / ours.mean() - theirs / theirs.mean()
+    factor = math.exp(min(_students_reach(influences, confidence), _LONGEST_REACH))
+    ratio = 1 + interval.estimate
+    return _hull(interval, ratio / factor - 1, ratio * factor - 1)
+
+
+def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return the geometric mean over runs with Student's interval of the logarithms."""
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    centre, reach = float(logs.mean()), _students_reach(logs, confidence)
+    estimate = math.exp(centre)
+    if len(logs) == 1:
+        return Interval(estimate, None, None, 1, confidence)
+    if reach == 0:
+        return Interval(estimate, estimate, estimate, len(logs), confidence)
+    reach = min(reach, _LONGEST_REACH)
+    low, high = math.exp(centre - reach), math.exp(centre + reach)
+    return Interval(estimate, low, high, len(logs), confidence)
+
+
+def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
+    """Return (geometric mean of ours over theirs, minus 1) with its interval over pairs."""
+    ratio = geometric_mean(ours / theirs, confidence=confidence)
+    low = None if ratio.low is None else ratio.low - 1
+    high = None if ratio.high is None else ratio.high - 1
+    return Interval(ratio.estimate - 1, low, high, ratio.runs, confidence)
+
+
+_LONGEST_REACH = 50.0
+"""Of a logarithm: a factor of 5e21 is no bound anyway, and more would not fit a float."""
+
+
+def _students_reach(values: Floats, confidence: float) -> float:
+    """Return half the width of Student's t interval of the mean; nothing for one value."""
+    count = len(values)
+    if count == 1 or np.ptp(values) <= _ROUNDING * np.abs(values).max():
+        return 0.0
+    error = float(values.std(ddof=1)) / math.sqrt(count)
+    return students_t.quantile(0.5 + confidence / 2, count - 1) * error
+
+
+_ROUNDING = 1e-12
+"""Relative differences below this are the arithmetic's, not the runs'."""
+
+
+def _hull(interval: Interval, low: float, high: float) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    return replace(interval, low=min(interval.low, low), high=max(interval.high, high))
+
+
+def _ratio_minus_one(resamples: Floats) -> Floats:
+    means = resamples.mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = means[:, 0] / means[:, 1] - 1
+    return ratio
