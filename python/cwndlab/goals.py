@@ -6,7 +6,7 @@ Each goal has one measure, defined here and nowhere else:
 - *latency*: the median round trip;
 - *short transfers*: the completion time of flows with an end, by its geometric mean;
 - *fairness*: Jain's index over flows that run the same;
-- *fairness to CUBIC*: Jain's index of what a flow of it gets and what a flow of CUBIC beside it gets;
+- *fairness to CUBIC*: Jain's index of what a flow of it gets and what CUBIC's beside it gets;
 - *stability*: the variation of goodput from second to second (standard deviation over mean); beside
   it stands that from repetition to repetition.
 
@@ -14,17 +14,16 @@ Standings are those of `cwndlab.verdict`: relative differences over pairs of run
 tests against the smallest effect of interest, a permutation test with Holm's correction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
-import polars as pl
 
 from cwndlab import stats
 from cwndlab.columns import quantity
-from cwndlab.comparison import Comparison, ResultsLike, compare, contestant_factor
+from cwndlab.comparison import Comparison, compare
+from cwndlab.goal_measures import BESIDE_CUBIC, VARIATION, WithSeries, measures_of_flows
 from cwndlab.plan import needed_repetitions
 from cwndlab.tables.formatting import format_number
 from cwndlab.verdict import (
@@ -40,12 +39,7 @@ from cwndlab.verdict import (
     ratio_words,
 )
 
-VARIATION = "goodput_variation_pct"
-BESIDE_CUBIC = "jain_index_beside_cubic"
-SHARE_BESIDE_CUBIC = "share_beside_cubic_pct"
 _SEVERAL = 2
-_FEWEST_SECONDS = 10
-_CUBIC = "cubic"
 
 
 class Goal(StrEnum):
@@ -76,13 +70,6 @@ _WHAT_IS_MISSING: Mapping[Goal, str] = {
     Goal.FAIRNESS_TO_CUBIC: 'none ran beside CUBIC; add a [[flow]] with algorithm = "cubic"',
     Goal.STABILITY: "no time series of 10 s or more was recorded (record.samples)",
 }
-
-
-class WithSeries(ResultsLike, Protocol):
-    """What is read of results; `cwndlab.Results` is one."""
-
-    def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table that is read when it is needed."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +156,7 @@ def judge_goal(comparison: Comparison, goal: Goal) -> GoalVerdict:
         ranking,
         _sentence(comparison, goal, ranking),
         recommended,
-        _what_would_change(comparison, goal, ranking),
+        _what_would_change(comparison, ranking),
     )
 
 
@@ -271,7 +258,7 @@ def _cost(comparison: Comparison, goal: Goal, chosen: str) -> str:
     return f"It costs throughput: {percent:.0f} % less than {quoted(other)}."
 
 
-def _what_would_change(comparison: Comparison, goal: Goal, ranking: Ranking) -> str:
+def _what_would_change(comparison: Comparison, ranking: Ranking) -> str:
     """Return what would make the verdict another one."""
     if len(ranking.standings) == 1:
         return "Others beside it."
@@ -298,7 +285,8 @@ def _what_would_change(comparison: Comparison, goal: Goal, ranking: Ranking) -> 
     if not gaps:
         return "Nothing that was measured."
     nearest = min(gaps, key=lambda name: gaps[name])
-    return f"{quoted(nearest)} would do as well if differences of {_percent(gaps[nearest])} did not matter."
+    nearest_gap = _percent(gaps[nearest])
+    return f"{quoted(nearest)} would do as well if differences of {nearest_gap} did not matter."
 
 
 def _more_runs(comparison: Comparison, ranking: Ranking, unsure: list[str]) -> str:
@@ -333,115 +321,3 @@ def _spread_of_pairs(comparison: Comparison, name: str, other: str, column: str)
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1f} %"  # noqa: PLR2004
-
-
-def worst_variation(comparisons: Iterable[Comparison], name: str) -> float | None:
-    """Return how far a contestant's goodput is apart from setting to setting, in per cent."""
-    means = [
-        interval.estimate
-        for comparison in comparisons
-        if name in comparison.contestants
-        and (interval := comparison.interval(name, THROUGHPUT)) is not None
-    ]
-    if len(means) < _SEVERAL or not np.mean(means) > 0:
-        return None
-    return float(100 * np.std(means, ddof=1) / np.mean(means))
-
-
-def measures_of_flows(results: WithSeries) -> pl.DataFrame:
-    """Return the goals' measures that no table has: one row a flow, by `run` and `flow`."""
-    flows = results.flows().select("run", "flow")
-    return flows.join(_variation(results), on=["run", "flow"], how="left").join(
-        _beside_cubic(results), on=["run", "flow"], how="left"
-    )
-
-
-def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the variation of each flow's goodput from second to second, warm-up left out."""
-    empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
-    samples = results.scan("samples")
-    columns = samples.collect_schema().names()
-    times = results.flows()
-    needed = {"start_s", "end_s", "window_s"}
-    if not {"goodput_mbit_s", "t_s"} <= set(columns) or not needed <= set(times.columns):
-        return empty
-    # Flows with an end have no rate to hold.
-    bulk = (
-        times.filter(pl.col("completion_ms").is_null())
-        if "completion_ms" in times.columns
-        else times
-    )
-    windows = bulk.lazy().select(
-        "run", "flow", "end_s", begin_s=pl.col("end_s") - pl.col("window_s")
-    )
-    second = (pl.col("t_s") - pl.col("begin_s")).floor()
-    value = pl.col("goodput_mbit_s")
-    per_second = (
-        samples.select("run", "flow", "t_s", "goodput_mbit_s")
-        .join(windows, on=["run", "flow"], how="inner")
-        .filter((pl.col("t_s") > pl.col("begin_s")) & (pl.col("t_s") <= pl.col("end_s")))
-        .group_by("run", "flow", second.alias("second"))
-        .agg(value.mean())
-    )
-    return (
-        per_second.group_by("run", "flow")
-        .agg(
-            pl.when((pl.len() >= _FEWEST_SECONDS) & (value.mean() > 0))
-            .then(100 * value.std() / value.mean())
-            .alias(VARIATION)
-        )
-        .collect()
-    )
-
-
-def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return how each flow under test and CUBIC's flows of the same run shared the link."""
-    schema = {
-        "run": pl.String,
-        "flow": pl.Int64,
-        BESIDE_CUBIC: pl.Float64,
-        SHARE_BESIDE_CUBIC: pl.Float64,
-    }
-    flows = results.flows()
-    if "algorithm" not in flows.columns or contestant_factor(results) not in {
-        "algorithm",
-    }:
-        return pl.DataFrame(schema=schema)
-    label = "factor_algorithm" if "factor_algorithm" in flows.columns else "algorithm"
-    rows = []
-    mixed: list[str] = []
-    alone = []
-    for (run, _), group in flows.group_by(["run", "direction"], maintain_order=True):
-        is_cubic = group["algorithm"].cast(pl.String) == _CUBIC
-        own = group.filter(~is_cubic)
-        cubic = group.filter(is_cubic)["goodput_mbit_s"].drop_nulls()
-        if own.is_empty() or cubic.is_empty():
-            alone.append((run, group))
-            continue
-        mixed.append(str(run))
-        for algorithm in own["algorithm"].unique(maintain_order=True):
-            its = own.filter(pl.col("algorithm") == algorithm)
-            goodput = its["goodput_mbit_s"].drop_nulls()
-            if goodput.is_empty():
-                continue
-            pair = np.array([goodput.to_numpy().mean(), cubic.to_numpy().mean()])
-            rows += [_shared(str(run), flow, pair) for flow in its["flow"]]
-    if mixed and label == "factor_algorithm":
-        # In a study of who gets along with CUBIC, CUBIC beside CUBIC is one of the runs.
-        for run, group in alone:
-            shares = group["goodput_mbit_s"].drop_nulls().to_numpy()
-            if len(shares) >= _SEVERAL and (group["algorithm"] == _CUBIC).all():
-                rows += [_shared(str(run), flow, shares) for flow in group["flow"]]
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _shared(
-    run: str, flow: int, goodputs: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> dict[str, object]:
-    first, total = float(goodputs[0]), float(goodputs.sum())
-    return {
-        "run": run,
-        "flow": flow,
-        BESIDE_CUBIC: stats.jain_index(goodputs),
-        SHARE_BESIDE_CUBIC: 100 * first / total if total > 0 else None,
-    }

@@ -335,6 +335,7 @@ def _trade(comparison: Comparison, chosen: str, reference: str) -> str:
 
 
 def certainty(comparison: Comparison, difference: Difference) -> str:
+    """Return how sure a difference is, in words."""
     if difference.pairs == 1:
         return "one run, so how sure is not known"
     agreeing = max(difference.pairs_above, difference.pairs_below)
@@ -360,6 +361,7 @@ def ratio_words(ratio: float) -> str:
 
 
 def names_of(names: Iterable[str], last: str = "and") -> str:
+    """Return names as they stand in a sentence."""
     return join_words([quoted(name) for name in names], last)
 
 

@@ -13,6 +13,7 @@ import threading
 import click
 
 from cwndlab.cli import (
+    advise,
     algorithm,
     compare,
     importing,
@@ -72,6 +73,7 @@ def app() -> None:
 
 for _command in (
     compare.compare_command,
+    advise.advise_command,
     studies.run_command,
     studies.report_command,
     studies.reproduce_command,
