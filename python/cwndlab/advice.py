@@ -1,8 +1,9 @@
 """Advice for one network and one goal, in under a minute, and how sure it is.
 
-Repetitions are added in looks (10, 20, 40) until the goal is decided or the time is up.  Looking
-three times would triple the chance of being wrong, so each look uses a third of the 5 % (Bonferroni
-over looks: S. Pocock, "Clinical Trials", 1983, chapter 10): the intervals that decide are 98.3 %.
+Repetitions are added in looks (10, 20, 40, 80) until the goal is decided or the time is up: decided
+means that everyone's interval lies on one side of the smallest effect of interest.  Looking
+four times would make it up to four times as likely to be wrong, so each look has a quarter of the
+5 % (Bonferroni's correction over looks): the intervals that decide are 98.75 %.
 
 A recorded trace is one walk through a network.  Each repetition begins elsewhere in it, the same
 place for all algorithms, so that intervals tell how much depends on when one is there.
@@ -23,17 +24,18 @@ from cwndlab.describe import read_link
 from cwndlab.errors import ResultsError
 from cwndlab.goal_measures import measures_of_flows
 from cwndlab.goals import Goal, judge_goal
-from cwndlab.quantity import format_duration
+from cwndlab.schema import scenario as si
 from cwndlab.study import Study
-from cwndlab.verdict import DELAY, Standing, Verdict, is_sure_among, judge
+from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from cwndlab.resolve import ResolvedLink
     from cwndlab.results import Results
 
-LOOKS = (10, 20, 40)
+LOOKS = (10, 20, 40, 80)
 """Repetitions after which it is seen whether the goal is decided."""
 
 LEVEL = 0.05
@@ -42,10 +44,11 @@ BUDGET_S = 40.0
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
 """What is compared unless the user says otherwise: what Linux has, one of each kind."""
 
-_NS_PER_S = 1_000_000_000
 _PILOT = 2
-_WINDOW = "60 s"
 _WARM_UP = "5 s"
+_LONGEST_S, _SHORTEST_S, _UNKNOWN_S = 120, 15, 60
+_MOST_PACKETS = 600_000  # of a run: more would not let ten of each fit into the budget
+_PACKET_BITS = 12_000
 _TRANSFER = "500 kB"
 
 
@@ -99,11 +102,7 @@ class Advice:
 def judge_wish(comparison: Comparison, wish: Wish) -> Judged:
     """Return what a comparison says of a wish."""
     if wish is Wish.BALANCE:
-        verdict = judge(comparison)
-        is_decided = _is_balance_decided(comparison, verdict)
-        return Judged(
-            comparison, verdict.headline, verdict.recommended, is_decided, _balance_change(verdict)
-        )
+        return _balance(comparison)
     verdicts = [judge_goal(comparison, goal) for goal in _GOALS[wish]]
     found = next((each for each in verdicts if not each.is_missing), verdicts[0])
     return Judged(comparison, found.sentence, found.recommended, found.is_decided, found.change)
@@ -179,52 +178,64 @@ def _how_sure(
     return f"not all of it is decided {until}{more}; what is called sure is {errors}"
 
 
-def _is_balance_decided(comparison: Comparison, verdict: Verdict) -> bool:
-    """Whether the choice would stay: who is fast enough is known, and who of them is quickest."""
-    rankings = list(verdict.rankings.values())
-    if not rankings or not verdict.recommended:
-        return False
-    first = rankings[0]
-    if first.those(Standing.UNDECIDED):
-        return False
+def _open_questions(comparison: Comparison, verdict: Verdict) -> tuple[list[str], list[str]]:
+    """Return who may be fast enough for the choice, and whose delay may be as short."""
+    throughput = next(iter(verdict.rankings.values()))
+    delay = verdict.rankings.get(DELAY)
     chosen = verdict.recommended[0]
-    for name in first.leaders:
-        if name == chosen:
-            continue
-        difference = comparison.difference(name, chosen, DELAY)
+    fast = []
+    for name, difference in throughput.differences.items():
+        is_known = difference is None or difference.is_settled
+        other = comparison.difference(name, chosen, DELAY) if delay and name != chosen else None
+        would_win = other is None or other.relative.estimate < 0
+        if not is_known and name not in throughput.leaders and would_win:
+            fast.append(name)
+    short = []
+    for name in throughput.leaders:
+        difference = comparison.difference(name, chosen, DELAY) if name != chosen else None
         if difference is None or difference.is_negligible:
             continue
         if not is_sure_among(comparison, difference):
-            return False
-    return True
+            short.append(name)
+    return fast, short
 
 
-def _balance_change(verdict: Verdict) -> str:
-    """Return what would change the choice of the best of both."""
-    throughput = next(iter(verdict.rankings.values()), None)
-    delay = verdict.rankings.get(DELAY)
-    if throughput is None or delay is None or not verdict.recommended:
-        return "More that was measured."
+def _balance(comparison: Comparison) -> Judged:
+    """Return the best of both, and what of it is not decided."""
+    verdict = judge(comparison)
+    if not verdict.rankings or not verdict.recommended:
+        return Judged(comparison, verdict.headline, (), is_decided=False, change="")
+    fast, short = _open_questions(comparison, verdict)
+    sentence = verdict.headline
+    if fast:
+        effect = f"{100 * comparison.smallest_effect:g} %"
+        sentence += (
+            f" Not decided: whether {names_of(fast)} {'is' if len(fast) == 1 else 'are'} within "
+            f"{effect} of the best throughput, and so the better choice."
+        )
     chosen = verdict.recommended[0]
+    delay = verdict.rankings.get(DELAY)
+    throughput = next(iter(verdict.rankings.values()))
     parts = []
-    if delay.best != chosen:
-        parts.append(f"if only latency counts: {delay.best}")
-    if throughput.best != chosen and throughput.standings.get(chosen) is not Standing.AS_GOOD:
-        parts.append(f"if only throughput counts: {throughput.best}")
-    unsure = throughput.those(Standing.UNDECIDED)
-    if unsure:
-        parts.append(f"more repetitions may bring in {', '.join(unsure)}")
-    text = "; ".join(parts) or "another place or time; these runs leave no doubt"
-    return f"{text[0].upper()}{text[1:]}."
+    if delay is not None and delay.best not in verdict.recommended:
+        parts.append(f"if only latency counts: {quoted(delay.best)}")
+    if throughput.best != chosen:
+        effect = f"{100 * comparison.smallest_effect:g} %"
+        parts.append(f"if every per cent of throughput counts: {quoted(throughput.best)}")
+    change = "; ".join(parts) or "another place or time"
+    change = f"{change[0].upper()}{change[1:]}."
+    is_decided = not (fast or short)
+    return Judged(comparison, sentence, verdict.recommended, is_decided, change)
 
 
 def _document(link: str, wish: Wish, algorithms: list[str], direction: str) -> dict[str, Any]:
     """Return the study of a wish, without its repetitions."""
+    _, resolved = read_link(link)
     document: dict[str, Any] = {
         "link": link,
         "algorithm": algorithms,
         "direction": direction,
-        "duration": _WINDOW,
+        "duration": f"{_window_s(resolved, direction)} s",
         "warm_up": _WARM_UP,
     }
     if wish is Wish.SHORT_TRANSFERS:
@@ -232,19 +243,35 @@ def _document(link: str, wish: Wish, algorithms: list[str], direction: str) -> d
         del document["warm_up"]
     if wish is Wish.FAIRNESS:
         document |= {"flow": [{}, {"algorithm": "cubic"}]}
-    longest_ns = _longest_trace_ns(link)
-    if longest_ns:
-        document |= {"begin_within": format_duration(longest_ns)}
+    lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]
+    if lengths_s:
+        document |= {"begin_within": f"{round(max(lengths_s) * 1000)} ms"}
     shared = sorted((key, value) for key, value in document.items() if key != "algorithm")
     name = hashlib.sha256(repr(shared).encode()).hexdigest()[:8]
     return document | {"id": f"advise-{name}", "title": f"Advice on {wish}: {link}"}
 
 
-def _longest_trace_ns(link: str) -> int:
-    """Return how long the link's longest trace is; 0 if it has none."""
-    _, resolved = read_link(link)
-    lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]
-    return round(max(lengths_s, default=0.0)) * _NS_PER_S
+def _window_s(resolved: ResolvedLink, direction: str) -> int:
+    """Return how long a run is: by the packets it has, so that it is the same on every machine."""
+    path = resolved.path
+    if not isinstance(path, si.WirePath):
+        return _UNKNOWN_S
+    stages = path.forward if direction == "downlink" else path.reverse
+    rates = [rate for stage in stages if (rate := _bits_per_sec(stage.rate, resolved)) is not None]
+    if not rates:
+        return _UNKNOWN_S
+    seconds = int(_MOST_PACKETS * _PACKET_BITS / min(rates))
+    return max(_SHORTEST_S, min(_LONGEST_S, seconds))
+
+
+def _bits_per_sec(rate: si.Rate, resolved: ResolvedLink) -> float | None:
+    match rate:
+        case si.FixedRate() | si.TokenBucketRate():
+            return float(rate.bits_per_sec)
+        case si.MahimahiRate() | si.LogRate():
+            return float(resolved.traces[rate.path].info["mean_rate_mbit_s"]) * 1e6
+        case _:
+            return None
 
 
 def _only(comparisons: list[Comparison]) -> Comparison:

@@ -14,16 +14,18 @@ Standings are those of `cwndlab.verdict`: relative differences over pairs of run
 tests against the smallest effect of interest, a permutation test with Holm's correction.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import polars as pl
 
 from cwndlab import stats
 from cwndlab.columns import quantity
-from cwndlab.comparison import Comparison, compare
-from cwndlab.goal_measures import BESIDE_CUBIC, VARIATION, WithSeries, measures_of_flows
+from cwndlab.comparison import Comparison, ResultsLike, compare
+from cwndlab.goal_measures import BESIDE_CUBIC, VARIATION
 from cwndlab.plan import needed_repetitions
 from cwndlab.tables.formatting import format_number
 from cwndlab.verdict import (
@@ -32,7 +34,6 @@ from cwndlab.verdict import (
     THROUGHPUT,
     Ranking,
     Standing,
-    certainty,
     names_of,
     quoted,
     rank,
@@ -40,6 +41,8 @@ from cwndlab.verdict import (
 )
 
 _SEVERAL = 2
+_LARGE = 0.5  # a difference that nobody would overlook
+_FEASIBLE = 1000  # repetitions
 
 
 class Goal(StrEnum):
@@ -94,7 +97,10 @@ class GoalVerdict:
     @property
     def is_decided(self) -> bool:
         """Whether it is known of everyone whether it is as good as the best."""
-        return self.ranking is not None and not self.ranking.those(Standing.UNDECIDED)
+        if self.ranking is None:
+            return False
+        differences = self.ranking.differences.values()
+        return all(each is None or each.is_settled for each in differences)
 
 
 @dataclass(frozen=True)
@@ -114,22 +120,23 @@ class Direction:
 
 
 def compare_directions(
-    results: WithSeries,
+    results: ResultsLike,
     *,
+    beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
-    confidence: float = stats.CONFIDENCE,
 ) -> tuple[Direction, ...]:
-    """Return the comparisons of every direction in which something under test sent."""
+    """Return the comparisons of every direction in which something under test sent.
+
+    `beside` are the measures that `cwndlab.goal_measures.measures_of_flows` gives.
+    """
     flows = results.flows()
     if flows.is_empty():
         return ()
-    beside = measures_of_flows(results)
     found = []
     for name in flows["direction"].unique(maintain_order=True).to_list():
         comparisons = compare(
             results,
             smallest_effect=smallest_effect,
-            confidence=confidence,
             direction=name,
             beside=beside,
         )
@@ -149,7 +156,7 @@ def judge_goal(comparison: Comparison, goal: Goal) -> GoalVerdict:
     if ranking is None:
         missing = f"Not measured: {_WHAT_IS_MISSING[goal]}."
         return GoalVerdict(goal, comparison, None, missing, (), "")
-    recommended = (ranking.best, *ranking.those(Standing.AS_GOOD))
+    recommended = tuple(_leaders(comparison, goal, ranking))
     return GoalVerdict(
         goal,
         comparison,
@@ -168,39 +175,70 @@ def _ranking(comparison: Comparison, goal: Goal) -> Ranking | None:
     return rank(comparison, MEASURES[goal])
 
 
+def _leaders(comparison: Comparison, goal: Goal, ranking: Ranking) -> list[str]:
+    """Return the best and those as good: first who is best in what else matters."""
+    column = DELAY if goal is Goal.THROUGHPUT else THROUGHPUT
+    sign = 1 if column == DELAY else -1
+
+    def rank_of(name: str) -> float:
+        interval = comparison.interval(name, column)
+        return math.inf if interval is None else sign * interval.estimate
+
+    return sorted(ranking.leaders, key=rank_of)
+
+
 def _sentence(comparison: Comparison, goal: Goal, ranking: Ranking) -> str:
     """Return which to use, by how much, how sure."""
-    best = ranking.best
+    leaders = _leaders(comparison, goal, ranking)
+    first = leaders[0]
+    value = f"{_value(comparison, first, ranking.column)}{_spread_words(comparison, goal, first)}"
     if len(ranking.standings) == 1:
-        return f"{quoted(best)}: {_value(comparison, best, ranking.column)}. It stands alone."
-    leaders = ranking.leaders
+        return f"{quoted(first)}: {value}. Nothing stands beside it to compare with."
     effect = f"{100 * comparison.smallest_effect:g} %"
     if len(leaders) == len(ranking.standings):
         return (
-            f"No difference worth caring about: {names_of(leaders)} are within {effect} of "
-            f"{_value(comparison, best, ranking.column)}{_spread_words(comparison, goal)}."
+            f"No difference worth caring about: {names_of(leaders)} are within {effect} of each "
+            f"other ({value})."
         )
-    rest = [name for name in ranking.standings if name not in leaders]
+    parts = [f"Use {quoted(first)}: {value}"]
+    worse = ranking.those(Standing.WORSE)
     unsure = ranking.those(Standing.UNDECIDED)
-    named = names_of(leaders, "or")
-    rival = next((name for name in rest if name not in unsure), rest[0])
-    difference = comparison.difference(best, rival, ranking.column)
-    value = _value(comparison, best, ranking.column)
-    how = ""
-    if difference is not None:
-        how = (
-            f"; {_by_how_much(goal, difference.relative.estimate)} {quoted(rival)}, "
-            f"{certainty(comparison, difference)}"
+    if worse:
+        parts.append(_against(comparison, goal, first, worse[0], ranking.column))
+    sentences = [f"{'; '.join(parts)}."]
+    if leaders[1:]:
+        verb = "is" if len(leaders) == 2 else "are"  # noqa: PLR2004  one beside the first
+        else_ = (
+            ", with longer delay"
+            if goal is Goal.THROUGHPUT and _longer(comparison, leaders)
+            else ""
         )
-    head = f"Use {named}: {value}{_spread_words(comparison, goal)}{how}."
+        sentences.append(f"{names_of(leaders[1:])} {verb} as good{else_}.")
     if unsure:
-        head += f" Not decided: whether {names_of(unsure)} {_do(unsure)} as well."
-    cost = _cost(comparison, goal, best)
-    return f"{head} {cost}" if cost else head
+        verb = "is" if len(unsure) == 1 else "are"
+        sentences.append(f"Not decided: whether {names_of(unsure)} {verb} as good.")
+    sentences.append(_cost(comparison, goal, first))
+    return " ".join(filter(None, sentences))
 
 
-def _do(names: list[str]) -> str:
-    return "does" if len(names) == 1 else "do"
+def _against(comparison: Comparison, goal: Goal, first: str, next_best: str, column: str) -> str:
+    """Return by how much the choice is better than the next, and how sure that is."""
+    difference = comparison.difference(first, next_best, column)
+    if difference is None:
+        return f"{quoted(next_best)} is behind"
+    by = _by_how_much(goal, difference.relative.estimate)
+    if difference.pairs == 1:
+        sure = "one run, so how sure is not known"
+    else:
+        agreeing = max(difference.pairs_above, difference.pairs_below)
+        sure = f"sure: {agreeing} of {difference.pairs} pairs"
+    return f"{by} {quoted(next_best)} ({sure})"
+
+
+def _longer(comparison: Comparison, leaders: list[str]) -> bool:
+    """Whether all but the first have surely longer round trips."""
+    differences = [comparison.difference(name, leaders[0], DELAY) for name in leaders[1:]]
+    return all(each is not None and each.direction > 0 for each in differences)
 
 
 def _value(comparison: Comparison, name: str, column: str) -> str:
@@ -221,16 +259,12 @@ def _by_how_much(goal: Goal, relative: float) -> str:
     return f"{shown} % more than"
 
 
-def _spread_words(comparison: Comparison, goal: Goal) -> str:
+def _spread_words(comparison: Comparison, goal: Goal, name: str) -> str:
     """Return, for stability, how far repetitions are apart."""
-    if goal is not Goal.STABILITY or comparison.is_one_run:
+    spread = _spread_pct(comparison, name) if goal is Goal.STABILITY else None
+    if spread is None:
         return ""
-    spreads = {name: _spread_pct(comparison, name) for name in comparison.contestants}
-    known = [spread for spread in spreads.values() if spread is not None]
-    if not known:
-        return ""
-    low, high = format_number(min(known), 2), format_number(max(known), 2)
-    return f" (from repetition to repetition {low} to {high} %)"
+    return f" from second to second, {format_number(spread, 2)} % from repetition to repetition"
 
 
 def _spread_pct(comparison: Comparison, name: str) -> float | None:
@@ -270,23 +304,21 @@ def _what_would_change(comparison: Comparison, ranking: Ranking) -> str:
             "Another place or time: each ran once under one condition, which says nothing of "
             "others."
         )
-    rest = ranking.those(Standing.WORSE)
-    if not rest:
-        gap = max(
-            (abs(d.relative.estimate) for d in ranking.differences.values() if d is not None),
-            default=0.0,
-        )
-        return f"Caring about differences of {_percent(gap)} and less."
     gaps = {
         name: abs(difference.relative.estimate)
-        for name in rest
-        if (difference := ranking.differences.get(name)) is not None
+        for name, difference in ranking.differences.items()
+        if difference is not None
     }
-    if not gaps:
-        return "Nothing that was measured."
-    nearest = min(gaps, key=lambda name: gaps[name])
-    nearest_gap = _percent(gaps[nearest])
-    return f"{quoted(nearest)} would do as well if differences of {nearest_gap} did not matter."
+    behind = {name: gap for name, gap in gaps.items() if name not in ranking.leaders}
+    if not behind:
+        return f"Caring about differences of {_percent(max(gaps.values(), default=0.0))} and less."
+    nearest = min(behind, key=lambda name: behind[name])
+    if behind[nearest] > _LARGE:
+        return "Another place or time: nobody else comes near."
+    return (
+        f"Not caring about differences of {_percent(behind[nearest])}: {quoted(nearest)} would do "
+        "too."
+    )
 
 
 def _more_runs(comparison: Comparison, ranking: Ranking, unsure: list[str]) -> str:
@@ -301,11 +333,10 @@ def _more_runs(comparison: Comparison, ranking: Ranking, unsure: list[str]) -> s
         needed = max(margin, abs(difference.relative.estimate))
         count = needed_repetitions(spread, needed, len(ranking.standings) - 1) if needed else None
         counts.append(count)
-    known = [count for count in counts if count is not None]
-    if not known or len(known) < len(counts):
-        return "More repetitions."
-    # What did not decide this time had bad luck with what was enough on average.
-    count = max(*known, 2 * comparison.repetitions) if known else 2 * comparison.repetitions
+    if not counts or any(count is None or count > _FEASIBLE for count in counts):
+        return f"No feasible number of repetitions: {names_of(unsure)} and the best are too alike."
+    # What did not decide this time had bad luck with what is enough on average.
+    count = max([2 * comparison.repetitions, *(count for count in counts if count is not None)])
     return f"More repetitions: about {count:,} would decide about {names_of(unsure)}."
 
 

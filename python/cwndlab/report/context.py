@@ -16,6 +16,8 @@ from cwndlab.comparison import (
     contestants_of,
 )
 from cwndlab.figures.style import Style, styles_of
+from cwndlab.goal_measures import measures_of_flows
+from cwndlab.goals import Direction, compare_directions
 from cwndlab.report.origin import Origin, SetUp
 from cwndlab.verdict import Verdict, judge
 
@@ -35,6 +37,9 @@ class Reportable(ResultsLike, Protocol):
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row a link of a run's path."""
 
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return a table that is read when it is needed."""
+
 
 class Context:
     """A study's results, compared and judged once for all sections."""
@@ -50,10 +55,24 @@ class Context:
         self.results = results
         self.origin = origin
         self.smallest_effect = smallest_effect
-        self.comparisons: Sequence[Comparison] = compare(results, smallest_effect=smallest_effect)
+        self.comparisons: Sequence[Comparison] = compare(
+            results, smallest_effect=smallest_effect, beside=self.measures
+        )
         self.settings = [
             Setting(self, at, comparison) for at, comparison in enumerate(self.comparisons)
         ]
+
+    @cached_property
+    def measures(self) -> pl.DataFrame:
+        """The goals' measures of every flow."""
+        return measures_of_flows(self.results)
+
+    @cached_property
+    def directions(self) -> Sequence[Direction]:
+        """The comparisons of each direction in which something under test sent."""
+        return compare_directions(
+            self.results, smallest_effect=self.smallest_effect, beside=self.measures
+        )
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
@@ -83,6 +102,16 @@ class Setting:
     def verdict(self) -> Verdict:
         """The answer for this setting."""
         return judge(self.comparison)
+
+    @cached_property
+    def directions(self) -> Sequence[tuple[Direction, Comparison]]:
+        """Each direction of this setting in which something under test sent."""
+        return [
+            (direction, comparison)
+            for direction in self.context.directions
+            for comparison in direction.comparisons
+            if comparison.cell == self.comparison.cell
+        ]
 
     @property
     def name(self) -> str:

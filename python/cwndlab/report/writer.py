@@ -17,6 +17,7 @@ from cwndlab.report.sections.answer import TABLE, TRADE_OFF, VERDICT
 from cwndlab.report.sections.befell import BEFELL
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
+from cwndlab.report.sections.goals import GOALS
 from cwndlab.report.sections.limits import LIMITS
 from cwndlab.report.sections.made import MADE, WORDS
 from cwndlab.report.sections.overview import OVERVIEW
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from cwndlab.results import Results
 
 SECTIONS: Sections = (
-    OVERVIEW,
     VERDICT,
     TRADE_OFF,
     TABLE,
+    GOALS,
+    OVERVIEW,
     TIMELINE,
     DISTRIBUTIONS,
     OPERATING_POINT,

@@ -61,6 +61,14 @@ class Difference:
     smallest_effect: float
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is known on which side of the smallest effect it lies; one run knows it."""
+        if self.is_negligible or self.relative.low is None or self.relative.high is None:
+            return True
+        nearest = max(self.relative.low, -self.relative.high)
+        return nearest >= self.smallest_effect
+
+    @property
     def dominance(self) -> float:
         """Share of pairs above less that of pairs below: 1 if all are above, -1 if all below.
 

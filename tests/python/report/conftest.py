@@ -114,6 +114,9 @@ class SyntheticResults:
     def events(self, **where: object) -> pl.DataFrame:
         return kept(self._events, where)
 
+    def scan(self, table: str) -> pl.LazyFrame:
+        return {"samples": self._samples, "flows": self._flows}[table].lazy()
+
     def links(self, **where: object) -> pl.DataFrame:
         return kept(self._links, where)
 
@@ -151,6 +154,8 @@ class SyntheticResults:
             "flow": flow,
             "direction": "forward",
             "start_s": 0.0,
+            "end_s": self.duration_s,
+            "window_s": self.duration_s,
             "goodput_mbit_s": goodput,
             "throughput_mbit_s": goodput * 1.001,
             "rtt_mean_ms": float(rtt.mean()),

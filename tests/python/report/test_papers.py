@@ -261,6 +261,10 @@ class PaperResults:
             timeouts=0,
         )
 
+    def scan(self, table: str) -> pl.LazyFrame:
+        assert table == "samples"
+        return self.samples(run=list(self.made)).lazy()
+
     def samples(self, **where: object) -> pl.DataFrame:
         frames = [
             pl.DataFrame({"t_s": times, "cwnd_pkts": windows}).with_columns(

@@ -81,10 +81,11 @@ def test_page_begins_with_the_answer_and_ends_with_how_it_was_made(results: Repo
     page = page_of(results)
     sections = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
     assert sections == [
-        "verdict", "trade-off", "numbers", "timeline", "distributions", "in-flight", "made", "words"
+        "verdict", "trade-off", "numbers", "goals", "timeline", "distributions", "in-flight",
+        "made", "words",
     ]  # fmt: skip
     assert "Best of both: bbr (98 % of cubic's throughput at 47 % of its delay" in page.words
-    assert "31.77 ±0.14" in page.words
+    assert "31.77 ±0.15" in page.words
     assert "cwndlab run results/compare/study.toml" in page.words
 
 
@@ -199,7 +200,7 @@ def test_a_section_of_ones_own_goes_where_one_wants_it(results: Reportable) -> N
     anchors = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
     assert anchors.index("claims") == anchors.index("numbers") + 1
     assert "silent" not in anchors
-    with pytest.raises(ValueError, match='no section "nowhere"; it has overview, verdict'):
+    with pytest.raises(ValueError, match='no section "nowhere"; it has verdict, trade-off'):
         report.insert_after(report.SECTIONS, "nowhere", [own])
 
 
@@ -229,6 +230,9 @@ def test_algorithms_that_share_a_run_keep_their_own_flows(results: Reportable) -
 
         def samples(self, **where: object) -> pl.DataFrame:
             return self.shared(results.samples()).filter(pl.col("run").is_in(list_of(where)))
+
+        def scan(self, table: str) -> pl.LazyFrame:
+            return self.shared(getattr(results, table)()).lazy()
 
         def events(self, **where: object) -> pl.DataFrame:
             return self.shared(results.events()).filter(pl.col("run").is_in(list_of(where)))
@@ -406,5 +410,5 @@ def test_page_works_in_a_browser_without_errors_or_requests(
     assert found["loaded"] == 0
     assert found["charts"] == 8
     assert found["plots"] == 4
-    assert found["hidden"] == 5  # in scatter, curves, two clouds of dots, and the table
+    assert found["hidden"] == 8  # in scatter, curves, two clouds of dots, and the four tables
     assert not found["wide"]

@@ -124,7 +124,7 @@
   }
 
   function scatter(element, spec, width) {
-    const height = width < 480 ? 320 : 400;
+    const height = width < 480 ? 320 : width < 700 ? 340 : 400;
     const best = Math.max(...spec.points.map((point) => point.y[0]));
     const ys = extent(spec.points.flatMap((point) => point.y), 0.12);
     // A small difference must look small: the band of what is as good fills at most a quarter.
@@ -137,7 +137,7 @@
     const { box, toX, toY } = plot;
     const floor = Math.min(box.bottom, toY((1 - spec.effect) * best));
     make("rect", { class: "band", x: box.left, width: box.right - box.left, y: toY(best), height: Math.max(0, floor - toY(best)) }, plot.background);
-    make("text", { x: box.right - 4, y: floor - 5, "text-anchor": "end", "font-size": 11 }, plot.background, `within ${lab.text(100 * spec.effect)} % of the best`);
+    make("text", { x: box.right - 4, y: Math.min(floor + 13, box.bottom - 3), "text-anchor": "end", "font-size": 11 }, plot.background, `within ${lab.text(100 * spec.effect)} % of the best`);
     const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
     make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
     make("path", { class: "axisline", fill: "none", d: `M${box.left + 34},${box.top + 30}L${box.left + 10},${box.top + 8}m0,7v-7h7` }, plot.svg);
