@@ -99,6 +99,36 @@ def test_what_the_helper_measured_becomes_the_tables_of_the_store(
     assert said == ["cwndlab run other.toml (process 7) has this machine's kernel; waiting for it"]
 
 
+def answers_each(folder: Path) -> str:
+    """A helper that answers as it is asked, and says of itself when it held the machine."""
+    return f"""#!/bin/sh
+while read -r request; do
+  case "$request" in
+    *'"do": "hold"'*) echo hold >> {folder}/asked; echo '{{"answer": "done"}}';;
+    *'"do": "release"'*) echo release >> {folder}/asked; echo '{{"answer": "done"}}';;
+    *'"is_held": true'*) echo run >> {folder}/asked; cat <<'END'
+{json.dumps(ran())}
+END
+  ;;
+  esac
+done
+"""
+
+
+@needs_linux
+@pytest.mark.usefixtures("fake_core")
+def test_runs_at_once_hold_the_machine_batch_by_batch(helper: Path, tmp_path: Path) -> None:
+    write(helper, answers_each(tmp_path))
+    made = study(repetitions=3)
+    executor = KernelExecutor(at_once=2)
+    results = run_study(
+        made, tmp_path / "r", backend="kernel", executor=executor, report=lambda *_: Silent()
+    )
+    assert results.flows().height == 3
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
+    assert asked == ["hold", "run", "run", "release", "hold", "run", "release"]
+
+
 @needs_linux
 @pytest.mark.usefixtures("fake_core")
 def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept(

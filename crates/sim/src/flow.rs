@@ -42,6 +42,9 @@ pub(crate) struct Flow {
     is_direct: bool,
     /// The same of the receiver.
     is_receiver_direct: bool,
+    /// How long after data have come the receiver's application reads, and when it does next.
+    reading_delay: Duration,
+    reading: Time,
     /// Wake time of the control component.
     control_wake: Time,
     first_component: usize,
@@ -111,6 +114,8 @@ impl Flow {
             stations: [None; 2],
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none(),
+            reading_delay: Duration::ZERO,
+            reading: Time::NEVER,
             control_wake: Time::NEVER,
             first_component: 0,
         }
@@ -122,6 +127,11 @@ impl Flow {
         self.data_entrance = path.entrance(self.direction, self.user);
         self.ack_entrance = path.entrance(1 - self.direction, self.user);
         self.set_control(path);
+    }
+
+    /// The receiver's application takes this long to wake up.
+    pub(crate) fn set_reading_delay(&mut self, delay: Duration) {
+        self.reading_delay = delay;
     }
 
     pub(crate) fn has_started(&self) -> bool {
@@ -179,7 +189,11 @@ impl Flow {
                 return;
             }
             self.receiver.handle_segment(now, segment);
-            self.serve_receiver(now, path);
+            if self.reading_delay == Duration::ZERO {
+                self.serve_receiver(now, path);
+            } else {
+                self.wake_receiver(now, path);
+            }
         } else if self.is_direct {
             self.give_to_sender(now, segment, path, recorder);
         } else {
@@ -301,9 +315,25 @@ impl Flow {
         self.serve_sender(now, path, recorder);
     }
 
+    /// The application at the receiver is woken, if it waits for what has come.
+    #[inline(never)]
+    fn wake_receiver(&mut self, now: Time, path: &mut Path) {
+        let has_news = self.receiver.readable() > 0 || self.receiver.peer_has_finished();
+        if !has_news || !self.is_receiver_established {
+            self.serve_receiver(now, path);
+            return;
+        }
+        if self.reading.is_never() {
+            self.reading = now + self.reading_delay;
+            self.set_control(path);
+        }
+        self.poll_receiver(now, path);
+    }
+
     /// Lets the application act at the receiver, then polls it.
     #[inline(always)]
     fn serve_receiver(&mut self, now: Time, path: &mut Path) {
+        self.reading = Time::NEVER;
         if !self.is_receiver_established && self.receiver.is_established() {
             self.is_receiver_established = true;
             self.application.handle_receiver_established();
@@ -429,6 +459,9 @@ impl Flow {
             self.stop = None;
             self.application.stop(now, &mut self.sender);
         }
+        if self.reading <= now {
+            self.serve_receiver(now, path);
+        }
         let (direction, user) = (self.direction, self.user);
         self.record.handle_offered(now, || path.offered(direction, user, now));
         self.set_control(path);
@@ -447,6 +480,7 @@ impl Flow {
             return self.start;
         }
         let mut next = self.application.wake_time().min(self.stop.unwrap_or(Time::NEVER));
+        next = next.min(self.reading);
         let record = &self.record;
         if record.offered_at_start.is_none() && record.window().is_some() {
             next = next.min(record.window_start);

@@ -6,8 +6,10 @@ use std::process;
 use std::sync::mpsc;
 use std::thread;
 
+use cwndlab_emu::StudyLock;
+
 use crate::protocol::{Answer, Ran, Request};
-use crate::run::run;
+use crate::run::{Turn, run};
 use crate::traces::read_traces;
 
 /// Answers requests until standard input ends, which ends whatever is being done.
@@ -25,9 +27,10 @@ pub fn serve() -> io::Result<()> {
         // Who asked has gone. Namespaces, devices and sockets go with this process.
         process::exit(0);
     });
+    let mut held = None;
     for line in lines {
         let answered = match serde_json::from_str(&line) {
-            Ok(request) => answer(request),
+            Ok(request) => answer(request, &mut held),
             Err(error) => Answer::Refused { message: format!("a request: {error}") },
         };
         tell(&answered)?;
@@ -35,12 +38,30 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-fn answer(request: Request) -> Answer {
-    let Request::Run { scenario, traces, kernel_names, capture, states, owner } = request;
+fn answer(request: Request, held: &mut Option<StudyLock>) -> Answer {
     let waiting = |owner: &str| drop(tell(&Answer::Waiting { owner: owner.to_owned() }));
+    let (scenario, traces, kernel_names, capture, states, owner, is_held) = match request {
+        Request::Run { scenario, traces, kernel_names, capture, states, owner, is_held } => {
+            (scenario, traces, kernel_names, capture, states, owner, is_held)
+        }
+        Request::Hold { owner } => {
+            return match StudyLock::acquire(&StudyLock::place(), &owner, waiting) {
+                Ok(lock) => {
+                    *held = Some(lock);
+                    Answer::Done
+                }
+                Err(error) => Answer::Refused { message: error.to_string() },
+            };
+        }
+        Request::Release {} => {
+            *held = None;
+            return Answer::Done;
+        }
+    };
     let done = read_traces(&scenario.path, &traces).and_then(|traces| {
-        let done = run(&scenario, &traces, &kernel_names, &owner, waiting)
-            .map_err(|error| error.to_string())?;
+        let turn = if is_held { Turn::Held } else { Turn::Wait(&owner, Box::new(waiting)) };
+        let done =
+            run(&scenario, &traces, &kernel_names, turn).map_err(|error| error.to_string())?;
         for (path, content) in [(&capture, &done.output.pcap), (&states, &done.states)] {
             if let (Some(path), Some(bytes)) = (path, content) {
                 fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -35,5 +35,5 @@ mod traces;
 mod watch;
 
 pub use helper::serve;
-pub use run::{KernelOutput, RunError, run};
+pub use run::{KernelOutput, RunError, Turn, run};
 pub use shell::{ShellSetup, main_of_shell, shell, status_code};

@@ -34,7 +34,17 @@ pub enum Request {
         /// What other runs are told that wait for this one.
         #[serde(default)]
         owner: String,
+        /// The machine is held for this run, by a helper that was asked to.
+        #[serde(default)]
+        is_held: bool,
     },
+    /// Keep other studies off the machine, so that several runs of one can be made at once.
+    Hold {
+        /// What others are told that wait.
+        owner: String,
+    },
+    /// Let the others go on.
+    Release {},
 }
 
 /// An answer. Each request has one that is not `waiting`.
@@ -48,6 +58,8 @@ pub enum Answer {
     },
     /// The run is over.
     Ran(Box<Ran>),
+    /// The machine is held, or not held any more.
+    Done,
     /// It cannot be done.
     Refused {
         /// One sentence, for people.

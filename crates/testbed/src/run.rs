@@ -71,8 +71,16 @@ pub struct KernelOutput {
     pub kernel: KernelView,
 }
 
-/// Runs a scenario in real time for `owner`. Waits for other runs of this machine first; `waiting` is
-/// told for whom.
+/// How a run comes to have the machine.
+#[expect(missing_debug_implementations, reason = "holds a function")]
+pub enum Turn<'a> {
+    /// For this owner, when no other study has it; the function is told which one has.
+    Wait(&'a str, Box<dyn FnOnce(&str) + 'a>),
+    /// Its study has it already, for several runs at once.
+    Held,
+}
+
+/// Runs a scenario in real time, when it is its turn.
 ///
 /// Stacks are those of the kernel, whatever the scenario calls them.
 ///
@@ -82,8 +90,7 @@ pub fn run(
     scenario: &Scenario,
     traces: &Traces,
     names: &KernelNames,
-    owner: &str,
-    waiting: impl FnOnce(&str),
+    turn: Turn<'_>,
 ) -> Result<KernelOutput, RunError> {
     scenario.check()?;
     refuse_impossible(scenario)?;
@@ -91,7 +98,12 @@ pub fn run(
         return Err(RunError::Missing(reason));
     }
     let link = AnyLink::<Frame>::shared(&scenario.path, traces, scenario.seed)?;
-    let _lock = StudyLock::acquire(&StudyLock::place(), owner, waiting)?;
+    let _lock = match turn {
+        Turn::Wait(owner, waiting) => {
+            Some(StudyLock::acquire(&StudyLock::place(), owner, waiting)?)
+        }
+        Turn::Held => None,
+    };
     let bed = Bed::new(scenario.path.users().unwrap_or(1))?;
     let before = netstats(&bed.namespaces)?;
     let ends = Ends::new(scenario.flows.len());

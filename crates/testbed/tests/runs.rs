@@ -5,7 +5,7 @@
 use cwndlab_emu::what_is_missing;
 use cwndlab_link::Traces;
 use cwndlab_sim::{RunOutput, Scenario};
-use cwndlab_testbed::{KernelOutput, RunError, protocol::KernelNames, run};
+use cwndlab_testbed::{KernelOutput, RunError, Turn, protocol::KernelNames, run};
 use serde_json::{Value, json};
 
 /// Algorithms that every kernel has built in.
@@ -48,7 +48,8 @@ fn run_here(changes: &Value) -> Option<(Scenario, KernelOutput)> {
     }
     let scenario = scenario(changes);
     let done =
-        run(&scenario, &Traces::new(), &KernelNames::new(), "a test", |_| {}).expect("a run");
+        run(&scenario, &Traces::new(), &KernelNames::new(), Turn::Wait("a test", Box::new(|_| {})))
+            .expect("a run");
     assert_eq!(done.report.ring_drops, 0);
     assert_eq!(done.report.refused, 0);
     Some((scenario, done))
@@ -158,8 +159,13 @@ fn flows_of_several_algorithms_share_both_directions() {
 fn what_the_kernel_cannot_do_is_refused_with_its_place() {
     let refused = |changes: Value, expected: &str| {
         let scenario = scenario(&changes);
-        let error =
-            run(&scenario, &Traces::new(), &KernelNames::new(), "a test", |_| {}).expect_err("no");
+        let error = run(
+            &scenario,
+            &Traces::new(),
+            &KernelNames::new(),
+            Turn::Wait("a test", Box::new(|_| {})),
+        )
+        .expect_err("no");
         assert!(error.to_string().contains(expected), "{error}");
         error
     };

@@ -27,14 +27,22 @@ _DEFAULT_STUDY = "validate"
     nargs=2,
     help="A recording, down and up, in the place of the study's trace.",
 )
+@click.option(
+    "--at-once",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Runs on the kernel at the same time, in namespaces of their own.",
+)
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @format_option
-def validate_command(
+def validate_command(  # noqa: PLR0913  one argument per option
     study: Path | None,
     results: Path | None,
     jobs: int | None,
     traces: tuple[Path, Path] | None,
     output_format: str,
+    at_once: int,
     *,
     is_quick: bool,
 ) -> int:
@@ -59,7 +67,7 @@ def validate_command(
     name = f"{loaded.id}-quick" if is_quick else loaded.id
     folder = results or RESULTS_FOLDER / (name if study is None else f"{name}-validation")
     again = command_line("cwndlab", "validate", *([study] if study else []))
-    done = validate(loaded, folder, jobs=jobs, again=f"`{again}`")
+    done = validate(loaded, folder, jobs=jobs, at_once=at_once, again=f"`{again}`")
     replays = replayed(loaded, folder, lambda text: click.echo(text, err=True))
     judgements = done.judgements
     rows = [

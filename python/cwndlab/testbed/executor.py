@@ -1,13 +1,17 @@
-"""Computing runs on the kernel: one at a time, in real time."""
+"""Computing runs on the kernel: one study at a time, in real time."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
 import sys
 import tempfile
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,24 +56,40 @@ class KernelExecutor:
         self,
         *,
         may_fall_back: bool = False,
+        at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
         """Compute, and tell people by `say`.
 
-        With `may_fall_back`, what the kernel lacks is ours under any name.
+        With `may_fall_back`, what the kernel lacks is ours under any name. `at_once` runs are made
+        at the same time, each in namespaces of its own: a processor must have time for each.
         """
         self._may_fall_back = may_fall_back
+        self._at_once = at_once
+        self._naming = threading.Lock()
         self._say = say
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
-        """Compute all tasks, one after the other."""
-        with (
-            Helper() as helper,
-            KernelNames(may_fall_back=self._may_fall_back) as names,
-            Tracer() as tracer,
-        ):
-            for task in tasks:
-                yield self._compute(_Tools(helper, names, tracer), task)
+        """Compute all tasks, one after the other or so many at once."""
+        with ExitStack() as stack:
+            names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
+            crew = [
+                _Tools(stack.enter_context(Helper()), names, stack.enter_context(Tracer()))
+                for _ in range(self._at_once)
+            ]
+            if len(crew) == 1:
+                for task in tasks:
+                    yield self._compute(crew[0], task)
+                return
+            pool = ThreadPoolExecutor(len(crew))
+            stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+            left = iter(tasks)
+            while batch := list(itertools.islice(left, len(crew))):
+                # The others may have the machine between two batches.
+                crew[0].helper.ask({"do": "hold", "owner": _owner()}, self._waiting)
+                done = list(pool.map(self._compute, crew, batch))
+                crew[0].helper.ask({"do": "release"})
+                yield from done
 
     def _compute(self, tools: _Tools, task: Task) -> Outcome:
         notes: dict[str, Any] = {}
@@ -95,7 +115,8 @@ class KernelExecutor:
             capture, states, trace = (Path(folder) / name for name in ("pcap", "states", "trace"))
 
             def ask() -> dict[str, Any]:
-                kernel_names = tools.names.of(scenario, task.programs)
+                with self._naming:
+                    kernel_names = tools.names.of(scenario, task.programs)
                 if kernel_names:
                     notes["ours_in_kernel"] = kernel_names
                 request = {
@@ -106,6 +127,7 @@ class KernelExecutor:
                     "capture": str(capture) if scenario["record"].get("pcap") else None,
                     "states": str(states),
                     "owner": _owner(),
+                    "is_held": self._at_once > 1,
                 }
                 tools.tracer.start(trace)
                 try:

@@ -33,13 +33,19 @@ class Validation:
 
 
 def validate(
-    study: Study, folder: Path, *, jobs: int | None = None, again: str = "the same again"
+    study: Study,
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    at_once: int = 1,
+    again: str = "the same again",
 ) -> Validation:
     """Run what the two folders `sim` and `kernel` within `folder` lack.
 
     A cell whose medians are further apart than the bounds is run again with further seeds, ten in
     all, so that its distributions can be compared. An algorithm that the kernel lacks is ours
-    there, loaded for its runs.
+    there, loaded for its runs. `at_once` runs are made on the kernel at the same time, `jobs` in
+    the simulator.
 
     Raises:
         RunsFailedError: some runs failed; the others are done.
@@ -53,7 +59,7 @@ def validate(
             wanted,
             folder / "kernel",
             backend="kernel",
-            executor=KernelExecutor(may_fall_back=True),
+            executor=KernelExecutor(may_fall_back=True, at_once=at_once),
             again=again,
         )
         return Validation(simulated, measured, judge(simulated, measured))
