@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _BIN_MS = 100
 _MOST_POINTS = 20_000
@@ -45,30 +46,37 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     if not found:
         msg = f"{spec}: there is nothing to draw ({problem})"
         raise LinkError(msg)
-    lines = describe_path(resolved.path, resolved.traces)
-    panels = [*_PANELS, *(["SINR (dB)"] if any(s.has_blocks for s in found.values()) else [])]
+    figure = draw_link(spec, found, describe_path(resolved.path, resolved.traces))
+    figure.savefig(out)
+    plt.close(figure)
+    return out
+
+
+def draw_link(title: str, found: dict[str, Saturated], lines: list[str]) -> Figure:
+    """The directions beside each other, each with axes of its own, and what the link is made of."""
+    # A ratio that never changes is one that decides nothing.
+    has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
+    panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
     figure, axes = plt.subplots(
         len(panels),
         len(found),
         sharex=True,
-        sharey="row",
         squeeze=False,
-        figsize=(6 * len(found), 1.9 * len(panels) + 0.16 * len(lines)),
+        figsize=(6 * len(found), 1.9 * len(panels) + 0.18 * len(lines)),
     )
     for column, (direction, saturated) in enumerate(found.items()):
         _draw(list(axes[:, column]), saturated)
-        title = f"{_TITLES[direction]}: {saturated.rate_mbit_s:.2f} Mbit/s"
-        axes[0, column].set_title(title, loc="left", fontsize="medium")
+        rate = f"{saturated.rate_mbit_s:.2f} Mbit/s"
+        axes[0, column].set_title(f"{_TITLES[direction]}: {rate}", loc="left", fontsize="medium")
         axes[-1, column].set_xlabel("time (s)")
     for axis, label in zip(axes[:, 0], panels, strict=True):
         axis.set_ylabel(label)
-    figure.suptitle(spec, x=0.01, ha="left")
-    figure.text(0.01, 0.005, "\n".join(lines), family="monospace", fontsize=6, va="bottom")
+    figure.align_ylabels(axes[:, 0])
+    figure.suptitle(title, x=0.01, ha="left")
+    figure.text(0.01, 0.005, "\n".join(lines), family="monospace", fontsize=7, va="bottom")
     height_inches = figure.get_size_inches()[1]
-    figure.tight_layout(rect=(0, (0.1 + 0.12 * len(lines)) / height_inches, 1, 1))
-    figure.savefig(out)
-    plt.close(figure)
-    return out
+    figure.tight_layout(rect=(0, (0.1 + 0.14 * len(lines)) / height_inches, 1, 1))
+    return figure
 
 
 def _draw(axes: list[Axes], saturated: Saturated) -> None:
@@ -87,6 +95,7 @@ def _draw(axes: list[Axes], saturated: Saturated) -> None:
         block_s = saturated.block_at_ns[::step] / 1e9
         axes[3].plot(block_s, saturated.block_sinr_db[::step], linewidth=0.6)
     for axis in axes[: len(_PANELS)]:
+        axis.margins(y=0.1)
         axis.set_ylim(bottom=0)
     for axis in axes:
         axis.grid(alpha=0.3)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 from cwndlab import cli, core
+from cwndlab.describe import read_link
 from cwndlab.errors import CoreMissingError
+from cwndlab.link_plot import draw_link
+from cwndlab.saturation import saturate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +44,26 @@ def test_link_plot_draws_capacity(run: Callable[..., tuple[int, str, str]], endi
     status, out, _ = run("link", "show", "trace:x.down", "--plot", "--out", f"x.{ending}")
     assert (status, out) == (0, f"x.{ending}\n")
     assert Path(f"x.{ending}").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("link", "panels"), [("nr-5g-vaasa-2023", 4), ("hsdpa-2010", 3), ("wifi-bad", 3)]
+)
+def test_link_plot_shows_all_of_both_directions(link: str, panels: int) -> None:
+    _, resolved = read_link(link)
+    ways = ("forward", "reverse")
+    found = {way: saturate(resolved, way, 1_000_000_000) for way in ways}
+    figure = draw_link(link, found, ["made of"])
+    assert len(figure.axes) == 2 * panels
+    for axis in figure.axes:
+        (line,) = axis.lines
+        bottom, top = axis.get_ylim()
+        values = np.asarray(line.get_ydata())
+        assert len(values) > 0
+        assert bottom <= values.min()
+        assert values.max() <= top
+        assert axis.get_yticklabels()[0].get_visible()
+    plt.close(figure)
 
 
 def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, str, str]]) -> None:

@@ -263,7 +263,8 @@ def _texts(given: Any, path: str, written: Written | None) -> Iterator[tuple[str
     elif isinstance(given, tuple):
         yield path, ", ".join(written.to_text(item) if written else str(item) for item in given)
     else:
-        yield path, written.to_text(given) if written else str(given)
+        words = ("no", "yes")[given] if isinstance(given, bool) else given
+        yield path, written.to_text(given) if written else str(words)
 
 
 def models_in(annotation: Any) -> list[type[Model]]:  # noqa: ANN401  types
