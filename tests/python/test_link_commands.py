@@ -51,8 +51,11 @@ def test_link_plot_draws_capacity(run: Callable[..., tuple[int, str, str]], endi
 )
 def test_link_plot_shows_all_of_both_directions(link: str, panels: int) -> None:
     _, resolved = read_link(link)
-    ways = ("forward", "reverse")
-    found = {way: saturate(resolved, way, 1_000_000_000) for way in ways}
+    second = 1_000_000_000
+    found = {
+        "forward": saturate(resolved, "forward", second),
+        "reverse": saturate(resolved, "reverse", second),
+    }
     figure = draw_link(link, found, ["made of"])
     assert len(figure.axes) == 2 * panels
     for axis in figure.axes:
@@ -85,3 +88,7 @@ def test_link_export_writes_the_delivery_opportunities(
     link = ("trace:x.up,delay=5 ms", "--out", "y", "--duration", "46 ms")
     assert run("link", "export", *link)[0] == 0
     assert Path("y").read_text() == stamps
+    # What comes at 0 can be used only when the trace begins again: at its end.
+    Path("z.down").write_text("0\n0\n5\n9\n")
+    assert run("link", "export", "trace:z.down", "--out", "z", "--duration", "9 ms")[0] == 0
+    assert Path("z").read_text() == "5\n9\n9\n9\n"

@@ -129,6 +129,65 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
     assert "51" in complaint(link=link)
 
 
+@pytest.mark.parametrize(
+    ("preset", "cell", "reason"),
+    [
+        (
+            "lte-good",
+            {"radio": {"kind": "lte", "resource_blocks": 51}},
+            "51 resource blocks: use 6,",
+        ),
+        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "3 layers: use from 1 to 2"),
+        ("lte-good", {"radio": {"kind": "lte", "category": 9}}, "no category 9: use 1 to 4"),
+        ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "is 28"),
+        ("nr-good", {"radio": {"kind": "nr", "bandwidth": "55 MHz"}}, "no bandwidth of 55 MHz"),
+        ("nr-good", {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 14}]}}, "data Up"),
+        (
+            "nr-good",
+            {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 12, "uplink_symbols": 2}]}},
+            "with room for data Up: a slot has 12 resource elements a symbol less overhead",
+        ),
+        (
+            "nr-good",
+            {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 9, "uplink_symbols": 6}]}},
+            "slot 0 has 15 symbols: the most is 14",
+        ),
+        ("nr-good", {"uplink": {"adaptation": {"kind": "fixed", "scheme": 28}}}, "highest is 27"),
+        (
+            "hspa-good",
+            {"radio": {"kind": "umts", "downlink": {"kind": "hsdpa", "category": 13}}},
+            "no category 13: use 1 to 12",
+        ),
+        (
+            "hspa-good",
+            {"radio": {"kind": "umts", "uplink": {"kind": "dedicated", "rate": "100 kbit/s"}}},
+            "use 64, 128 or 384",
+        ),
+        ("hspa-good", {"access": {"request_period": "10 ms"}}, "umts has none"),
+    ],
+)
+def test_an_impossible_combination_is_refused_with_the_reason(
+    preset: str, cell: dict[str, object], reason: str
+) -> None:
+    assert reason in complaint(link={"preset": preset, "cell": cell})
+
+
+@pytest.mark.parametrize(
+    ("wifi", "reason"),
+    [
+        ({"rate_control": {"kind": "fixed", "index": 9}}, "it has 0, 1, 2, 3, 4, 5, 6, 7"),
+        ({"channel": "80 MHz"}, "802.11n has no channel of this width"),
+        ({"standard": "802.11b"}, "one packet in a frame"),
+        ({"spatial_streams": 5}, "no channel with so many spatial streams"),
+        ({"aggregation": {"max_packets": 0}}, "not between 1 and 64"),
+    ],
+)
+def test_an_impossible_channel_is_refused_with_the_reason(
+    wifi: dict[str, object], reason: str
+) -> None:
+    assert reason in complaint(link={"preset": "wifi-good", "wifi": wifi})
+
+
 def test_two_users_of_a_cell_are_told_apart_in_the_results(tmp_path: Path) -> None:
     made = study(
         link="cell.toml,cell.users=2,cell.user.uplink=12 dB",
