@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,9 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from cwndlab.cli import run as run_cli
-from test_testbed import devices, namespaces, needs_kernel
+from cwndlab.cli.shell import _view
+from cwndlab.kernel.capabilities import obstacles, this_kernel
+from cwndlab.kernel.objects import kernel_program
+from cwndlab.testbed import process
+from test_testbed import devices, namespaces, namespaces_of, needs_kernel
+from user_code import GOOD, mine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,14 +121,52 @@ def test_a_program_finds_its_status_terminal_and_way_out() -> None:
     missing = [*SHELL, "--link", LINK, "--", "/nonexistent"]
     done = subprocess.run(missing, check=False, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "No such file" in done.stderr
+    assert "/nonexistent does not start: No such file" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="shells need Linux")
+@pytest.mark.skipif(process.helper_path() is None, reason="the helper was not built")
+@pytest.mark.parametrize(
+    ("algorithm", "told"),
+    [
+        ("cubik", r'unknown algorithm "cubik"; did you mean cubic'),
+        ("nv", r"nv is not in this kernel, but (to be had as ours:nv|module: modprobe tcp_nv)"),
+        ("./none.c", r"none\.c: no such file"),
+    ],
+)
+def test_an_algorithm_that_is_not_there_is_named_with_what_to_do(
+    algorithm: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["shell", "--link", LINK, "--algorithm", algorithm, "--", "true"]) == 2
+    assert re.search(told, capsys.readouterr().err)
 
 
 @needs_kernel
-def test_an_unknown_algorithm_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    command = [*SHELL, "--link", LINK, "--algorithm", "nonsuch", "--", "true"]
-    assert subprocess.run(command, check=False).returncode == 2
-    assert "nonsuch is not in this kernel" in capfd.readouterr().err
+@pytest.mark.skipif(bool(obstacles()), reason="algorithms cannot be loaded here")
+def test_an_algorithm_of_ones_own_is_there_for_the_shell(
+    server: tuple[int, list[str]], tmp_path: Path
+) -> None:
+    path = mine(tmp_path, f"{GOOD}/* */ int shell_{os.getpid()};\n")
+    name = kernel_program(str(path), tmp_path).name
+    shell = [*SHELL, "--link", LINK, "--algorithm", str(path), "--"]
+    assert output_of([*shell, *download(server[0])]).split()[0] == name
+    assert server[1] == [name]
+    deadline = time.monotonic() + 5
+    while name in this_kernel().ours:
+        assert time.monotonic() < deadline, "it stays"
+        time.sleep(0.02)
+
+
+def test_the_view_shows_both_ways_and_their_last_seconds() -> None:
+    down = {"rate_mbit_s": 8.25, "delay_ms": 83.4, "queue_pkts": 37, "dropped_pkts": 2}
+    up = {"rate_mbit_s": 0.0, "delay_ms": None, "queue_pkts": 0, "dropped_pkts": 0}
+    drawn = Console(file=io.StringIO(), width=100)
+    drawn.print(_view({"down": down, "up": up}, {"down": [0.0, 4.2, 8.25], "up": [0.0]}, 80))
+    assert isinstance(drawn.file, io.StringIO)
+    head, to, back = drawn.file.getvalue().splitlines()
+    assert "rate Mbit/s  delay ms  queue pkts  dropped  rate until now" in head
+    assert to.split() == ["to", "the", "program", "8.2", "83", "37", "2", "▄█"]
+    assert back.split() == ["from", "the", "program", "0.0", "-", "0", "0"]
 
 
 @needs_kernel
@@ -129,16 +175,20 @@ def test_an_unknown_algorithm_is_named(capfd: pytest.CaptureFixture[str]) -> Non
 def test_a_shell_that_is_killed_leaves_nothing_behind(
     after_s: float, end: signal.Signals, tmp_path: Path
 ) -> None:
-    before = (devices(), namespaces())
     mark = tmp_path / "mark"
-    script = f"setsid sh -c 'sleep 2; echo late > {mark}' & sleep 30"
+    host = tmp_path / "host"
+    script = f"echo $CWNDLAB_HOST > {host}; setsid sh -c 'sleep 2; echo late > {mark}' & sleep 30"
     shell = subprocess.Popen([*SHELL, "--link", LINK, "--", "sh", "-c", script])
     wait_for_program(shell, after_s)
+    # Shells of others come and go meanwhile.
+    held = namespaces_of(shell.pid) - namespaces_of(os.getpid())
     shell.send_signal(end)
     shell.wait()
-    deadline = time.monotonic() + 1.5
-    while (devices(), namespaces() - before[1]) != (before[0], set()):
-        assert time.monotonic() < deadline, (devices(), namespaces() - before[1])
+    deadline = time.monotonic() + 5
+    places = host.read_text(encoding="utf-8").split() if host.exists() else []
+    own = {f"cwndlab-{address.split('.')[2]}-1" for address in places}
+    while held & namespaces() or own & devices():
+        assert time.monotonic() < deadline, "a namespace or a device lives on"
         time.sleep(0.02)
     time.sleep(2 - min(after_s, 0.5))
     assert not mark.exists(), "a process of the shell went on"

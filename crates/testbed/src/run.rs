@@ -49,6 +49,14 @@ pub enum RunError {
         /// Its name.
         name: String,
     },
+    /// A shell's program.
+    #[error("{program} does not start: {error}")]
+    Program {
+        /// As it was called.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
     /// The machine does not let us.
     #[error("{0}")]
     Missing(String),

@@ -91,12 +91,16 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
         let stop = stop.clone();
         move || emulator.run(clock, Time::NEVER, &stop)
     });
-    let mut command = prepared(command, &place);
-    command.envs(environment);
-    let ended = child::run(command, &inside);
+    let mut prepared = prepared(command, &place);
+    prepared.envs(environment);
+    let ended = child::run(prepared, &inside);
     stop.stop();
     let (report, _) = emulating.join().expect("no panic")?;
-    Ok((ended?, report))
+    let ended = ended.map_err(|error| {
+        let program = command[0].to_string_lossy().into_owned();
+        RunError::Program { program, error }
+    })?;
+    Ok((ended, report))
 }
 
 fn prepared(command: &[OsString], place: &Place) -> Command {

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.table import Table
 
 from cwndlab.cli.output import console, say
-from cwndlab.errors import CwndlabError
+from cwndlab.errors import CwndlabError, KernelRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 _DEFAULT_PROGRAM = "/bin/sh"
+_WAYS = (("to", "down"), ("from", "up"))  # as people call them, and as the shell does
+_TRAIL = 40  # intervals
+_WIDTH_OF_NUMBERS = 64  # what else is in a line
+_BARS = " ▁▂▃▄▅▆▇█"
+_LEAST_MBIT_S = 0.1  # a full bar is at least this
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
@@ -50,7 +58,7 @@ def shell_command(
         msg = "a shell needs a --link (cwndlab link list)"
         raise click.UsageError(msg)
     setup = _setup(link, reverse_link, seed)
-    _become(setup, algorithm, command or (os.environ.get("SHELL", _DEFAULT_PROGRAM),))
+    _become(setup, link, algorithm, command or (os.environ.get("SHELL", _DEFAULT_PROGRAM),))
 
 
 def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
@@ -64,40 +72,95 @@ def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
     }
 
 
-def _become(setup: dict[str, Any], algorithm: str | None, command: tuple[str, ...]) -> None:
+def _become(
+    setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
+) -> None:
     """Give this process to the helper, so that the program has the terminal to itself."""
     from cwndlab.testbed.process import require_helper  # noqa: PLC0415  Linux only
 
     helper = require_helper()
     if algorithm is not None:
-        from cwndlab.testbed.names import KernelNames  # noqa: PLC0415  Linux only
-
-        flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
-        names = KernelNames()
-        setup["algorithm"] = names.of({"flows": [flow]}).get(algorithm, algorithm)
-        names.outlive()
+        setup["algorithm"] = _in_kernel(algorithm)
     descriptor = os.memfd_create("cwndlab-shell", 0)
     with os.fdopen(descriptor, "wb", closefd=False) as file:
         file.write(json.dumps(setup).encode())
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.set_inheritable(descriptor, True)  # noqa: FBT003  its only argument
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        say(f"behind {link}; exit ends it; elsewhere, cwndlab shell --watch looks on")
     sys.stdout.flush()
     arguments = [helper.name, "shell", str(descriptor), *command]
     os.execv(helper, arguments)  # noqa: S606  our own program, and the user's
 
 
+def _in_kernel(algorithm: str) -> str:
+    """What the kernel calls an algorithm; ours and files are loaded for as long as the shell lasts.
+
+    Raises:
+        CwndlabError: there is none, or not here; says what to do.
+    """
+    from cwndlab import core  # noqa: PLC0415  --help is to be quick
+    from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
+    from cwndlab.testbed.names import KernelNames  # noqa: PLC0415  Linux only
+
+    names = KernelNames()
+    flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
+    if name := names.of({"flows": [flow]}).get(algorithm):
+        names.outlive()
+        return name
+    kernel = this_kernel()
+    if algorithm in kernel.available:
+        return algorithm
+    state = kernel.state_of(algorithm)
+    if state is None:
+        core.algorithm(algorithm)  # an unknown one says so
+        state = f"to be had as ours:{algorithm}"
+    msg = f"--algorithm: {algorithm} is not in this kernel, but {state}"
+    raise KernelRunError(msg)
+
+
 def _watch() -> None:
-    """Print a line a quarter of a second until the shell ends."""
+    """Show what goes over the link until the shell ends: a view, or lines where there is none."""
+    statuses = _statuses()
     terminal = console()
-    for status in _statuses():
-        parts = [_described(name, status[key]) for name, key in (("to", "down"), ("from", "up"))]
-        line = " · ".join(parts)
-        if terminal.is_terminal:
-            terminal.print(f"\r\x1b[K{line}", end="", soft_wrap=True)
-        else:
-            say(line)
-    if terminal.is_terminal:
-        say("")
+    if not terminal.is_terminal:
+        for status in statuses:
+            say(" · ".join(_described(name, status[key]) for name, key in _WAYS))
+        return
+    from rich.live import Live  # noqa: PLC0415  --help is to be quick
+
+    rates: dict[str, deque[float]] = {key: deque(maxlen=_TRAIL) for _, key in _WAYS}
+    with Live(console=terminal, auto_refresh=False) as live, contextlib.suppress(KeyboardInterrupt):
+        for status in statuses:
+            for _, key in _WAYS:
+                rates[key].append(status[key]["rate_mbit_s"])
+            live.update(_view(status, rates, terminal.width), refresh=True)
+
+
+def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: int) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for name in ("rate Mbit/s", "delay ms", "queue pkts", "dropped"):
+        table.add_column(name, justify="right")
+    table.add_column("rate until now", no_wrap=True)
+    for name, key in _WAYS:
+        now = status[key]
+        delay_ms = now["delay_ms"]
+        table.add_row(
+            f"{name} the program",
+            f"{now['rate_mbit_s']:.1f}",
+            "-" if delay_ms is None else f"{delay_ms:.0f}",
+            str(now["queue_pkts"]),
+            str(now["dropped_pkts"]),
+            _trail(list(rates[key])[-max(1, width - _WIDTH_OF_NUMBERS) :]),
+        )
+    return table
+
+
+def _trail(rates: Sequence[float]) -> str:
+    """Rates as bars, the highest of them full."""
+    highest = max(*rates, _LEAST_MBIT_S)
+    return "".join(_BARS[round(rate / highest * (len(_BARS) - 1))] for rate in rates)
 
 
 def _described(name: str, direction: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load, require_loading
 from cwndlab.kernel.objects import kernel_program
-from cwndlab.usercode.program import LINUX_PREFIX
+from cwndlab.usercode.program import LINUX_PREFIX, is_file_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +56,8 @@ class KernelNames:
                 reference = (programs or {})[asked].file
                 if asked.startswith(LINUX_PREFIX):
                     reference = f"{LINUX_PREFIX}{reference}"
+            elif is_file_reference(asked):
+                reference = asked
             elif self._is_ours(asked):
                 reference = asked.removeprefix(OURS)
             elif parameters:
