@@ -24,6 +24,7 @@ from cwndlab.describe import read_link
 from cwndlab.errors import ResultsError
 from cwndlab.goal_measures import measures_of_flows
 from cwndlab.goals import Goal, judge_goal
+from cwndlab.linkspec import short_spec
 from cwndlab.schema import scenario as si
 from cwndlab.study import Study
 from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
@@ -248,7 +249,10 @@ def _document(link: str, wish: Wish, algorithms: list[str], direction: str) -> d
         document |= {"begin_within": f"{round(max(lengths_s) * 1000)} ms"}
     shared = sorted((key, value) for key, value in document.items() if key != "algorithm")
     name = hashlib.sha256(repr(shared).encode()).hexdigest()[:8]
-    return document | {"id": f"advise-{name}", "title": f"Advice on {wish}: {link}"}
+    return document | {
+        "id": f"advise-{name}",
+        "title": f"{short_spec(link)}: advice on {wish.replace('-', ' ')}",
+    }
 
 
 def _window_s(resolved: ResolvedLink, direction: str) -> int:

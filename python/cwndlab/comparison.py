@@ -364,7 +364,11 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
             pl.when(pl.col("sent_pkts") > 0).then(share).alias("retransmitted_pct")
         )
     if "shares" in aggregated.columns:
-        fairness = [stats.jain_index(shares) for shares in aggregated["shares"].to_list()]
+        # One flow is neither fair nor unfair.
+        fairness = [
+            stats.jain_index(shares) if len(shares) > 1 else None
+            for shares in aggregated["shares"].to_list()
+        ]
         aggregated = aggregated.with_columns(
             pl.Series("jain_index", fairness, dtype=pl.Float64)
         ).drop("shares")

@@ -25,15 +25,17 @@ import polars as pl
 from cwndlab import stats
 from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison, ResultsLike, compare
-from cwndlab.goal_measures import BESIDE_CUBIC, VARIATION
+from cwndlab.goal_measures import BESIDE_CUBIC, SHARE_BESIDE_CUBIC, VARIATION
 from cwndlab.plan import needed_repetitions
-from cwndlab.tables.formatting import format_number
+from cwndlab.tables.formatting import format_number, join_words
 from cwndlab.verdict import (
     COMPLETION,
     DELAY,
     THROUGHPUT,
     Ranking,
     Standing,
+    certainty,
+    more_words,
     names_of,
     quoted,
     rank,
@@ -217,7 +219,7 @@ def _sentence(comparison: Comparison, goal: Goal, ranking: Ranking) -> str:
     if unsure:
         verb = "is" if len(unsure) == 1 else "are"
         sentences.append(f"Not decided: whether {names_of(unsure)} {verb} as good.")
-    sentences.append(_cost(comparison, goal, first))
+    sentences += [_cost(comparison, goal, first), _shares(comparison, goal)]
     return " ".join(filter(None, sentences))
 
 
@@ -226,13 +228,13 @@ def _against(comparison: Comparison, goal: Goal, first: str, next_best: str, col
     difference = comparison.difference(first, next_best, column)
     if difference is None:
         return f"{quoted(next_best)} is behind"
-    by = _by_how_much(goal, difference.relative.estimate)
-    if difference.pairs == 1:
-        sure = "one run, so how sure is not known"
+    by = _by_how_much(goal, difference.relative.estimate, next_best)
+    if difference.pairs == 1 or comparison.is_deterministic:
+        sure = certainty(comparison, difference)
     else:
         agreeing = max(difference.pairs_above, difference.pairs_below)
         sure = f"sure: {agreeing} of {difference.pairs} pairs"
-    return f"{by} {quoted(next_best)} ({sure})"
+    return f"{by} ({sure})"
 
 
 def _longer(comparison: Comparison, leaders: list[str]) -> bool:
@@ -251,12 +253,24 @@ def _value(comparison: Comparison, name: str, column: str) -> str:
     return f"{title} {number} {about.unit}".rstrip()
 
 
-def _by_how_much(goal: Goal, relative: float) -> str:
+def _by_how_much(goal: Goal, relative: float, other: str) -> str:
     if goal in {Goal.LATENCY, Goal.SHORT_TRANSFERS, Goal.STABILITY}:
-        return f"{ratio_words(1 + relative)} that of"
-    percent = 100 * relative
-    shown = f"{percent:.0f}" if abs(percent) >= 1 else f"{percent:.1f}"
-    return f"{shown} % more than"
+        return f"{ratio_words(1 + relative)} that of {quoted(other)}"
+    return more_words(relative, other)
+
+
+def _shares(comparison: Comparison, goal: Goal) -> str:
+    """Return, for fairness to CUBIC, what each took of what it and CUBIC got together."""
+    if goal is not Goal.FAIRNESS_TO_CUBIC:
+        return ""
+    shares = [
+        f"{quoted(name)} {share.estimate:.0f} %"
+        for name in comparison.contestants
+        if (share := comparison.interval(name, SHARE_BESIDE_CUBIC)) is not None
+    ]
+    if not shares:
+        return ""
+    return f"Of what a flow of it and one of CUBIC got together it took: {join_words(shares)}."
 
 
 def _spread_words(comparison: Comparison, goal: Goal, name: str) -> str:

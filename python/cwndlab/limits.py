@@ -108,6 +108,24 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
     return pl.DataFrame(rows, schema={**schema, **{limit.value: pl.Float64 for limit in Limit}})
 
 
+def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
+    """Return what limited each contestant's flows most in its run, as in "link queue 97 %".
+
+    Of several flows the shares are averaged.  Contestants whose record is too thin are left out.
+    """
+    if not set(READ_OF_FLOWS) <= set(results.flows().columns):
+        return {}
+    found = limits(results, list(runs.values()))
+    named = {}
+    for contestant, run in runs.items():
+        flows = found.filter(pl.col("run") == run)
+        if not flows.is_empty():
+            shares = {limit: float(flows[limit.value].to_numpy().mean()) for limit in Limit}
+            most = max(shares, key=lambda limit: shares[limit])
+            named[contestant] = f"{most.value} {100 * shares[most]:.0f} %"
+    return named
+
+
 def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
     if not {"run", "flow"} <= set(frame.columns):
         return {}

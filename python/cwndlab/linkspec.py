@@ -8,6 +8,7 @@ becomes that table.
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Any
 
 from cwndlab.errors import QuantityError
@@ -49,6 +50,15 @@ def parse_spec(text: str) -> dict[str, Any]:
         msg = f"not a link; {_REMEDY}"
         raise QuantityError(msg)
     return table
+
+
+def short_spec(text: str) -> str:
+    """The line as a title has it: a file by its name alone."""
+    head, comma, rest = text.partition(",")
+    kind, colon, path = head.partition(":")
+    if colon and kind in _HEADS:
+        return f"{PurePath(path).name}{comma}{rest}"
+    return text
 
 
 def _plain(text: str) -> str | int:

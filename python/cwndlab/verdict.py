@@ -266,8 +266,8 @@ def _trade_off(comparison: Comparison, throughput: Ranking, delay: Ranking) -> s
     if more is None or less is None:
         return f"Highest throughput: {quoted(fast)}. Shortest delay: {quoted(quick)}."
     faster = (
-        f"{quoted(fast)} in throughput ({_percent(more.relative.estimate)} more than "
-        f"{quoted(quick)}; {certainty(comparison, more)})"
+        f"{quoted(fast)} in throughput ({more_words(more.relative.estimate, quick)}; "
+        f"{certainty(comparison, more)})"
     )
     quicker = (
         f"{quoted(quick)} in latency ({ratio_words(1 + less.relative.estimate)} "
@@ -336,6 +336,8 @@ def _trade(comparison: Comparison, chosen: str, reference: str) -> str:
 
 def certainty(comparison: Comparison, difference: Difference) -> str:
     """Return how sure a difference is, in words."""
+    if comparison.is_deterministic:
+        return "the same in every repetition"
     if difference.pairs == 1:
         return "one run, so how sure is not known"
     agreeing = max(difference.pairs_above, difference.pairs_below)
@@ -358,6 +360,13 @@ def ratio_words(ratio: float) -> str:
     if ratio < 1:
         return f"{100 * ratio:.0f} % of"
     return f"{format_number(ratio, 2)} times" if ratio >= 1.1 else f"{100 * ratio:.0f} % of"  # noqa: PLR2004
+
+
+def more_words(relative: float, other: str) -> str:
+    """Return how much more than another something is: "9 % more than a", "twice that of a"."""
+    if relative < 1:
+        return f"{_percent(relative)} more than {quoted(other)}"
+    return f"{ratio_words(1 + relative)} that of {quoted(other)}"
 
 
 def names_of(names: Iterable[str], last: str = "and") -> str:

@@ -155,8 +155,10 @@ def test_command_answers_in_a_sentence_with_what_would_change_it(
 def test_results_that_there_are_give_advice_or_say_what_they_lack(
     run: Callable[..., tuple[int, str, str]],
 ) -> None:
-    run("compare", "--link", LINK, "--algorithm", "cubic,vegas", "--results", "mine",
-        "--duration", "15 s")  # fmt: skip
+    _, out, _ = run("compare", "--link", LINK, "--algorithm", "cubic,vegas", "--results", "mine",
+                    "--duration", "15 s")  # fmt: skip
+    assert "limited by" in out
+    assert "link queue" in out
     _, out, _ = run("advise", "--results", "mine", "--goal", "latency")
     assert "Use vegas" in out
     _, out, _ = run("advise", "--results", "mine", "--goal", "short-transfers")

@@ -128,7 +128,11 @@ def _of_results(folder: Path, wish: Wish, output_format: str) -> list[str]:
 def _print_advice(advice: Advice) -> None:
     from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
 
-    how = f"{advice.repetitions} paired repetitions" if advice.looks else "nothing random"
+    how = (
+        f"{advice.repetitions} paired repetitions"
+        if advice.looks
+        else "the same in every repetition"
+    )
     say("", f"  {advice.results.title} · {how}", "")
     say(indented(terminal_table(advice.judged.comparison)), "")
     _print_sentences(advice.judged, advice.sure)

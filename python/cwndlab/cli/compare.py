@@ -99,9 +99,11 @@ def _name_of(document: dict[str, Any]) -> str:
 
 
 def _title(document: dict[str, Any]) -> str:
+    from cwndlab.linkspec import short_spec  # noqa: PLC0415  --help is to be quick
+
     return " · ".join(
         [
-            _short(document["link"]),
+            short_spec(document["link"]),
             document["direction"],
             plural(document["flows"], "flow"),
             document["duration"],
@@ -109,15 +111,9 @@ def _title(document: dict[str, Any]) -> str:
     )
 
 
-def _short(link: str) -> str:
-    head, comma, rest = link.partition(",")
-    if head.startswith("trace:"):
-        return f"{Path(head.removeprefix('trace:')).name}{comma}{rest}"
-    return link
-
-
 def _print(study: Study, results: Results, output_format: str) -> None:
     from cwndlab.comparison import compare  # noqa: PLC0415  slow to load
+    from cwndlab.limits import main_limits  # noqa: PLC0415  slow to load
     from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
     from cwndlab.tables.terminal import (  # noqa: PLC0415  slow to load
         terminal_sentences,
@@ -133,7 +129,8 @@ def _print(study: Study, results: Results, output_format: str) -> None:
         print_frame(table_frame(comparison_table(comparison)), output_format)
         return
     say("", f"  {study.title} · {_how_often(comparison)} · {_seconds_spent(results)}", "")
-    say(indented(terminal_table(comparison)), "")
+    limits = main_limits(results, comparison.representative_runs())
+    say(indented(terminal_table(comparison, limits)), "")
     say(*(indented(sentence) for sentence in terminal_sentences(judge(comparison))))
     say("", f"  {command_line('cwndlab', 'report', results.path)} draws it")
 

@@ -101,9 +101,10 @@ def uncertainty_note(comparison: Comparison) -> str:
             f"All {comparison.repetitions} repetitions gave the same numbers: nothing here is "
             "random, so there are no intervals."
         )
+    geometric = ", of completion times the geometric one" if comparison.has("completion_ms") else ""
     return (
-        f"Mean over {comparison.repetitions} runs, ± half of its 95 % interval; in parentheses the "
-        "difference to the best."
+        f"Mean over {comparison.repetitions} runs{geometric}, ± half of its "
+        f"{100 * comparison.confidence:g} % interval; in parentheses the difference to the best."
     )
 
 

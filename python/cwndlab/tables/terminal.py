@@ -1,5 +1,7 @@
 """The table and the sentences that `cwndlab compare` prints."""
 
+from collections.abc import Mapping
+
 from rich.table import Table
 from rich.text import Text
 
@@ -20,8 +22,11 @@ _HEADS = {
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 
 
-def terminal_table(comparison: Comparison) -> Table:
-    """Return a comparison as a table for the terminal, the best of each column in bold."""
+def terminal_table(comparison: Comparison, limits: Mapping[str, str] | None = None) -> Table:
+    """Return a comparison as a table for the terminal, the best of each column in bold.
+
+    `limits` says what limited each contestant, where that is known.
+    """
     wanted = list(_COLUMNS)
     if comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
@@ -32,10 +37,14 @@ def terminal_table(comparison: Comparison) -> Table:
     table.add_column("algorithm", no_wrap=True)
     for column in model.columns:
         table.add_column(_HEADS.get(column.column, quantity(column.column).header))
+    if limits:
+        table.add_column("limited by")
     for row in model.rows:
         texts = [
             _text(comparison, row.contestant, model, at, cell) for at, cell in enumerate(row.cells)
         ]
+        if limits:
+            texts.append(Text(limits.get(row.contestant, "-")))
         table.add_row(Text(row.contestant), *texts)
     return table
 

@@ -207,6 +207,7 @@ def test_share_beside_cubic_is_of_one_flow_of_each() -> None:
     assert found == {"cubic": 50, "bbr": 80, "vegas": 10}
     verdict = judge_goal(comparison, Goal.FAIRNESS_TO_CUBIC)
     assert verdict.recommended == ("cubic",)
+    assert verdict.sentence.endswith("it took: cubic 50 %, bbr 80 % and vegas 10 %.")
     assert judge_goal(comparison, Goal.FAIRNESS).is_missing
 
 

@@ -124,7 +124,7 @@
   }
 
   function scatter(element, spec, width) {
-    const height = width < 480 ? 320 : width < 700 ? 340 : 400;
+    const height = width < 480 ? 320 : width < 700 ? 340 : 360;
     const best = Math.max(...spec.points.map((point) => point.y[0]));
     const ys = extent(spec.points.flatMap((point) => point.y), 0.12);
     // A small difference must look small: the band of what is as good fills at most a quarter.
