@@ -4,7 +4,14 @@ from cwndlab.report.context import Context, Setting
 from cwndlab.report.origin import Origin, SetUp, origin_of
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection, insert_after
-from cwndlab.report.writer import FORMATS, SECTIONS, make_page, write_page, write_report
+from cwndlab.report.writer import (
+    FORMATS,
+    SECTIONS,
+    draw_figure,
+    make_page,
+    write_page,
+    write_report,
+)
 
 __all__ = [
     "FORMATS",
@@ -17,6 +24,7 @@ __all__ = [
     "SetUp",
     "Setting",
     "SettingSection",
+    "draw_figure",
     "insert_after",
     "make_page",
     "origin_of",

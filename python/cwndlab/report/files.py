@@ -27,13 +27,26 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
     """Write every setting's tables, and its figures in these formats."""
     written = []
     for setting in context.settings:
-        name = f"setting-{setting.index}" if len(context.settings) > 1 else ""
+        name = _folder(setting)
         table = comparison_table(setting.comparison, title=setting.name)
         written += write_tables(table, folder / "tables" / name, "comparison")
         if formats and setting.has_timeline:
             for title, figure in _figures(setting):
                 written += save_figure(figure, folder / "figures" / name, title, formats)
     return written
+
+
+def setting_figure(context: Context, name: str) -> Figure | None:
+    """Return the figure of a setting that `write_files` calls so; None if there is none."""
+    folder, _, title = name.rpartition("/")
+    for setting in context.settings:
+        if _folder(setting) == folder and setting.has_timeline:
+            return next((own for each, own in _figures(setting) if each == title), None)
+    return None
+
+
+def _folder(setting: Setting) -> str:
+    return f"setting-{setting.index}" if len(setting.context.settings) > 1 else ""
 
 
 def _figures(setting: Setting) -> Iterator[tuple[str, Figure]]:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
+
 from cwndlab import stats
 from cwndlab.figures import save_figure
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
-from cwndlab.report.files import write_files
+from cwndlab.report.files import setting_figure, write_files
 from cwndlab.report.origin import Origin, origin_of
 from cwndlab.report.page import Part, assemble
 from cwndlab.report.scenario_text import facts
@@ -72,10 +74,31 @@ def write_report(
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = Context(results, origin_of(results), smallest_effect=smallest_effect)
-    if sections is None:
-        paper = find_paper(results.id)
-        sections = SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
-    return write_page(context, folder, formats=formats, sections=sections)
+    return write_page(context, folder, formats=formats, sections=sections or _sections(results))
+
+
+def draw_figure(results: "Results", name: str) -> Figure:
+    """Return a figure of the report on results, by its path below `figures/` and without suffix.
+
+    Raises:
+        ValueError: The report has no such figure.
+    """
+    context = Context(results, origin_of(results))
+    figure = setting_figure(context, name)
+    if figure is not None:
+        return figure
+    for _, contents in _build(context, _sections(results)):
+        for _, content in contents:
+            if name in content.figures:
+                return content.figures[name]()
+    msg = f'the report on {results.path} has no figure "{name}"'
+    raise ValueError(msg)
+
+
+def _sections(results: "Results") -> Sections:
+    """Return what a report consists of unless it is told: with its paper, if it has one."""
+    paper = find_paper(results.id)
+    return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 
 
 def write_page(

@@ -1,0 +1,25 @@
+"""`cwndlab pack`: results for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("pack")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The archive.  [default: RESULTS.zip]")
+@click.option(
+    "--anonymous",
+    "is_anonymous",
+    is_flag=True,
+    help="Machines, addresses, cells and operators become numbers; captures are left out.",
+)
+def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
+    """Pack RESULTS with report, methods, citations and scripts of all figures; print the path."""
+    from cwndlab.packing import pack  # noqa: PLC0415  --help is to be quick
+    from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
+
+    archive = out or results.with_name(f"{results.resolve().name}.zip")
+    click.echo(pack(open_results(results), archive, is_anonymous=is_anonymous))

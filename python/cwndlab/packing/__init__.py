@@ -1,0 +1,5 @@
+"""`cwndlab pack`: a study as one file that others can check, cite and draw again."""
+
+from cwndlab.packing.bundle import pack
+
+__all__ = ["pack"]

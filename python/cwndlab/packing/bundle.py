@@ -1,0 +1,123 @@
+"""A study's folder, its report, the words beside it and the scripts of its figures, in one archive.
+
+The same results give the same bytes: files stand in order of their names and have no times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import ResultsError
+from cwndlab.packing import words
+from cwndlab.packing.privacy import LEFT_OUT, Pseudonyms, hosts_of
+from cwndlab.report import origin_of, write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cwndlab.results import Results
+
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_COMPRESSED = {".parquet", ".png", ".gz"}
+_SCRIPT = '''"""{name}, drawn again from the data of this pack: python figures/{file}"""
+
+from pathlib import Path
+
+import cwndlab as cw
+from cwndlab.report import draw_figure
+
+here = Path(__file__).resolve().parent
+figure = draw_figure(cw.open_results(here.parent / "data"), "{name}")
+figure.savefig(here / "{picture}")
+print(here / "{picture}")
+'''
+
+
+def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
+    """Write results, report and all that is needed to check them into one archive.
+
+    Args:
+        results: what to pack.
+        out: the archive, a ZIP file.
+        is_anonymous: whether names of machines, addresses, cells and operators become numbers, and
+            captures are left out.
+
+    Raises:
+        ResultsError: the archive cannot be written.
+    """
+    hidden = Pseudonyms(hosts_of(results.manifest)) if is_anonymous else None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder)
+            write_report(results, report)
+            files = dict(sorted(_files(results, report)))
+        aside = out.with_name(f".{out.name}.{os.getpid()}")
+        try:
+            with zipfile.ZipFile(aside, "w") as archive:
+                for name, content in files.items():
+                    shown = content if hidden is None else _hide(hidden, name, content)
+                    if shown is not None:
+                        _add(archive, f"{out.stem}/{name}", shown)
+            aside.replace(out)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        msg = f"{out}: {(error.strerror or str(error)).lower()}"
+        raise ResultsError(msg) from error
+    return out
+
+
+def _files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file of the pack; tables and captures are read when they are asked for."""
+    origin = origin_of(results)
+    yield "README.md", words.readme(results).encode()
+    yield "methods.md", words.methods(results, origin).encode()
+    yield "citations.md", words.citations(results).encode()
+    yield "versions.json", (json.dumps(words.versions(results), indent=2) + "\n").encode()
+    for path in _below(report):
+        name = path.relative_to(report)
+        yield f"report/{name.as_posix()}", path.read_bytes()
+        if name.parts[0] == "figures" and path.suffix == ".svg":
+            drawn = name.relative_to("figures").with_suffix("").as_posix()
+            script = drawn.replace("/", "-")
+            text = _SCRIPT.format(name=drawn, file=f"{script}.py", picture=f"{script}.pdf")
+            yield f"figures/{script}.py", text.encode()
+    for path in _below(results.path):
+        name = path.relative_to(results.path)
+        if name.parts[0] != "report" and not name.name.startswith("."):
+            yield f"data/{name.as_posix()}", path.read_bytes()
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
+    """A file without what tells who measured; None if it is left out."""
+    suffix = Path(name).suffix
+    if suffix in LEFT_OUT:
+        return None
+    if suffix == ".parquet":
+        return hidden.table(content)
+    if suffix in {".json", ".jsonl"}:
+        text = content.decode()
+        if suffix == ".json":
+            return (hidden.json(text, indent=2) + "\n").encode()
+        return "".join(f"{hidden.json(line)}\n" for line in text.splitlines() if line).encode()
+    if suffix in {".md", ".toml", ".html", ".csv", ".tex"}:
+        return hidden.text(content.decode()).encode()
+    return content
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, _NO_TIME)
+    entry.external_attr = 0o644 << 16
+    is_small = Path(name).suffix in _COMPRESSED
+    entry.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)

@@ -1,0 +1,107 @@
+"""What stands beside the data of a pack: how they were made, and whose work they rest on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from typing import TYPE_CHECKING
+
+from cwndlab import core
+from cwndlab.errors import plural
+from cwndlab.header_comment import papers
+from cwndlab.papers import find_paper
+from cwndlab.quantity import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.report import Origin
+    from cwndlab.results import Results
+
+_PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
+_BACKENDS = {
+    "sim": "in cwndlab's simulator, whose TCP endpoint behaves as the stack profiles below say",
+    "kernel": "on the TCP stack of a running Linux kernel, over links emulated in real time",
+    "live": "on a real network, between two machines, with the state of both ends' TCP",
+}
+
+
+def readme(results: Results) -> str:
+    """What is in the pack."""
+    return f"""# {results.title}
+
+| | |
+|---|---|
+| `methods.md` | how the runs were made, for the methods section of a paper |
+| `citations.md` | whose algorithms, stacks, links and study this rests on |
+| `data/` | the results: the study, every run's tables (Parquet), when and where each was made |
+| `report/` | the report; open `report.html`, no network is needed |
+| `figures/` | a script for every figure of the report |
+| `versions.json` | what made the runs and this pack |
+
+`cwndlab run data/study.toml` makes the same runs again; a simulation gives the same bytes. `cwndlab
+report data` writes the report again. The tables open with anything that reads Parquet.
+"""
+
+
+def methods(results: Results, origin: Origin) -> str:
+    """A paragraph on how the runs were made, each figure of it from the study itself."""
+    entries = [each for each in results.manifest if each.get("status") == "done"]
+    backends = list(dict.fromkeys(str(each.get("backend", "sim")) for each in entries))
+    kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
+    where = " and ".join(_BACKENDS.get(each, each) for each in backends)
+    if results.imported is not None:
+        text = f"{plural(len(entries), 'transfer')} measured elsewhere were imported. "
+        return f"# Methods\n\n{text}{origin.description}\n"
+    study = results.study
+    factors = "; ".join(
+        f"{name}: {', '.join(str(level) for level in levels)}"
+        for name, levels in study.factors.items()
+    )
+    text = f"""{plural(len(entries), "run")} of {format_duration(study.model.duration)} were made
+with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
+{f"Factors: {factors}." if factors else "Nothing was varied."}
+Each combination was run {study.repetitions} times. Runs of the same repetition saw the same
+channel, whatever the algorithm, so that algorithms are compared as pairs; seeds derive from the study's,
+{study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
+Means have 95 % intervals over runs; differences were tested by pair, with Holm's correction.
+Goodput is payload delivered in order to the application over the time from the end of the warm-up;
+round-trip times are those of the sender's acknowledgements."""
+    parts = ["# Methods", " ".join(text.split())]
+    for set_up in origin.set_ups:
+        title = ", ".join(f"{name} {level}" for name, level in set_up.labels.items())
+        items = [f"- {each}" for each in (*set_up.path, *set_up.flows)]
+        parts.append("\n".join([f"## {title or 'Set-up'}", "", *items]))
+    return "\n\n".join(parts) + "\n"
+
+
+def citations(results: Results) -> str:
+    """What to cite: the study that is reproduced, the algorithms' papers, and the tool."""
+    lines = ["# Citations", "", f"- cwndlab {core.version()}."]
+    paper = find_paper(results.id)
+    if paper is not None:
+        lines.append(f"- {paper.title}. {paper.authors}.")
+    names = sorted({str(name) for name in results.flows()["algorithm"].unique()})
+    known = core.algorithms()
+    for name in names:
+        own = known.get(name.removeprefix(core.OURS))
+        if own is not None and (found := papers(own.source_text)):
+            lines.append(f"- {name}: {found}")
+    stacks = sorted({str(name) for name in results.flows()["stack"].unique()})
+    for name in stacks:
+        if name in core.stacks():
+            summary = core.stacks()[name].values.get("summary", "")
+            lines.append(f"- Stack profile {name}: {summary}".rstrip(": "))
+    return "\n".join(lines) + "\n"
+
+
+def versions(results: Results) -> Mapping[str, object]:
+    """What made the runs, and what made the pack."""
+    runs: dict[str, list[str]] = {}
+    for entry in results.manifest:
+        for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):
+            if entry.get(key) is not None and str(entry[key]) not in runs.setdefault(key, []):
+                runs[key].append(str(entry[key]))
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    here = {"cwndlab": core.version(), "python": platform.python_version(), **packages}
+    return {"runs": runs, "pack": here}

@@ -1,0 +1,128 @@
+"""`cwndlab pack`: what is in it, that it works elsewhere, and that it gives nobody away."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import cwndlab as cw
+from cwndlab.cli import app
+from cwndlab.packing import pack
+from cwndlab.packing.privacy import Pseudonyms, hosts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
+    folder = tmp_path_factory.mktemp("results")
+    study = cw.Study(
+        link="rate=5 Mbit/s,delay=20 ms",
+        algorithm=["reno", "cubic"],
+        duration="3 s",
+        repetitions=2,
+        id="mine",
+    )
+    return study.run(folder / "mine")
+
+
+@pytest.fixture(scope="module")
+def packed(results: cw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pack(results, tmp_path_factory.mktemp("pack") / "mine.zip")
+
+
+def test_a_pack_is_whole(packed: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "mine"
+    for name in ("README.md", "methods.md", "citations.md", "versions.json", "report/report.html"):
+        assert (folder / name).stat().st_size > 0
+    assert cw.open_results(folder / "data").flows().height == 4
+    again = cw.Study.load(folder / "data/study.toml").run(tmp_path / "again")
+    assert again.flows().equals(cw.open_results(folder / "data").flows())
+    methods = (folder / "methods.md").read_text()
+    assert "4 runs of 3 s" in methods
+    assert "Factors: algorithm: reno, cubic." in methods
+    assert "RFC 9438" in (folder / "citations.md").read_text()
+    versions = json.loads((folder / "versions.json").read_text())
+    assert versions["runs"]["backend"] == ["sim"]
+    assert versions["pack"]["polars"] == pl.__version__
+
+
+def test_the_script_of_a_figure_draws_it_from_the_pack(packed: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "mine"
+    scripts = {path.stem for path in (folder / "figures").glob("*.py")}
+    assert scripts == {path.stem for path in (folder / "report/figures").rglob("*.svg")}
+    assert "throughput-delay" in scripts
+    done = subprocess.run(
+        [sys.executable, "figures/throughput-delay.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    picture = folder / "figures/throughput-delay.pdf"
+    assert picture.read_bytes().startswith(b"%PDF")
+    assert done.stdout.strip() == str(picture)
+
+
+def test_the_same_results_give_the_same_bytes(
+    results: cw.Results, packed: Path, tmp_path: Path
+) -> None:
+    assert pack(results, tmp_path / "mine.zip").read_bytes() == packed.read_bytes()
+
+
+def test_an_anonymous_pack_names_nobody(results: cw.Results, tmp_path: Path) -> None:
+    (host,) = hosts_of([{"host": line["host"]} for line in results.manifest if "host" in line])
+    archive = pack(results, tmp_path / "mine.zip", is_anonymous=True)
+    with zipfile.ZipFile(archive) as opened:
+        lines = opened.read("mine/data/manifest.jsonl").decode().splitlines()
+        entries = [json.loads(line) for line in lines[1:]]
+        versions = json.loads(opened.read("mine/versions.json"))
+    assert {entry["host"] for entry in entries} == {"host-1"}
+    assert versions["runs"]["host"] == ["host-1"]
+    assert host != "host-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("from 192.0.2.7:5201", "from address-1:5201"),
+        ("at 2001:db8::17 and ::1", "at address-1 and address-2"),
+        ("fe80::1%eth0, then 192.0.2.7, 192.0.2.7", "address-1%eth0, then address-2, address-2"),
+        ("laptop-9 did, laptop-90 did not", "host-1 did, laptop-90 did not"),
+        ("at 12:31:08 on 2026-11-21, version 1.2.3", "at 12:31:08 on 2026-11-21, version 1.2.3"),
+        ("cwndlab::run and a:b", "cwndlab::run and a:b"),
+    ],
+)
+def test_addresses_and_machines_become_numbers(text: str, shown: str) -> None:
+    assert Pseudonyms(["laptop-9"]).text(text) == shown
+
+
+def test_cells_stay_apart_and_lose_their_names() -> None:
+    frame = pl.DataFrame({"cell": ["244-91-1", None, "244-91-2", "244-91-1"], "t_s": [0, 1, 2, 3]})
+    hidden = Pseudonyms([])
+    buffer = BytesIO()
+    frame.write_parquet(buffer)
+    shown = pl.read_parquet(BytesIO(hidden.table(buffer.getvalue())))
+    assert shown["cell"].to_list() == ["cell-1", None, "cell-2", "cell-1"]
+    assert shown["t_s"].to_list() == [0, 1, 2, 3]
+
+
+def test_the_command_prints_the_path(results: cw.Results, tmp_path: Path) -> None:
+    out = tmp_path / "given.zip"
+    done = CliRunner().invoke(app, ["pack", str(results.path), "--out", str(out)])
+    assert (done.exit_code, done.output.strip()) == (0, str(out))
+    assert zipfile.is_zipfile(out)
