@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from cwndlab.comparison import Comparison, compare
 from cwndlab.describe import read_link
 from cwndlab.errors import ResultsError
 from cwndlab.goal_measures import measures_of_flows
-from cwndlab.goals import Goal, judge_goal
+from cwndlab.goals import Goal, compare_directions, judge_goal
 from cwndlab.linkspec import short_spec
 from cwndlab.schema import scenario as si
 from cwndlab.study import Study
@@ -50,6 +50,7 @@ _WARM_UP = "5 s"
 _LONGEST_S, _SHORTEST_S, _UNKNOWN_S = 120, 15, 60
 _MOST_PACKETS = 600_000  # of a run: more would not let ten of each fit into the budget
 _PACKET_BITS = 12_000
+_NOTICEABLE = 0.005  # what rounds to a per cent
 _TRANSFER = "500 kB"
 
 
@@ -84,6 +85,13 @@ class Judged:
     is_decided: bool
     change: str
     """What would change it."""
+    direction: str = ""
+    """Whose data it is about, where a study has both directions."""
+
+    @property
+    def setting(self) -> str:
+        """The setting and direction in words; empty where there is one of each."""
+        return ", ".join(filter(None, [self.comparison.name, self.direction]))
 
 
 @dataclass(frozen=True)
@@ -110,8 +118,13 @@ def judge_wish(comparison: Comparison, wish: Wish) -> Judged:
 
 
 def judge_results(results: Results, wish: Wish) -> list[Judged]:
-    """Return what results say of a wish, setting by setting."""
-    return [judge_wish(each, wish) for each in compared(results)]
+    """Return what results say of a wish, setting by setting and direction by direction."""
+    directions = compare_directions(results, beside=measures_of_flows(results))
+    return [
+        replace(judge_wish(each, wish), direction=direction.title if len(directions) > 1 else "")
+        for direction in directions
+        for each in direction.comparisons
+    ]
 
 
 def compared(results: Results, confidence: float = stats.CONFIDENCE) -> list[Comparison]:
@@ -220,7 +233,8 @@ def _balance(comparison: Comparison) -> Judged:
     parts = []
     if delay is not None and delay.best not in verdict.recommended:
         parts.append(f"if only latency counts: {quoted(delay.best)}")
-    if throughput.best != chosen:
+    behind = throughput.differences.get(chosen)
+    if behind is not None and abs(behind.relative.estimate) >= _NOTICEABLE:
         effect = f"{100 * comparison.smallest_effect:g} %"
         parts.append(f"if every per cent of throughput counts: {quoted(throughput.best)}")
     change = "; ".join(parts) or "another place or time"

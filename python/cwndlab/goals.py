@@ -15,7 +15,7 @@ tests against the smallest effect of interest, a permutation test with Holm's co
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -366,3 +366,29 @@ def _spread_of_pairs(comparison: Comparison, name: str, other: str, column: str)
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1f} %"  # noqa: PLR2004
+
+
+def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
+    """Return how far goodput is apart from place to place; empty where there is one place.
+
+    Settings of `comparisons` count that differ from `comparison` in nothing but the place.
+    """
+    rest = _but_place(comparison)
+    places = [each for each in comparisons if _but_place(each) == rest]
+    if len(rest) == len(comparison.cell) or len(places) < _SEVERAL:
+        return ""
+    parts = []
+    for name in comparison.contestants:
+        intervals = [each.interval(name, THROUGHPUT) for each in places if name in each.contestants]
+        means = np.array([each.estimate for each in intervals if each is not None])
+        if len(means) >= _SEVERAL and means.mean() > 0:
+            variation = format_number(float(100 * means.std(ddof=1) / means.mean()), 2)
+            parts.append(f"{quoted(name)} {variation} %")
+    if not parts:
+        return ""
+    return f"Over the {len(places)} places goodput varies by: {join_words(parts)}."
+
+
+def _but_place(comparison: Comparison) -> dict[str, object]:
+    is_place = {"place", "live.place"}
+    return {key: value for key, value in comparison.cell.items() if key not in is_place}

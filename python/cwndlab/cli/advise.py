@@ -140,8 +140,8 @@ def _print_advice(advice: Advice) -> None:
 
 
 def _print_setting(judged: Judged) -> None:
-    if judged.comparison.name:
-        say(f"  {judged.comparison.name}")
+    if judged.setting:
+        say(f"  {judged.setting}")
     _print_sentences(judged, "")
 
 
@@ -167,7 +167,7 @@ def _print_for_programs(
         rows += [
             {
                 "goal": str(wish),
-                "setting": each.comparison.name,
+                "setting": each.setting,
                 "is_recommended": row["algorithm"] in each.recommended,
                 "is_first": row["algorithm"] in each.recommended[:1],
                 "is_decided": each.is_decided,
@@ -180,7 +180,7 @@ def _print_for_programs(
         return
     answers = [
         {
-            "setting": each.comparison.name,
+            "setting": each.setting,
             "use": list(each.recommended),
             "sentence": each.sentence,
             "is_decided": each.is_decided,

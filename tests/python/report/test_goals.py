@@ -16,7 +16,7 @@ from cwndlab.goal_measures import (
     WithSeries,
     measures_of_flows,
 )
-from cwndlab.goals import Goal, compare_directions, judge_goal, judge_goals
+from cwndlab.goals import Goal, between_places, compare_directions, judge_goal, judge_goals
 from cwndlab.verdict import Standing
 
 
@@ -247,3 +247,17 @@ def test_stricter_confidence_widens_every_interval(results: ResultsLike) -> None
         assert narrow is not None
         assert wide is not None
         assert (wide.half_width or 0) > (narrow.half_width or 0)
+
+
+def test_variation_from_place_to_place_is_told_where_there_are_places() -> None:
+    one = comparison_of(
+        {"a": {"goodput_mbit_s": [10.0, 10.0]}, "b": {"goodput_mbit_s": [9.0, 9.0]}}
+    )
+    two = comparison_of(
+        {"a": {"goodput_mbit_s": [20.0, 20.0]}, "b": {"goodput_mbit_s": [9.0, 9.0]}}
+    )
+    home, campus = replace(one, cell={"place": "home"}), replace(two, cell={"place": "campus"})
+    told = between_places(home, [home, campus])
+    assert told == "Over the 2 places goodput varies by: a 47 % and b 0 %."
+    assert not between_places(one, [one])
+    assert not between_places(replace(one, cell={"delay": 1}), [one, two])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
-from cwndlab.goals import GoalVerdict, judge_goals
+from cwndlab.goals import GoalVerdict, between_places, judge_goals
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection
@@ -38,7 +38,8 @@ def _goals(setting: Setting) -> Content | None:
         verdicts = judge_goals(comparison)
         measured = [(each, _rows(comparison, each)) for each in verdicts if not each.is_missing]
         missing = [each for each in verdicts if each.is_missing]
-        directions.append((direction, measured, missing))
+        places = between_places(comparison, direction.comparisons)
+        directions.append((direction, measured, missing, places))
     return Content(
         render(
             "goals.html",
