@@ -26,6 +26,7 @@ from cwndlab.goal_measures import measures_of_flows
 from cwndlab.goals import Goal, compare_directions, judge_goal
 from cwndlab.linkspec import short_spec
 from cwndlab.schema import scenario as si
+from cwndlab.schema.medium import CellPath
 from cwndlab.study import Study
 from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 
@@ -250,7 +251,7 @@ def _document(link: str, wish: Wish, algorithms: list[str], direction: str) -> d
         "link": link,
         "algorithm": algorithms,
         "direction": direction,
-        "duration": f"{_window_s(resolved, direction)} s",
+        "duration": f"{window_s(resolved, direction)} s",
         "warm_up": _WARM_UP,
     }
     if wish is Wish.SHORT_TRANSFERS:
@@ -269,11 +270,12 @@ def _document(link: str, wish: Wish, algorithms: list[str], direction: str) -> d
     }
 
 
-def _window_s(resolved: ResolvedLink, direction: str) -> int:
+def window_s(resolved: ResolvedLink, direction: str) -> int:
     """Return how long a run is: by the packets it has, so that it is the same on every machine."""
     path = resolved.path
     if not isinstance(path, si.WirePath):
-        return _UNKNOWN_S
+        is_fast = isinstance(path, CellPath) and path.radio.kind == "nr"
+        return _SHORTEST_S if is_fast else _UNKNOWN_S
     stages = path.forward if direction == "downlink" else path.reverse
     rates = [rate for stage in stages if (rate := _bits_per_sec(stage.rate, resolved)) is not None]
     if not rates:

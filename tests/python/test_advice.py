@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from cwndlab import cli
-from cwndlab.advice import LOOKS, Wish, advise, compared, judge_wish
+from cwndlab.advice import LOOKS, Wish, advise, compared, judge_wish, window_s
 from cwndlab.cli import advise as command
+from cwndlab.describe import read_link
 from cwndlab.kernel import capabilities, loading
 from cwndlab.kernel.capabilities import Kernel
 from cwndlab.study import Study
@@ -119,6 +120,21 @@ def test_balance_keeps_asking_while_a_better_one_may_be_fast_enough(trace: Path)
         behind = throughput.difference(name, best, "goodput_mbit_s")
         assert behind is not None
         assert behind.is_settled or "Not decided" in advice.judged.sentence
+
+
+@pytest.mark.parametrize(
+    ("link", "seconds"),
+    [
+        ("rate=5 Mbit/s,delay=20 ms", 120),
+        ("rate=200 Mbit/s,delay=20 ms", 36),
+        ("rate=1 Gbit/s,delay=5 ms", 15),
+        ("nr-good", 15),
+        ("lte-typical", 60),
+    ],
+)
+def test_runs_are_shorter_where_there_are_more_packets(link: str, seconds: int) -> None:
+    _, resolved = read_link(link)
+    assert window_s(resolved, "downlink") == seconds
 
 
 @pytest.fixture
