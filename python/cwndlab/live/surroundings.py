@@ -143,7 +143,7 @@ class DatagramsBeside:
         """Send some in each direction, `forward` or `reverse`, until the run's end."""
         self.rows: list[dict[str, Any]] = []
         self._address = address
-        # They begin with the data, and are over before the data's ends are asked.
+        # They begin shortly before the data, and are over before the ends are asked what they saw.
         lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
         self._requests = [
             Datagrams.model_validate(

@@ -1,5 +1,8 @@
 """Runs that something befell, so that no reader takes it for an algorithm's doing."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import polars as pl
 
 from cwndlab.report.context import Context
@@ -14,12 +17,17 @@ def _befell(context: Context) -> Content | None:
     flagged = runs.filter(pl.col("flags").is_not_null())
     if flagged.is_empty():
         return None
-    factors = [name for name in context.results.factors if name in flagged.columns]
     rows = [
-        ([str(row[name]) for name in factors], row["repetition"], row["flags"].split("; "))
+        (_name(context.results.factors, row), row["flags"].split("; "))
         for row in flagged.to_dicts()
     ]
-    return Content(render("befell.html", factors=factors, rows=rows, total=runs.height))
+    return Content(render("befell.html", rows=rows, total=runs.height))
+
+
+def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
+    """The run as the study tells it from the others."""
+    labels = [str(row[name]) for name in factors if name in row]
+    return ", ".join([*labels, f"repetition {row['repetition']}"])
 
 
 BEFELL = PageSection("befell", "What befell the runs", _befell)
