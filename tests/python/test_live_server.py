@@ -7,6 +7,7 @@ import json
 import resource
 import secrets
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -317,6 +318,36 @@ def test_no_server_and_another_server_say_what_to_check() -> None:
         Session(Address(HOST, port, TOKEN)),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("greeting", "error", "match"),
+    [
+        (b"", ServerUnreachableError, "does not answer .it closed the connection."),
+        (b"SSH-2.0-x\r\n", ProtocolError, "no cwndlab serve"),
+        (protocol.greeting(bytes(16)), ProtocolError, "wrong token"),
+    ],
+)
+def test_who_answers_and_hangs_up_is_told_from_who_does_not(
+    greeting: bytes, error: type[Exception], match: str
+) -> None:
+    with socket.create_server((HOST, 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(greeting)
+                if greeting:
+                    connection.recv(4096)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with (
+            pytest.raises(error, match=match),
+            Session(Address(HOST, listener.getsockname()[1], TOKEN)),
+        ):
+            pass
+        thread.join()
 
 
 secret = secrets.token_bytes(32)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import cwndlab as cw
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.series import Series
-from cwndlab.live import radio
-from cwndlab.live.campaign import Campaign, run_campaign
+from cwndlab.live import radio, surroundings
+from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.live.client import Address
 from cwndlab.live.flags import flags_of
 from cwndlab.live.radio import RadioLog, read_iw, read_modem, technology_changes
@@ -206,8 +206,6 @@ def test_the_modem_of_the_interface_is_found(programs: Path) -> None:
 def test_another_technology_during_a_run_flags_it(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cwndlab.live import surroundings  # noqa: PLC0415  to be quicker
-
     monkeypatch.setattr(surroundings, "_RADIO_EVERY_S", 0.05)
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.format(duration="800 ms", live='udp = "200 kbit/s"'), encoding="utf-8")
@@ -361,6 +359,38 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
     reno, cubic, total = status_rows(loaded.matrix.runs, results.path)
     assert (reno["done"], reno["set_aside"], cubic["done"], cubic["set_aside"]) == (1, 0, 1, 1)
     assert (total["done"], total["missing"]) == (2, 0)
+
+
+def test_a_transfer_that_breaks_off_says_what_befell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = iter(range(1_000))
+    process, port = server_apart(tmp_path)
+
+    def now(_server: str) -> str | None:
+        call = next(calls)
+        if call == 10:
+            process.kill()
+        return "wwan0" if call < 4 else None
+
+    monkeypatch.setattr(surroundings, "_interface_now", now)
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY.format(duration="30 s", live=""), encoding="utf-8")
+    told: list[str] = []
+    try:
+        with pytest.raises(CampaignEndedError):
+            run_campaign(
+                cw.Study.load(path, is_live=True),
+                tmp_path / "r",
+                Campaign(Address(HOST, port, TOKEN), None, patience_s=0.1),
+                told.append,
+            )
+    finally:
+        process.kill()
+        process.communicate()
+    (line, *_) = (line for line in told if line.startswith("failed: reno: "))
+    assert "wwan0 was down for" in line
+    assert line.endswith("it is tried again")
 
 
 def test_what_is_missing_is_shown_without_a_server(

@@ -16,12 +16,14 @@ from cwndlab.campaign import keep_study, write_small_tables
 from cwndlab.encoding import to_parquet
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
+from cwndlab.live.clock import now_ns
 from cwndlab.live.exchange import LibraryMissingError
 from cwndlab.live.flags import DEFAULT_OUTAGE_S
 from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.iperf3 import Iperf3, runs_via
 from cwndlab.live.measure import Measured, measured
 from cwndlab.live.preflight import ProxyError, Sender, look
+from cwndlab.live.protocol import ProtocolError
 from cwndlab.live.radio import sources_of
 from cwndlab.live.schedule import Period, in_turn, next_run, path_of
 from cwndlab.live.surroundings import DatagramsBeside, Surroundings
@@ -188,7 +190,9 @@ class _Loop:
         except (AlgorithmMissingError, LibraryMissingError) as error:
             msg = f"{error}\n  {self.safe()}; then the same again goes on from here"
             raise CampaignEndedError(msg) from None
-        except (TransferFailedError, ServerUnreachableError) as error:
+        except (TransferFailedError, ServerUnreachableError, ProtocolError) as error:
+            if isinstance(error, ProtocolError) and not self._has_looked:
+                raise  # a wrong token; later it is a server that was killed as it answered
             self._note_failure(run, str(error), began_s)
             self._be_patient(error)
             return
@@ -254,11 +258,19 @@ class _Loop:
                     address, path.udp_bits_per_sec, scenario.duration_ns, directions
                 )
                 stack.enter_context(beside)
-            transfer = session.transfer(
-                scenario.flows,
-                scenario.duration_ns,
-                [_algorithms(flow, path) for flow in scenario.flows],
-            )
+            began_ns = now_ns()
+            try:
+                transfer = session.transfer(
+                    scenario.flows,
+                    scenario.duration_ns,
+                    [_algorithms(flow, path) for flow in scenario.flows],
+                )
+            except TransferFailedError as error:
+                befell = "; ".join(flag.what for flag in around.flags(began_ns))
+                if not befell:
+                    raise
+                msg = f"{error} ({befell})"
+                raise TransferFailedError(msg) from None
         names = {flow.id: flow.sender.algorithm for flow in scenario.flows}
         found = measured(run.key, scenario, transfer, names, around, self._campaign.outage_s)
         if beside is not None:

@@ -29,7 +29,7 @@ from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 from cwndlab.schema.scenario import Sftp, Sized
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from cwndlab.live.path_view import View
@@ -161,11 +161,13 @@ class Session:
     @property
     def peer(self) -> str:
         """The server's address."""
-        return str(self._control.getpeername()[0])
+        with _telling("the server was lost"):
+            return str(self._control.getpeername()[0])
 
     def view(self) -> View:
         """The control connection as this end's kernel sees it."""
-        return view_of(self._control) | self._opening
+        with _telling("the server was lost"):
+            return view_of(self._control) | self._opening
 
     @property
     def is_through_proxy(self) -> bool:
@@ -207,13 +209,8 @@ class Session:
             connection = socket.create_connection((host, port), timeout=_CONNECT_S)
             self._stack.callback(connection.close)
             line = _read_line(connection, protocol.MAX_GREETING_BYTES)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            msg = (
-                f"{host} port {port} does not answer ({reason}); is `cwndlab serve` running there, "
-                "and the port open for TCP and UDP?"
-            )
-            raise ServerUnreachableError(msg) from None
+        except (OSError, EOFError) as error:
+            raise ServerUnreachableError(_unreachable(host, port, error)) from None
         return connection, protocol.read_greeting(line + b"\n")
 
     def _open(self) -> tuple[socket.socket, Signer, dict[str, Any]]:
@@ -227,13 +224,16 @@ class Session:
         }
         own = secrets.token_bytes(protocol.NONCE_BYTES)
         opening = Signer(protocol.opening_key(token, nonce), protocol.CLIENT)
-        connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
         signer = Signer(protocol.session_key(token, nonce, own), protocol.CLIENT)
         try:
+            connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
             return connection, signer, _answer(connection, signer)
         except (ConnectionError, EOFError):
             msg = "the server closed the connection: wrong token? give both the same --token file"
             raise ProtocolError(msg) from None
+        except OSError as error:
+            host, port = self._address.host, self._address.port
+            raise ServerUnreachableError(_unreachable(host, port, error)) from None
 
     def ask(self, request: Model, timeout_s: float = _ANSWER_S) -> dict[str, Any]:
         """Send a request and wait for its answer.
@@ -241,14 +241,10 @@ class Session:
         Raises:
             TransferFailedError: the server refuses, or is gone.
         """
-        try:
+        with _telling("the server was lost"):
             self._control.settimeout(timeout_s)
             self._control.sendall(self._signer.sign(request))
             return _answer(self._control, self._signer)
-        except (OSError, EOFError) as error:
-            reason = str(error).lower() or "it closed the connection"
-            msg = f"the server was lost: {reason}"
-            raise TransferFailedError(msg) from None
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
         """Measure the way there and back some times."""
@@ -346,12 +342,9 @@ class Session:
         """A data connection, which the server has given to a flow."""
         connection, nonce = self._connect()
         signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
-        connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow)))
-        try:
+        with _telling("a data connection was lost"):
+            connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow)))
             _answer(connection, signer)
-        except EOFError:
-            msg = "the server closed a data connection"
-            raise TransferFailedError(msg) from None
         return connection
 
     def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
@@ -511,6 +504,28 @@ class _Prober:
                             answer.sent_ns, answer.received_ns, answer.answered_ns, received_ns
                         )
                     )
+
+
+@contextlib.contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Say what a broken connection means."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        msg = f"{what}: {_reason(error)}"
+        raise TransferFailedError(msg) from None
+
+
+def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
+    return (
+        f"{host} port {port} does not answer ({_reason(error)}); is `cwndlab serve` running there, "
+        "and the port open for TCP and UDP?"
+    )
+
+
+def _reason(error: OSError | EOFError) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).lower() or "it closed the connection"
 
 
 def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:

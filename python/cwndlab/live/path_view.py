@@ -101,7 +101,8 @@ def initial_sequence(connection: socket.socket) -> int | None:
     except OSError:
         return None
     finally:
-        connection.setsockopt(tcp, _REPAIR, _REPAIR_OFF_WITHOUT_PROBE)
+        with contextlib.suppress(OSError):
+            connection.setsockopt(tcp, _REPAIR, _REPAIR_OFF_WITHOUT_PROBE)
 
 
 def view_of(connection: socket.socket) -> View:

@@ -296,6 +296,13 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Fi
     return found
 
 
+def _window(setting: str | None) -> str | None:
+    """What the largest buffer that a connection may grow to carries, in one round trip."""
+    if not setting:
+        return None
+    return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"
+
+
 def _row(end: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     interface = facts["path"].get("interface") or {}
     queue = interface.get("qdisc")
@@ -308,6 +315,8 @@ def _row(end: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         "interface": interface.get("name"),
         "mtu_bytes": interface.get("mtu_bytes"),
         "queue": queue,
+        "receive_window": _window(facts.get("receive_buffer_bytes")),
+        "send_buffer": _window(facts.get("send_buffer_bytes")),
         "offloads": " ".join(interface.get("offloads", [])) or None,
         "algorithms": " ".join(facts["algorithms"]) or None,
         "default": facts["default_algorithm"],

@@ -29,7 +29,7 @@ _RADIO_EVERY_S = 1.0
 _NS_PER_S = 10**9
 _DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP's header
 _SHORTEST_NS = _NS_PER_S // 5
-_GONE = "no route"
+_NAMELESS = "the interface"
 
 _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
     name: pl.Float64 if name in NUMBERS else pl.String for name in COLUMNS
@@ -114,7 +114,7 @@ class Surroundings:
                 found.append(Flag("interface", (at_ns - began_ns) / _NS_PER_S, what))
             used = name
         if gone_ns is not None:
-            found.append(_gone(used or _GONE, began_ns, gone_ns, now_ns()))
+            found.append(_gone(used or _NAMELESS, began_ns, gone_ns, now_ns()))
         return found
 
     def _watch_interface(self) -> None:
