@@ -166,3 +166,19 @@ def test_a_plot_of_no_known_kind_is_refused() -> None:
     text = {"paper": {}, "plot": [{"name": "Fig. 1", "kind": "pie"}]}
     with pytest.raises(ValueError, match=r"Fig\. 1: its kind is one of cdf, box, bars"):
         parse_paper(text, "x")
+
+
+def test_a_papers_numbers_are_set_against_each_other() -> None:
+    rows = {row.says: row for row in load_paper("nr-5g-vaasa-2023").plausibility}
+    received = rows["bytes received by the modem against the downlink's rates"]
+    assert (received.computed, received.given) == (240.0, 244.4)
+    assert received.holds
+    sent = rows["bytes sent by the modem against the uplink's rates"]
+    assert sent.computed == pytest.approx(198)
+    assert not sent.holds, "the counter shows a quarter of what the rates would need"
+
+
+def test_a_row_of_plausibility_is_made_of_numbers() -> None:
+    row = {"says": "s", "value": "2 * reno", "stated": "1", "unit": "", "within": 0.1}
+    with pytest.raises(ValueError, match="s: numbers are written out"):
+        parse_paper({"paper": {}, "plausibility": [row]}, "x")

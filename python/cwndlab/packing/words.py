@@ -62,8 +62,8 @@ def methods(results: Results, origin: Origin) -> str:
 with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
 {f"Factors: {factors}." if factors else "Nothing was varied."}
 Each combination was run {study.repetitions} times. Runs of the same repetition saw the same
-channel, whatever the algorithm, so that algorithms are compared as pairs; seeds derive from the study's,
-{study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
+channel, whatever the algorithm, so that algorithms are compared as pairs; seeds derive from the
+study's, {study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
 Means have 95 % intervals over runs; differences were tested by pair, with Holm's correction.
 Goodput is payload delivered in order to the application over the time from the end of the warm-up;
 round-trip times are those of the sender's acknowledgements."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
+from cwndlab.papers.expression import Expression
+
 _FOLDER = "papers"
 
 
@@ -95,6 +97,41 @@ class PaperTable:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Plausibility:
+    """Two ways to one number of the paper, which have to agree if its figures are right."""
+
+    says: str
+    value: Expression
+    """Of the paper's numbers, written out."""
+    stated: Expression
+    """What the paper states, or another way to the same."""
+    unit: str
+    within: float
+    """Relative difference that the paper's own precision allows."""
+    note: str = ""
+
+    @property
+    def computed(self) -> float:
+        """The value."""
+        return float(self.value.evaluate({}))
+
+    @property
+    def given(self) -> float:
+        """What is stated."""
+        return float(self.stated.evaluate({}))
+
+    @property
+    def difference(self) -> float:
+        """Of the value to what is stated, relative."""
+        return self.computed / self.given - 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two agree."""
+        return abs(self.difference) <= self.within
+
+
 @dataclass(frozen=True)
 class Paper:
     """A published study."""
@@ -107,6 +144,7 @@ class Paper:
     checks: tuple[Check, ...]
     tables: tuple[PaperTable, ...]
     plots: tuple[PaperPlot, ...]
+    plausibility: tuple[Plausibility, ...]
     conclusion: str
     axis_label: str = ""
     """How the paper labels its axis of windows, where that differs from what it counts."""
@@ -147,7 +185,7 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
     Raises:
         ValueError: A key is missing or unknown.
     """
-    unknown = set(document) - {"paper", "figure", "check", "table", "plot"}
+    unknown = set(document) - {"paper", "figure", "check", "table", "plot", "plausibility"}
     if unknown:
         msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
         raise ValueError(msg)
@@ -156,12 +194,14 @@ def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:
         checks = tuple(_check(table) for table in document.get("check", []))
         tables = tuple(_table(table) for table in document.get("table", []))
         plots = tuple(_plot(table) for table in document.get("plot", []))
+        plausibility = tuple(_plausibility(table) for table in document.get("plausibility", []))
         return Paper(
             id=paper_id,
             figures=figures,
             checks=checks,
             tables=tables,
             plots=plots,
+            plausibility=plausibility,
             **document["paper"],
         )
     except TypeError as error:
@@ -179,6 +219,14 @@ def _plot(table: Mapping[str, Any]) -> PaperPlot:
         msg = f"{table.get('name')}: its kind is one of {', '.join(kinds)}"
         raise ValueError(msg)
     return PaperPlot(**{**table, "panels": tuple(map(str, table.get("panels", [""])))})
+
+
+def _plausibility(table: Mapping[str, Any]) -> Plausibility:
+    ways = {name: Expression(str(table[name])) for name in ("value", "stated")}
+    if any(each.names for each in ways.values()):
+        msg = f"{table['says']}: numbers are written out"
+        raise ValueError(msg)
+    return Plausibility(**{**table, **ways})
 
 
 def _table(table: Mapping[str, Any]) -> PaperTable:

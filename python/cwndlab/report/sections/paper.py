@@ -34,6 +34,9 @@ def paper_sections(paper: Paper) -> Sections:
         claims_section(paper),
         PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
         PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
+        PageSection(
+            "paper-plausibility", "Can the paper's numbers be right?", partial(_plausible, paper)
+        ),
         plots_section(paper),
         PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),
         PageSection("paper-causes", "What makes the curves differ", partial(_causes, paper)),
@@ -97,6 +100,14 @@ def _tables(paper: Paper, context: Context) -> Content | None:
         judged = [cell for cell in cells if cell.holds is not None]
         tables.append((table, rows, sum(cell.holds is True for cell in judged), len(judged)))
     return Content(render("paper_tables.html", paper=paper, tables=tables))
+
+
+def _plausible(paper: Paper, _context: Context) -> Content | None:
+    rows = paper.plausibility
+    if not rows:
+        return None
+    agreeing = sum(row.holds for row in rows)
+    return Content(render("paper_plausibility.html", rows=rows, agreeing=agreeing))
 
 
 def _range(reading: Reading) -> str:
