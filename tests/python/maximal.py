@@ -118,6 +118,8 @@ def maximal_scenario() -> si.Scenario:
             bits_per_sec=12_000_000,
             gso_packets=44,
             gro_ns=50_000,
+            receive_bits_per_sec=24_000_000,
+            receive_buffer_bytes=64_000,
         ),
     )
     flows = tuple(

@@ -37,6 +37,20 @@ pub struct HostConfig {
     /// Without one every packet is handed over by itself.
     #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
     pub merge_interval: Option<Duration>,
+    /// How fast the device takes what the link brings; at once if absent.
+    #[serde(rename = "receive_bits_per_sec", default, skip_serializing_if = "Option::is_none")]
+    pub receive_rate: Option<Rate>,
+    /// What waits for that at most; what comes on top of it is lost.
+    #[serde(rename = "receive_buffer_bytes", default)]
+    pub receive_buffer: Bytes,
+}
+
+impl HostConfig {
+    /// The line between the link and the device, if that takes time.
+    pub fn receiving(self) -> Option<Self> {
+        let rate = Some(self.receive_rate?);
+        Some(Self { buffer: self.receive_buffer, rate, ..Self::default() })
+    }
 }
 
 impl Default for HostConfig {
@@ -48,6 +62,8 @@ impl Default for HostConfig {
             rate: None,
             burst_packets: one(),
             merge_interval: None,
+            receive_rate: None,
+            receive_buffer: Bytes(0),
         }
     }
 }

@@ -227,6 +227,20 @@ mod tests {
     }
 
     #[test]
+    fn the_line_towards_a_device_is_a_device_of_its_own() {
+        let plain = HostConfig { queue_packets: 3, ..HostConfig::default() };
+        assert_eq!(plain.receiving(), None);
+        let slow = HostConfig {
+            receive_rate: Some(Rate::from_mbit_per_sec(12)),
+            receive_buffer: Bytes(3_000),
+            ..plain
+        };
+        let mut host = Host::new(slow.receiving().expect("it has a rate"));
+        assert_eq!(give(&mut host, NOTHING, 5), 2, "what the buffer holds");
+        assert_eq!(host.wake_time(Time::ZERO, NOTHING), Time::from_millis(1));
+    }
+
+    #[test]
     fn a_device_without_a_buffer_takes_one_packet() {
         let mut host = timed(0, 0);
         assert_eq!(give(&mut host, NOTHING, 5), 1);

@@ -144,7 +144,13 @@ impl Engine {
                 let Frame(segment) = packet;
                 let direction = Path::direction(link, *port);
                 let flow = &mut self.flows[segment.flow as usize];
-                flow.handle_segment(direction, now, segment, &mut self.path, &mut self.recorder);
+                if let Some(intake) = flow.intake(direction) {
+                    self.path.give(intake, now, segment);
+                    self.path.settle_station(intake, now);
+                } else {
+                    let (path, recorder) = (&mut self.path, &mut self.recorder);
+                    flow.handle_segment(direction, now, segment, path, recorder);
+                }
             } else if let (Output::Event { at, event }, Some(recording)) =
                 (&output, &mut self.recorder.on_demand)
             {
@@ -163,9 +169,14 @@ impl Engine {
             let flow = &mut self.flows[segment.flow as usize];
             flow.handle_received(number, now, &segment, &mut self.path, &mut self.recorder);
         }
+        let way_behind = self.path.stations.way_behind(number);
         while let Some(segment) = self.path.poll_station(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
-            flow.handle_departed(number, now, &segment, &mut self.path, &mut self.recorder);
+            let (path, recorder) = (&mut self.path, &mut self.recorder);
+            match way_behind {
+                Some(way) => flow.handle_segment(way, now, &segment, path, recorder),
+                None => flow.handle_departed(number, now, &segment, path, recorder),
+            }
         }
         self.path.settle_station(number, now);
     }

@@ -38,6 +38,8 @@ pub(crate) struct Flow {
     access: Access,
     /// The devices of the sender and of the receiver.
     pub(crate) stations: [Option<usize>; 2],
+    /// The devices through which data and ACKs come in: at the sender, and at the receiver.
+    pub(crate) intakes: [Option<usize>; 2],
     /// Whether nothing stands between the sender and the path: neither a device nor a delay.
     is_direct: bool,
     /// The same of the receiver.
@@ -112,6 +114,7 @@ impl Flow {
             is_receiver_established: false,
             access: Access { delay: config.access_delay, ..Access::default() },
             stations: [None; 2],
+            intakes: [None; 2],
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none(),
             reading_delay: Duration::ZERO,
@@ -136,6 +139,12 @@ impl Flow {
 
     pub(crate) fn has_started(&self) -> bool {
         self.has_started
+    }
+
+    /// The device through which what went this way comes in, if that takes time.
+    #[inline]
+    pub(crate) fn intake(&self, direction: usize) -> Option<usize> {
+        self.intakes[usize::from(direction == self.direction)]
     }
 
     /// Which host sends to which: the way of the data and the user.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithms, Congestion};
+use cwndlab_host::HostConfig;
 use cwndlab_link::{AnyLink, ConfigError, PathConfig, Traces};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Profile};
 use cwndlab_units::{Duration, Stream, Time};
@@ -161,7 +162,12 @@ fn build_flows(
         flow.set_reading_delay(wake);
         let (way, user) = (flow.direction, config.user);
         flow.stations = [(&config.sender, way), (&config.receiver, 1 - way)]
-            .map(|(end, direction)| stations.find_or_add(end.host, direction, user));
+            .map(|(end, direction)| stations.find_or_add(end.host, direction, user, false));
+        flow.intakes =
+            [(&config.sender, 1 - way), (&config.receiver, way)].map(|(end, direction)| {
+                let line = end.host.and_then(HostConfig::receiving);
+                stations.find_or_add(line, direction, user, true)
+            });
         for (station, end) in flow.stations.iter().zip([&mut flow.sender, &mut flow.receiver]) {
             if let Some(station) = *station {
                 end.attach_host(stations.traits_of(station));

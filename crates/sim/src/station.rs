@@ -17,8 +17,10 @@ pub(crate) struct Station {
     host: Host<Frame>,
     /// What it has received, if it merges that.
     receiver: Option<Receiver<Frame>>,
-    /// The way of what it sends.
+    /// The way of what it passes on.
     direction: usize,
+    /// Whether it stands behind the link instead of before it.
+    is_behind: bool,
     user: u16,
     entrance: Entrance,
     component: usize,
@@ -39,10 +41,12 @@ impl Stations {
         config: Option<HostConfig>,
         direction: usize,
         user: NonZeroU16,
+        is_behind: bool,
     ) -> Option<usize> {
         let (config, user) = (config?, user.get());
         let is_same = |station: &Station| {
             (station.direction, station.user, station.config) == (direction, user, config)
+                && station.is_behind == is_behind
         };
         Some(self.all.iter().position(is_same).unwrap_or_else(|| {
             let host = Host::new(config);
@@ -53,6 +57,7 @@ impl Stations {
                 host,
                 receiver: config.merge_interval.map(Receiver::new),
                 direction,
+                is_behind,
                 user,
                 entrance,
                 component: 0,
@@ -65,6 +70,12 @@ impl Stations {
     pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
         let HostConfig { burst_packets, qdisc, .. } = self.all[number].config;
         HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq }
+    }
+
+    /// The way of what a device behind the link passes on; None of one before it.
+    pub(crate) fn way_behind(&self, number: usize) -> Option<usize> {
+        let station = &self.all[number];
+        station.is_behind.then_some(station.direction)
     }
 
     pub(crate) fn len(&self) -> usize {

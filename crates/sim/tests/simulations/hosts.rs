@@ -194,3 +194,25 @@ fn a_wire_cannot_empty_a_modem() {
     let error = cwndlab_sim::Scenario::from_json(&scenario.to_string()).expect_err("no rate");
     assert_eq!(error.path, "flows[0].sender.host");
 }
+
+#[test]
+fn a_slow_line_to_the_receiver_is_a_bottleneck_behind_the_link() {
+    let host = json!({
+        "queue_packets": 1_000, "bits_per_sec": 100_000_000,
+        "receive_bits_per_sec": 4_000_000, "receive_buffer_bytes": 60_000,
+    });
+    let run = |end: &str| {
+        let mut setup = Setup::new(vec!["reno".to_owned()]);
+        setup.duration_s = 10;
+        setup.forward = bottleneck(10_000_000, 1_000, 20);
+        let mut scenario = setup.json();
+        scenario["flows"][0][end]["host"] = host.clone();
+        run_json(&scenario, &Traces::new())
+    };
+    let slow = run("receiver");
+    assert!((3.0..4.0).contains(&goodput(&slow.flows[0])), "{}", goodput(&slow.flows[0]));
+    assert!(slow.flows[0].retransmitted_pkts > 0, "its buffer overflows");
+    assert!(slow.links.iter().all(|link| link.dropped_pkts == 0), "and not the link's");
+    let acks = run("sender");
+    assert!(goodput(&acks.flows[0]) > 8.0, "4 Mbit/s are enough for ACKs");
+}
