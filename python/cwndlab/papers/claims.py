@@ -47,8 +47,23 @@ class Part:
     """Whether it is shown without deciding the claim."""
     row_factor: str | None = None
     """The factor whose levels are the rows of its cells; the study's own if None."""
+    column_factor: str | None = None
+    """The factor whose levels the names of its cells are; the study's variants if None."""
+    is_by_sender: bool = False
+    """Whether the sender ran the variant in these runs, though the paper's did not."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Levels of further factors: only runs with all of them count."""
+
+    @property
+    def compares_variants(self) -> bool:
+        """Whether a difference between variants decides it: not where rows have the same ones."""
+        if self.column_factor is not None:
+            return False
+        rows: dict[tuple[str | None, str | None], set[str]] = {}
+        for name in self.value.names:
+            rows.setdefault((name.direction, name.row), set()).add(name.variant)
+        one, *others = rows.values()
+        return any(each != one for each in others) or (not others and len(one) > 1)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -167,7 +182,8 @@ def _parts(
 ) -> list[Part]:
     """Return an entry's parts: one for each combination of what `each` lists.
 
-    A part that has a factor for its rows is asked for none of its levels by `where`.
+    A part that has a factor for its rows is asked for none of its levels by `where`, nor is one
+    that says "any" of a factor that the study's own `where` asks for.
     """
     own = {key: value for key, value in entry.items() if key not in {"each", "value", "where"}}
     each: Mapping[str, list[str | int]] = entry.get("each", {})
@@ -176,6 +192,8 @@ def _parts(
     parts = []
     for values in itertools.product(*each.values()):
         given = dict(zip(each, values, strict=True))
-        levels = {name: str(given.get(level, level)) for name, level in asked.items()}
+        levels = {
+            name: str(given.get(level, level)) for name, level in asked.items() if level != "any"
+        }
         parts.append(Part(Expression(entry["value"], variants, given), where=levels, **own))
     return parts

@@ -41,12 +41,16 @@ class Tables:
             return None
         for table in self._paper.tables:
             is_own = (table.metric, table.direction) == (part.metric, name.direction) and (
-                part.row_factor in {None, table.row_factor} and dict(part.where) == table.where
+                part.row_factor in {None, table.row_factor}
+                and part.column_factor in {None, table.column_factor}
+                and dict(part.where) == table.where
             )
             row = "" if name.row is None else name.row
-            if not is_own or name.variant not in table.columns or row not in table.rows:
+            columns = [_identifier(column) for column in table.columns]
+            if not is_own or _identifier(name.variant) not in columns or row not in table.rows:
                 continue
-            low, high = table.values[table.rows.index(row)][table.columns.index(name.variant)]
+            column = columns.index(_identifier(name.variant))
+            low, high = table.values[table.rows.index(row)][column]
             return np.array([low / table.scale]) if low == high else None
         return None
 
@@ -85,9 +89,9 @@ class Runs:
 
     def _of_cell(self, part: Part, name: Name) -> pl.DataFrame:
         row_factor = part.row_factor or self._claims.row_factor
-        cell = self._flows.filter(
-            is_level(self._flows, self._claims.variant_factor, self._written(name.variant))
-        )
+        column_factor = part.column_factor or self._claims.variant_factor
+        level = self._written(column_factor, name.variant)
+        cell = self._flows.filter(is_level(self._flows, column_factor, level))
         if "direction" in cell.columns and name.direction is not None:
             cell = cell.filter(pl.col("direction") == _WAYS[name.direction])
         if name.row is not None and row_factor is None:
@@ -97,10 +101,12 @@ class Runs:
             levels[row_factor] = name.row
         return cell.filter(of_levels(cell, levels))
 
-    def _written(self, identifier: str) -> str:
-        """Return a variant as the study writes it: `TCP_Linux` is TCP-Linux."""
-        known = {_identifier(each): each for each in self._claims.variants}
-        return known.get(identifier, identifier)
+    def _written(self, factor: str, identifier: str) -> str:
+        """Return a level as the study writes it: `TCP_Linux` is TCP-Linux."""
+        levels = list(self._claims.variants)
+        if factor != self._claims.variant_factor and factor in self._flows.columns:
+            levels = self._flows[factor].cast(pl.String).unique().to_list()
+        return {_identifier(each): each for each in levels}.get(identifier, identifier)
 
     def _of_samples(self, part: Part, flows: pl.DataFrame) -> pl.DataFrame:
         starts = flows.select(
@@ -151,6 +157,7 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "variation": lambda value: value.std() / value.mean(),
     "samples of ten or fewer": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
     "p5": _quantile(0.05),
+    "p5 over mean": lambda value: value.quantile(0.05, "linear") / value.mean(),
     "p10": _quantile(0.1),
     "p90": _quantile(0.9),
     "p95": _quantile(0.95),
