@@ -55,15 +55,15 @@ class Part:
     """Levels of further factors: only runs with all of them count."""
 
     @property
-    def compares_variants(self) -> bool:
-        """Whether a difference between variants decides it: not where rows have the same ones."""
+    def is_of_variants(self) -> bool:
+        """Whether it says something of variants, and not only of rows that have the same ones."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
         for name in self.value.names:
             rows.setdefault((name.direction, name.row), set()).add(name.variant)
         one, *others = rows.values()
-        return any(each != one for each in others) or (not others and len(one) > 1)
+        return not others or any(each != one for each in others)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -134,7 +134,7 @@ class _Open:
         self._is_exact = claims.is_deterministic
         self.fixed: Verdict | None = None
         is_varied = part.is_by_sender or part.directions <= set(claims.varied_by_sender)
-        if part.compares_variants and not is_varied:
+        if part.is_of_variants and not is_varied:
             self.fixed = Verdict.NOT_ATTRIBUTABLE
         elif self._ours is None or len(self._ours) == 0:
             self.fixed = Verdict.NOT_RUN

@@ -33,9 +33,9 @@ class Host(Model):
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None, description="what is received within this time is merged; absent: nothing"
     )
-    receive_bits_per_sec: (
-        Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None
-    ) = Field(default=None, description="at which it takes what the link brings, else at once")
+    receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
+        Field(default=None, description="at which it takes what the link brings, else at once")
+    )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0, description="what waits for that at most; the rest is lost"
     )

@@ -1,0 +1,136 @@
+"""The thesis lte-4g-vaasa-2013 on the simulator: its tables, what is the host's, and its claims."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from statistics import mean
+
+import polars as pl
+import pytest
+
+import cwndlab as cw
+from cwndlab.papers import Verdict, judge_paper, load_paper, read_table
+from cwndlab.presets import load_preset
+
+STUDY = Path(__file__).parents[2] / "studies" / "lte-4g-vaasa-2013.toml"
+PAPER = load_paper("lte-4g-vaasa-2013")
+LINUX = ("cubic", "reno", "vegas", "westwood")
+PLACES = ("ahventie", "olympia", "vamk")
+TABLES = {table.name: table for table in PAPER.tables}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
+    return cw.Study.load(STUDY, is_quick=True).run(tmp_path_factory.mktemp("thesis"))
+
+
+@pytest.fixture(scope="module")
+def flows(results: cw.Results) -> pl.DataFrame:
+    return results.flows()
+
+
+def rate(flows: pl.DataFrame, **levels: str) -> float:
+    """Mean goodput of the runs with these levels, in Mbit/s."""
+    own = flows.filter(**levels)["goodput_mbit_s"]
+    assert len(own) > 0, levels
+    return float(mean(own.to_list()))
+
+
+@pytest.mark.parametrize("name", ["Table 8", "Table 6"])
+def test_downloads_are_within_a_tenth(flows: pl.DataFrame, name: str) -> None:
+    cells = read_table(TABLES[name], flows)
+    assert [cell for cell in cells if not cell.holds] == []
+
+
+def test_a_variant_of_the_client_is_nothing_to_a_download(flows: pl.DataFrame) -> None:
+    down = flows.filter(part="as measured", transfer="web download")
+    assert set(down["algorithm"]) == {"cubic"}, "what the server sends with"
+    of_linux = down.filter(pl.col("variant") != "winsock")
+    per_cell = of_linux.group_by("place", "period", "repetition").agg(
+        pl.col("goodput_mbit_s").n_unique().alias("rates"), pl.len()
+    )
+    assert set(per_cell["len"]) == {4}
+    assert set(per_cell["rates"]) == {1}, "the very same for all four"
+    on_server = flows.filter(part="server")
+    assert set(on_server["algorithm"]) == {"reno", "vegas", "westwood"}
+    per_cell = on_server.group_by("place", "repetition").agg(pl.col("goodput_mbit_s").n_unique())
+    assert set(per_cell["goodput_mbit_s"]) == {3}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_queue_of_three_packets_holds_every_upload_of_linux(
+    flows: pl.DataFrame, place: str
+) -> None:
+    held = [
+        rate(flows, part="as measured", place=place, direction="reverse", variant=v) for v in LINUX
+    ]
+    assert all(1.1 < each < 2.0 for each in held), held
+    assert 1.4 < mean(held) < 1.8, "the thesis: 1.60 to 1.72 at two places"
+    own = flows.filter(
+        pl.col("variant") != "winsock", part="as measured", place=place, direction="reverse"
+    )
+    assert mean(own["retransmitted_pkts"].to_list()) < 1, "what is refused is not lost"
+    free = [rate(flows, part="queue", place=place, variant=v) for v in LINUX]
+    windows = rate(flows, part="as measured", place=place, variant="winsock", direction="reverse")
+    assert all(one > 3 * other for one, other in zip(free, held, strict=True))
+    assert windows < 1.5 * mean(free), "without the queue Linux has what the radio has"
+
+
+def test_the_web_is_faster_than_a_client_with_four_requests(flows: pl.DataFrame) -> None:
+    own = {
+        transfer: rate(flows, variant="winsock", place="ahventie", transfer=transfer)
+        for transfer in ("web upload", "WinSCP", "FileZilla")
+    }
+    assert own["web upload"] > 1.1 * own["WinSCP"]
+    assert own["FileZilla"] > 1.1 * own["WinSCP"]
+    for name in ("Table 11", "Table 12"):
+        for cell in read_table(TABLES[name], flows):
+            assert cell.away is not None
+            assert abs(cell.away) < 0.3, (name, cell)
+
+
+def test_the_cable_is_no_host_at_all(flows: pl.DataFrame) -> None:
+    wired = [rate(flows, part="wired", variant=variant) for variant in ("cubic", "winsock")]
+    assert min(wired) > 50, "either is far from what it has over the modem"
+
+
+def test_claims_are_decided_by_who_sent(results: cw.Results) -> None:
+    judged = {each.claim.id: each for each in judge_paper("lte-4g-vaasa-2013", results)}
+    of_the_server = ("westwood-bad-network", "vegas-over-cubic-downlink", "winsock-downlink")
+    for claim in of_the_server:
+        assert judged[claim].verdict is Verdict.NOT_ATTRIBUTABLE
+        assert judged[claim].theirs is Verdict.HOLDS, "by its own numbers"
+    findings = judged["westwood-bad-network"].findings
+    shown = [each for each in findings if each.part.is_beside]
+    assert [each.verdict for each in shown] == [Verdict.UNDECIDED] * 2, "ours: the server's"
+    assert all(each.ours and each.ours.estimate < 1 for each in shown)
+    others = [each for name, each in judged.items() if name not in of_the_server]
+    assert not any(each.verdict is Verdict.NOT_ATTRIBUTABLE for each in others)
+    theirs = {name: each.theirs for name, each in judged.items()}
+    assert theirs["good-vs-bad"] is theirs["vegas-uplink"] is Verdict.HOLDS
+    assert theirs["web-over-terminal"] is theirs["winsock-wired"] is Verdict.HOLDS
+
+
+def test_one_host_profile_serves_all_of_linux_and_one_windows() -> None:
+    study = cw.Study.load(STUDY)
+    hosts: dict[bool, set[str]] = {True: set(), False: set()}
+    for cell in study.cells:
+        if cell.labels["part"] not in ("as measured", "server", "methods"):
+            continue
+        (flow,) = cell.resolved.scenario.flows
+        user = flow.sender if flow.direction == "reverse" else flow.receiver
+        assert user.host is not None
+        hosts[cell.labels["variant"] == "winsock"].add(user.host.model_dump_json())
+        assert not user.stack_overrides
+    assert [len(each) for each in hosts.values()] == [1, 1]
+
+
+def test_no_published_number_is_given_to_the_study() -> None:
+    presets = [load_preset(f"lte-4g-vaasa-2013-{place}", Path()) for place in PLACES]
+    given = STUDY.read_text("utf-8") + "".join(preset.link.model_dump_json() for preset in presets)
+    for table in PAPER.tables:
+        for low, _ in (value for row in table.values for value in row):
+            assert not re.search(rf"(?<![0-9.]){re.escape(f'{low:.4g}')}(?![0-9])", given), low
+    # The same periods at every place: they cannot be bent to a single cell.
+    assert len({str(preset.period) for preset in presets}) == 1
