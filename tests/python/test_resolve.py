@@ -212,7 +212,7 @@ def test_a_host_has_offloads_and_a_discipline_of_its_queue() -> None:
 def test_a_host_by_name_may_be_changed_or_left_out() -> None:
     (flow,) = scenario(server_host={"preset": "linux-ppp", "queue_packets": 1000}).flows
     assert flow.sender.host
-    assert (flow.sender.host.queue_packets, flow.sender.host.buffer_bytes) == (1000, 6000)
+    assert (flow.sender.host.queue_packets, flow.sender.host.buffer_bytes) == (1000, 4500)
     factors = {"server_host.queue_packets": [3, 30]}
     link = "rate=10 Mbit/s,delay=20 ms"
     study = Study(link=link, algorithm="reno", server_host="linux-ppp", factors=factors)

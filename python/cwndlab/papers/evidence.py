@@ -104,8 +104,8 @@ class Runs:
     def _written(self, factor: str, identifier: str) -> str:
         """Return a level as the study writes it: `TCP_Linux` is TCP-Linux."""
         levels = list(self._claims.variants)
-        if factor != self._claims.variant_factor and factor in self._flows.columns:
-            levels = self._flows[factor].cast(pl.String).unique().to_list()
+        if factor in self._flows.columns:
+            levels += self._flows[factor].cast(pl.String).unique().to_list()
         return {_identifier(each): each for each in levels}.get(identifier, identifier)
 
     def _of_samples(self, part: Part, flows: pl.DataFrame) -> pl.DataFrame:
