@@ -34,8 +34,9 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged check format lint docs bench bench-algorithms \
-  bench-peers bench-emulator conformance fidelity validate-links images setup clean
+.PHONY: help demo test test-rust test-python test-unprivileged check check-macos format lint docs \
+  bench bench-algorithms bench-peers bench-emulator conformance fidelity validate-links images \
+  setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -63,6 +64,10 @@ test-unprivileged: $(STAMPS)/core ## the same without rights, TUN and kernel typ
 	@tools/unprivileged $(PYTHON) -m pytest --quiet -rs $(UNPRIVILEGED_TESTS)
 
 check: lint docs test test-unprivileged ## format, lints, documentation, types, then every test
+
+check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
+	@rustup target add x86_64-apple-darwin 2>/dev/null
+	@CC_x86_64_apple_darwin=clang cargo check --workspace --target x86_64-apple-darwin --quiet
 
 lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes nothing
 	@cargo fmt --all --check

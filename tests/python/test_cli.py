@@ -15,7 +15,8 @@ import pytest
 
 from cwndlab import cli, doctor
 from cwndlab.errors import RunsFailedError
-from cwndlab.kernel.capabilities import Obstacle
+from cwndlab.kernel import loading
+from cwndlab.kernel.capabilities import Kernel, Obstacle
 from cwndlab.papers import paper_ids
 
 if TYPE_CHECKING:
@@ -253,7 +254,12 @@ def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, st
     assert len(list(Path("results/mine/runs").iterdir())) == 16
 
 
-def test_inventories_are_tables_json_and_csv(run: Callable[..., tuple[int, str, str]]) -> None:
+def test_inventories_are_tables_json_and_csv(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whatever this machine's kernel has, and others have loaded into it.
+    kernel = Kernel("6.12", frozenset({"reno", "cubic"}), frozenset(), frozenset())
+    monkeypatch.setattr(loading, "this_kernel", lambda: kernel)
     for kind in ("algorithm", "link", "stack"):
         _, table, _ = run(kind, "list")
         names = {row["name"] for row in json.loads(run(kind, "list", "--format", "json")[1])}

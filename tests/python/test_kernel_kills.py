@@ -69,7 +69,7 @@ def settings() -> dict[str, bytes]:
     """What sysctl would say of the network, without what counts or is a secret."""
     found = {}
     for path in sorted(Path("/proc/sys/net").rglob("*")):
-        if "nf_conntrack_count" in path.name or "/conf/cwndlab-" in str(path):
+        if "nf_conntrack_count" in path.name or "/cwndlab-" in str(path):
             continue  # a shell of somebody else
         with contextlib.suppress(OSError):
             found[str(path)] = path.read_bytes()

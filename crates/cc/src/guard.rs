@@ -165,7 +165,7 @@ fn install() {
             libc::sigaction(watch.signal, &raw const action, ptr::null_mut());
             let tick = libc::timeval {
                 tv_sec: watch.tick_micros / 1_000_000,
-                tv_usec: watch.tick_micros % 1_000_000,
+                tv_usec: (watch.tick_micros % 1_000_000) as libc::suseconds_t,
             };
             let interval = libc::itimerval { it_interval: tick, it_value: tick };
             libc::setitimer(watch.timer as _, &raw const interval, ptr::null_mut());
