@@ -99,6 +99,7 @@ scripts! {
     out_of_order_four_blocks,
     out_of_order_sack,
     out_of_window,
+    offload_pacing,
     pacing,
     paws,
     paws_reordered_ack,

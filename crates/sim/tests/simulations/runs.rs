@@ -267,6 +267,30 @@ fn a_mahimahi_trace_is_used_to_nine_tenths() {
 }
 
 #[test]
+fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
+    // Ten packets at once every 10 ms.
+    let text = (1..=100).map(|n| format!("{}\n", n * 10).repeat(10)).collect::<String>();
+    let mut traces = Traces::default();
+    traces.insert("bursts", RateTrace::parse_mahimahi(text.as_bytes()).expect("a good trace"));
+    let rate = json!({"kind": "mahimahi", "path": "bursts"});
+    let run = |wake_us: u32| {
+        let mut setup = Setup {
+            forward: json!([{"rate": rate, "delay_ns": 20_000_000,
+                "queue": {"kind": "drop_tail", "packets": 250}}]),
+            duration_s: 10,
+            ..Setup::new(vec![algorithm("cubic")])
+        };
+        setup.stack_overrides = json!({"application_wake_us": wake_us});
+        let output = setup.run_with(&traces);
+        (output.links[1].arrived_pkts, output.flows[0].goodput_mbit_s)
+    };
+    let ((many, before), (few, after)) = (run(0), run(50));
+    assert!(2 * few < many, "{few} of {many} acknowledgements");
+    let [before, after] = [before, after].map(|goodput| goodput.expect("a goodput"));
+    assert_near(after, before, 2.0);
+}
+
+#[test]
 fn errors_name_the_place() {
     let base = Setup::new(vec![algorithm("reno")]).json();
     for (from, to, place) in [

@@ -145,6 +145,9 @@ pub(crate) struct LinuxEndpoint {
     /// Segments that a buffer takes at this time, and how many more the last one does.
     burst_pkts: u32,
     burst_left: u32,
+    burst_departure_ns: u64,
+    /// What of a late timer the burst has not caught up.
+    burst_credit_ns: u64,
     pacing_timer: Time,
     /// What the host below takes; nothing limits it where there is none.
     below: Option<Below>,
@@ -250,6 +253,8 @@ impl LinuxEndpoint {
             is_corked: false,
             burst_pkts: 1,
             burst_left: 0,
+            burst_departure_ns: 0,
+            burst_credit_ns: 0,
             pacing_timer: Time::NEVER,
             below: None,
             remembered_ssthresh: None,

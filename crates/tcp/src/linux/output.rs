@@ -88,7 +88,6 @@ impl LinuxEndpoint {
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
         let least = self.congestion.min_tso_segs(&mut self.sk);
         if self.settings.segmentation_offload {
-            self.burst_left = 0;
             self.burst_pkts = self.burst(least.unwrap_or(LEAST_BURST));
         }
         let mut sent = 0;
@@ -96,7 +95,7 @@ impl LinuxEndpoint {
         let mut is_deferred = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
-        while self.has_unsent() && !self.is_paced_out() {
+        while self.has_unsent() && (!IS_HOST && self.is_in_burst() || !self.is_paced_out()) {
             let next = self.next_new();
             if in_flight >= self.sk.snd_cwnd && !is_probe && !next.is_fin {
                 break;
@@ -128,6 +127,7 @@ impl LinuxEndpoint {
                 break;
             }
         }
+        self.burst_left = 0;
         let now = self.now;
         if is_rwnd_limited {
             self.buffer.chrono.start(Limit::ReceiveWindow, now);
@@ -166,10 +166,16 @@ impl LinuxEndpoint {
         (segments as u32).max(least)
     }
 
+    /// Whether the next segment goes into the buffer of the last one.
+    #[inline]
+    fn is_in_burst(&self) -> bool {
+        self.burst_left > 0 && !self.rtx.is_empty()
+    }
+
     /// The next segment begins a buffer or goes on with the last one's.
     #[inline(never)]
     fn share_buffer(&mut self) {
-        if self.burst_left == 0 || self.rtx.is_empty() {
+        if !self.is_in_burst() {
             self.burst_left = self.burst_pkts;
             self.buffer.split();
         } else {
@@ -208,6 +214,7 @@ impl LinuxEndpoint {
     fn pace(&mut self, payload: u32) -> u64 {
         let prior = self.sk.tcp_wstamp_ns;
         let departure = prior.max(self.sk.tcp_clock_cache);
+        self.burst_departure_ns = departure;
         self.sk.tcp_wstamp_ns = departure;
         let sock = &self.sk.inet_conn.icsk_inet.sk;
         let rate = sock.sk_pacing_rate;
@@ -218,9 +225,26 @@ impl LinuxEndpoint {
         {
             let length_ns = u64::from(payload) * 1_000_000_000 / rate;
             // A late timer may catch up by half a segment.
-            let credit = departure - prior;
-            self.sk.tcp_wstamp_ns += length_ns - credit.min(length_ns / 2);
+            let credit = (departure - prior).min(length_ns / 2);
+            self.sk.tcp_wstamp_ns += length_ns - credit;
+            self.burst_credit_ns = departure - prior - credit;
         }
+        departure / 1_000
+    }
+
+    /// The same for a segment of the last one's buffer: it leaves with that, and the next buffer
+    /// waits for both.
+    #[inline(never)]
+    fn pace_in_burst(&mut self, payload: u32) -> u64 {
+        let due = self.sk.tcp_wstamp_ns;
+        let departure = self.burst_departure_ns;
+        let sock = &self.sk.inet_conn.icsk_inet.sk;
+        let is_paced = sock.sk_pacing_status != 0 && self.data_segs_out >= UNPACED_SEGMENTS;
+        let length_ns = (u64::from(payload) * 1_000_000_000).checked_div(sock.sk_pacing_rate);
+        let length_ns = length_ns.filter(|_| is_paced).unwrap_or(0);
+        let credit = self.burst_credit_ns.min(length_ns / 2);
+        self.burst_credit_ns -= credit;
+        self.sk.tcp_wstamp_ns = due + length_ns - credit;
         departure / 1_000
     }
 
@@ -252,7 +276,8 @@ impl LinuxEndpoint {
             control |= Flags::PSH;
         }
         self.note_data_sent(in_flight);
-        let tx_mstamp = self.pace(payload);
+        let tx_mstamp =
+            if self.is_in_burst() { self.pace_in_burst(payload) } else { self.pace(payload) };
         let (bits, ecn) = self.mark_data(control, payload > 0);
         self.send(seq, payload, bits, ecn);
         self.note_ack_sent();
