@@ -325,7 +325,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
         study = tmp_path / "mine.toml"
         study.write_text(STUDY.format(duration="3 s", live=""), encoding="utf-8")
         command = ["/usr/sbin/ip", "netns", "exec", name, sys.executable, "-m", "cwndlab", "live"]
-        options = ["--server", f"198.18.7.1:{port}", "--outage", "500 ms", "--retries", "1"]
+        options = ["--server", f"198.18.7.1:{port}", "--outage", "900 ms", "--retries", "1"]
         client = subprocess.Popen(
             [*command, str(study), *options],
             cwd=tmp_path,
@@ -338,7 +338,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
                 break
         time.sleep(1.5)
         ip("link", "set", host, "down")
-        time.sleep(1)
+        time.sleep(1.3)
         ip("link", "set", host, "up")
         out, _ = client.communicate(timeout=90)
         assert client.returncode == 0, out
