@@ -10,7 +10,7 @@ from cwndlab import campaign
 from cwndlab.errors import StudyError
 from cwndlab.study import Study
 from cwndlab.validation.judge import COMPARED, Judgement, Pair, Verdict, judge
-from cwndlab.validation.page import verdict_of, write_page
+from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
 from cwndlab.validation.run import Validation, validate, with_traces
 
@@ -53,6 +53,16 @@ def test_an_overlap_says_on_how_many_runs_it_rests() -> None:
     assert verdict_of(judged) == "overlaps (50 % of 8 runs)"
     assert pair([1, 2], [3, 4]).common == 0
     assert pair([], [3]).common == 0
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
+    assert [percent(part) for part in (-0.0004, 0.0, 0.031, -0.0006)] == [
+        "0.0 %",
+        "0.0 %",
+        "+3.1 %",
+        "-0.1 %",
+    ]
+    assert not percent(math.nan)
 
 
 def test_what_has_no_value_does_not_agree() -> None:

@@ -77,7 +77,10 @@ def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Pat
 
 def percent(part: float) -> str:
     """A part of one, with its sign; nothing if it is undefined."""
-    return "" if math.isnan(part) else f"{100 * part:+.1f} %"
+    if math.isnan(part):
+        return ""
+    rounded = round(100 * part, 1)
+    return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
 def number(value: float) -> str:
