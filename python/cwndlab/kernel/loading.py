@@ -119,18 +119,22 @@ def kernel_states(references: list[str]) -> dict[str, str]:
     """What the running kernel can do about built-in algorithms, by their names."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
-    loaded = {pin.label: pin.name for pin in pins()}
     states = {}
     for reference in references:
-        ours = loaded.get(reference) or (_name_of(reference) if kernel.ours else None)
+        ours = loaded_name(reference)
         own = kernel.state_of(reference)
         states[reference] = ", ".join(
-            [
-                *([own] if own else []),
-                *([f"ours as {ours}"] if ours in kernel.ours else []),
-            ]
+            [*([own] if own else []), *([f"ours as {ours}"] if ours else [])]
         ) or ("loadable" if may_load else "not loadable (cwndlab doctor)")
     return states
+
+
+def loaded_name(reference: str) -> str | None:
+    """What the running kernel calls ours of that name; None if it has not got it."""
+    ours = this_kernel().ours
+    pinned = {pin.label: pin.name for pin in pins()}
+    name = pinned.get(reference) or (_name_of(reference) if ours else None)
+    return name if name in ours else None
 
 
 def _name_of(reference: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import tcp_info
 from cwndlab.errors import CwndlabError
+from cwndlab.kernel.loading import loaded_name
 from cwndlab.live import http, sftp
 from cwndlab.live.clock import now_ns
 from cwndlab.live.exchange import Exchange
@@ -26,6 +27,8 @@ _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # how soon a thread sees that it is to stop
 _NS_PER_S = 10**9
+_OURS: dict[str, str] = {}
+"""The algorithms of ours that this process has chosen, by the kernel's names for them."""
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
@@ -36,12 +39,14 @@ class AlgorithmMissingError(CwndlabError):
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
     """Choose the congestion control of a connection; the one that it has then.
 
+    What the kernel has not got by itself may be ours, loaded into it (`cwndlab algorithm load`).
+
     Raises:
         AlgorithmMissingError: this kernel has not got it, or keeps it for root.
     """
     if algorithm is not None:
         try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+            _choose(connection, algorithm)
         except PermissionError:
             msg = (
                 f"{algorithm} is kept for root on the {where}; start it there as root, or: "
@@ -51,7 +56,19 @@ def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) 
         except OSError:
             raise AlgorithmMissingError(missing_algorithm(algorithm, where)) from None
     name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-    return name.split(b"\0")[0].decode()
+    found = name.split(b"\0")[0].decode()
+    return _OURS.get(found, found)
+
+
+def _choose(connection: socket.socket, algorithm: str) -> None:
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+    except FileNotFoundError:
+        ours = loaded_name(algorithm)
+        if ours is None:
+            raise
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, ours.encode())
+        _OURS[ours] = algorithm
 
 
 def missing_algorithm(algorithm: str, where: str) -> str:
@@ -144,6 +161,7 @@ class FlowEnd:
         state = tcp_info.columns([sample.raw for sample in self.samples])
         return {
             "algorithm": self.algorithm,
+            "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
             "kernel": os.uname().release,
             "began_ns": self.began_ns,
             "ended_ns": self.ended_ns,

@@ -213,6 +213,8 @@ def _facts(transfer: Transfer) -> dict[str, Any]:
         facts["clock_offset_ms"] = round(transfer.clock.offset_ns / 1e6, 3)
         facts["clock_uncertainty_ms"] = round(transfer.clock.uncertainty_ns / 1e6, 3)
     for end, results in (("client", transfer.near), ("server", transfer.far)):
+        if ours := {r["algorithm"]: r["kernel_name"] for r in results.values() if r["kernel_name"]}:
+            facts[f"ours_at_{end}"] = ours
         mtus = [result["info"]["pmtu"][-1] for result in results.values() if result["at_ns"]]
         if mtus:
             facts[f"path_mtu_of_{end}_bytes"] = min(mtus)

@@ -1,0 +1,236 @@
+"""Two processes in two namespaces that share no folder, over emulated links."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from cwndlab.imports.folder import read_file
+from cwndlab.results import open_results
+from live_server import TOKEN, server_apart
+from test_testbed import needs_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CWNDLAB = f"{sys.executable} -m cwndlab"
+CAPTURE = Path(__file__).with_name("wire_capture.py")
+TOOLS = ("ip", "tc")
+
+pytestmark = [
+    needs_kernel,
+    pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason="needs ip and tc (iproute2)"),
+]
+
+STUDY = """
+[study]
+id = "mine"
+duration = "{duration}"
+warm_up = "{warm_up}"
+
+[live]
+pause = "1 ms"
+
+[record]
+samples = "1 s"
+
+[factors]
+algorithm = {algorithms}
+direction = ["downlink", "uplink"]
+"""
+
+
+def client_folder(folder: Path, duration: str, algorithms: list[str], warm_up: str = "0 s") -> Path:
+    """What the user's machine has: the study and the token."""
+    made = folder / "client"
+    made.mkdir()
+    text = STUDY.format(duration=duration, algorithms=json.dumps(algorithms), warm_up=warm_up)
+    (made / "study.toml").write_text(text, encoding="utf-8")
+    token = made / "cwndlab.token"
+    token.write_text(TOKEN, encoding="ascii")
+    token.chmod(0o600)
+    return made
+
+
+@contextlib.contextmanager
+def behind(link: str, script: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A shell script behind a link; all of it is gone at the end."""
+    links = ["--link", link] + (["--reverse-link", link] if "=" in link else [])
+    shell = subprocess.Popen(
+        [*CWNDLAB.split(), "shell", *links, "--", "sh", "-c", script],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield shell
+    finally:
+        shell.kill()
+        shell.wait()
+        if shell.stdout is not None:
+            shell.stdout.close()
+
+
+def host_device(address: str) -> str:
+    """This machine's end of a shell's link."""
+    shown = subprocess.run(
+        ["ip", "-o", "-4", "address"],  # noqa: S607  as installed
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return next(line.split()[1] for line in shown.splitlines() if f" {address}/" in line)
+
+
+def wait_for(condition: Callable[[], bool], shell: subprocess.Popen[str]) -> None:
+    until_s = time.monotonic() + 90
+    while not condition():
+        if shell.poll() is not None or time.monotonic() > until_s:
+            shell.kill()
+            assert shell.stdout is not None
+            raise AssertionError(shell.stdout.read())
+        time.sleep(0.05)
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="ascii").strip() if path.exists() else ""
+
+
+def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path: Path) -> None:
+    """The 5G matrix, shortened: two of its algorithms, both directions."""
+    folder = client_folder(tmp_path, "1 s", ["cubic", "bbr"])
+    (tmp_path / "server").mkdir()
+    runs = folder / "results" / "mine" / "runs"
+    server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
+    campaign = f"{CWNDLAB} live study.toml --server $CWNDLAB_HOST:{port}"
+    script = f"""
+        echo $CWNDLAB_HOST > host
+        {campaign} & first=$!
+        while [ ! -e kill ]; do sleep 0.05; done
+        kill -9 $first
+        {campaign}
+    """
+
+    def done() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in runs.glob("*")}
+
+    try:
+        with behind("nr-5g-vaasa-2023", script, folder) as shell:
+            wait_for(lambda: len(done()) >= 1, shell)
+            time.sleep(0.5)
+            first = done()
+            (folder / "kill").touch()
+            wait_for(lambda: len(done()) >= 2, shell)
+            time.sleep(0.5)
+            second = done()
+            server.kill()
+            server.communicate()
+            server, _ = server_apart(tmp_path / "server", port, host="0.0.0.0")  # noqa: S104  as above
+            wait_for(lambda: len(done()) >= 3, shell)
+            device = host_device(text_of(folder / "host"))
+            cut = ["tc", "qdisc", "replace", "dev", device, "root", "bfifo", "limit", "1"]
+            subprocess.run(cut, check=True)
+            time.sleep(2)
+            subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], check=True)  # noqa: S607  as installed
+            out, _ = shell.communicate(timeout=120)
+    finally:
+        server.kill()
+        server.communicate()
+    last = done()
+    assert len(last) == 4, out
+    for before in (first, second):
+        assert {key: last[key] for key in before} == before, "finished is finished"
+    results = open_results(folder / "results" / "mine")
+    assert {row["status"] for row in results.manifest} == {"done", "failed"}
+    for key in last:
+        state = pl.read_parquet(results.path / "runs" / key / "tcp_info.parquet")
+        for end in ("sender", "receiver"):
+            assert state.filter(end=end)["snd_cwnd"].min() is not None, (key, end)
+
+
+# ---- the same transfers, seen by TCP_INFO, by packets at their sender, and by iperf3
+
+FIXED = "rate=12 Mbit/s,delay=15 ms,queue=100 packets"
+"""Slow start overflows the queue; two seconds later the link is full, and stays so."""
+
+
+def transfers(capture: Path) -> list[dict[str, Any]]:
+    """The four of a capture, in their order; the results that are fetched are far smaller."""
+    flows = read_file(capture, 2)[0].flows
+    largest = sorted(flows, key=lambda flow: -int(flow["delivered_bytes"]))[:4]
+    return sorted(largest, key=lambda flow: float(flow["start_s"]))
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
+    """Four transfers: down and up between our ends, down and up with iperf3."""
+    folder = client_folder(tmp_path, "4 s", ["reno"], warm_up="2 s")
+    (tmp_path / "server").mkdir()
+    server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
+    other_port = 20_000 + os.getpid() % 10_000
+    iperf3 = subprocess.Popen(
+        ["iperf3", "--server", "--json", "--port", str(other_port)],  # noqa: S607  as installed
+        stdout=subprocess.DEVNULL,
+    )
+    capture = f"{sys.executable} {CAPTURE}"
+    script = f"""
+        echo $CWNDLAB_HOST > host
+        {capture} cwndlab-in inside.pcap {port} {other_port} & wire=$!
+        while [ ! -e go ]; do sleep 0.05; done
+        {CWNDLAB} live study.toml --server $CWNDLAB_HOST:{port}
+        {CWNDLAB} live study.toml --via iperf3 --server $CWNDLAB_HOST:{other_port}
+        sleep 1
+        kill $wire; wait $wire
+    """
+    try:
+        with behind(FIXED, script, folder) as shell:
+            wait_for(lambda: bool(text_of(folder / "host")), shell)
+            device = host_device(text_of(folder / "host"))
+            words = [*capture.split(), device, str(folder / "outside.pcap")]
+            outside = subprocess.Popen(
+                [*words, str(port), str(other_port)], stdout=subprocess.PIPE, text=True
+            )
+            assert outside.stdout is not None
+            assert outside.stdout.readline() == "ready\n"
+            (folder / "go").touch()
+            out, _ = shell.communicate(timeout=120)
+            outside.send_signal(signal.SIGTERM)
+            outside.communicate()
+    finally:
+        for process in (server, iperf3):
+            process.kill()
+            process.communicate()
+    assert "draws it" in out, out
+    down, _, iperf3_down, _ = transfers(folder / "outside.pcap")
+    _, up, _, iperf3_up = transfers(folder / "inside.pcap")
+
+    ours = open_results(folder / "results" / "mine")
+    rows = {row["direction"]: row for row in ours.flows().to_dicts()}
+    for direction, packets in (("forward", down), ("reverse", up)):
+        state = pl.read_parquet(ours.path / "runs" / rows[direction]["run"] / "tcp_info.parquet")
+        last = state.filter(end="sender").tail(1).to_dicts()[0]
+        assert packets["delivered_bytes"] == pytest.approx(last["bytes_acked"], rel=0.01)
+        again = last["total_retrans"]
+        assert again > 0, "there was something to agree on"
+        assert packets["retransmitted_pkts"] == pytest.approx(again, rel=0.01, abs=1)
+
+    theirs = open_results(folder / "results" / "mine-iperf3")
+    rows = {row["direction"]: row for row in theirs.flows().to_dicts()}
+    for direction, packets in (("forward", iperf3_down), ("reverse", iperf3_up)):
+        raw = theirs.path / "runs" / rows[direction]["run"] / "iperf3.json"
+        received = json.loads(raw.read_bytes())["end"]["sum_received"]
+        own = 8e-6 * received["bytes"] / received["end"]
+        assert rows[direction]["goodput_mbit_s"] == pytest.approx(own, rel=0.01)
+        assert packets["goodput_mbit_s"] == pytest.approx(own, rel=0.01)
