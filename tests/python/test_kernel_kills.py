@@ -33,6 +33,11 @@ MOMENTS = int(os.environ.get("CWNDLAB_KILLS", "6"))
 SEED = int(os.environ.get("CWNDLAB_SEED", str(os.getpid())))
 LONGEST_S = 2.0
 PATIENCE_S = 20.0
+OF_OTHERS = {
+    "nf_conntrack_count",
+    "tcp_available_congestion_control",
+    "tcp_allowed_congestion_control",
+}
 STUDY = """
 from cwndlab.study import Study
 Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="./mine.c", duration="60 s", id="s").run(
@@ -45,7 +50,7 @@ def is_soon(holds: Callable[[], bool]) -> bool:
     while not holds():
         if time.monotonic() > end:
             return False
-        time.sleep(0.02)
+        time.sleep(0.1)
     return True
 
 
@@ -66,11 +71,11 @@ def helpers_of(pid: int) -> dict[int, str]:
 
 
 def settings() -> dict[str, bytes]:
-    """What sysctl would say of the network, without what counts or is a secret."""
+    """What sysctl would say of the network, without counters and what others load or make."""
     found = {}
     for path in sorted(Path("/proc/sys/net").rglob("*")):
-        if "nf_conntrack_count" in path.name or "/cwndlab-" in str(path):
-            continue  # a shell of somebody else
+        if path.name in OF_OTHERS or "/cwndlab-" in str(path):
+            continue
         with contextlib.suppress(OSError):
             found[str(path)] = path.read_bytes()
     return found

@@ -70,9 +70,12 @@ class Tracer:
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """End that; the file is whole then."""
+        """End that; the file is whole then, if nothing is missing."""
         if self.missing is None and self._helper is not None:
-            self._helper.ask({"do": "stop_tracing"})
+            try:
+                self._helper.ask({"do": "stop_tracing"})
+            except KernelError as error:
+                self.missing = f"the trace is not whole: {error}"
 
     def close(self) -> None:
         """Take back what was loaded."""
