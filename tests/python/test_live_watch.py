@@ -153,6 +153,16 @@ def test_losses_are_marked_where_they_were(machine: Machine) -> None:
     assert row.split()[-2:] == ["6", "1"]
 
 
+def test_a_flow_has_its_colour_in_charts_marks_and_table(machine: Machine) -> None:
+    drawn = screen(busy(machine, 1), 80, 24)
+    cyan = "".join(drawn.plain[s.start : s.end] for s in drawn.spans if s.style == "cyan")
+    assert {"▲", "◆", "●"} <= set(cyan)
+    assert any(0x2800 < ord(character) < 0x2900 for character in cyan)
+    for span in drawn.spans:
+        if span.style == "dim":
+            assert "▲" not in drawn.plain[span.start : span.end].removeprefix("▲ retransmitted")
+
+
 def test_a_pipe_gets_a_line(machine: Machine) -> None:
     line = plain_line(busy(machine, 1))
     assert line.startswith("wwan0: 0.00 Mbit/s in, 4.00 out · 192.0.2.1:5000 cubic 1.00 Mbit/s, ")

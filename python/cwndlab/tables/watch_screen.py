@@ -36,10 +36,11 @@ def screen(watch: Watch, width: int, height: int) -> Text:
         ("cwnd, packets", lambda moment: moment.cwnd_pkts),
     )
     for number, (title, value) in enumerate(charts):
-        drawn = list(enumerate(tracks))
+        drawn, legend = list(enumerate(tracks)), ""
         if number == 0 and interface is not None:
             drawn = [(_INTERFACE, interface), *drawn]
-        lines += _chart(title, drawn, value, watch.now_s, columns, sizes[number])
+            legend = f"; grey: all of {interface.name}"
+        lines += _chart(f"{title}{legend}", drawn, value, watch.now_s, columns, sizes[number])
     lines += [_marks(tracks, watch.now_s, columns), _times(columns)]
     lines += _table(tracks, watch.now_s, width)
     lines.append(Text(f"{_LOST} retransmitted  {_TIMEOUT} timeout  Ctrl-C ends", style="dim"))
@@ -98,7 +99,7 @@ def _chart(
     lines = [Text(f"{'':{_LABEL_WIDTH}} {title}", style="dim")]
     for row in range(rows):
         label = f"{highest:g}" if row == 0 else "0" if row == rows - 1 else ""
-        line = Text(f"{label:>{_LABEL_WIDTH}} ", style="dim")
+        line = Text().append(f"{label:>{_LABEL_WIDTH}} ", style="dim")
         for character, owner in zip(canvas.text(row), canvas.owners(row), strict=True):
             line.append(character, style=_style(owner))
         lines.append(line)
@@ -154,7 +155,7 @@ def _marks(tracks: Sequence[Track], now_s: float, columns: int) -> Text:
                 continue
             if moment.timeouts or cells[column][0] == " ":
                 cells[column] = (_TIMEOUT if moment.timeouts else _LOST, owner)
-    line = Text(f"{'losses':>{_LABEL_WIDTH}} ", style="dim")
+    line = Text().append(f"{'losses':>{_LABEL_WIDTH}} ", style="dim")
     for character, owner in cells:
         line.append(character, style=_style(owner))
     return line
