@@ -70,6 +70,20 @@ def test_a_key_of_a_preset_is_changed_and_the_others_stay() -> None:
     assert (path.downlink.queue_packets, path.downlink.queue_bytes) == (75, 500_000)
 
 
+def test_reports_have_timers_of_their_own(tmp_path: Path) -> None:
+    reports = {"period": "20 ms", "repeat": "320 ms"}
+    link = {"preset": "lte-good", "cell": {"access": {"keep_alive": "0 ms", "reports": reports}}}
+    path = cell(link=link)
+    assert path.access
+    assert path.access.reports
+    assert (path.access.reports.period_ns, path.access.reports.repeat_ns) == (
+        20_000_000,
+        320_000_000,
+    )
+    made = study(link=link, direction="downlink", duration="5 s", algorithm="cubic")
+    assert made.run(tmp_path / "timers").flows()["goodput_mbit_s"][0] > 0.5
+
+
 def test_a_number_of_users_are_alike_and_a_list_shares_what_they_have_in_common() -> None:
     alike = cell(link="cell.toml,cell.users=3")
     assert len(set(map(str, alike.users))) == 1

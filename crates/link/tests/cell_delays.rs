@@ -6,9 +6,10 @@ use common::cell::{access, cell, direction, errors, hsdpa, lte, nr, pings, stall
 use common::{Frame, Outcome, run_until};
 use cwndlab_link::Link;
 use cwndlab_link::cellular::{
-    AccessConfig, CellConfig, DirectionConfig, HandoverConfig, RadioConfig, RlcConfig, RrcConfig,
+    AccessConfig, CellConfig, DirectionConfig, HandoverConfig, RadioConfig, ReportsConfig,
+    RlcConfig, RrcConfig,
 };
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::{Duration, Stream, Time};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -237,4 +238,66 @@ fn handover_stops_service_and_loses_only_if_seamless() {
     assert!(others.abs_diff(gaps) <= 1, "{others}");
     // What had failed in the last round trip: about 20 % of 8 blocks.
     assert!(left < 20_000 && left + 8 * gaps > 20_000, "{left}");
+}
+
+/// Milliseconds that small packets take up which come at random, two in a millisecond, and how many
+/// leave at one time.
+fn acks(config: &CellConfig) -> (Vec<f64>, f64) {
+    let mut cell = cell(config, 7);
+    let mut random = Stream::new(3, "arrivals");
+    let (mut now, mut sent, mut outcome) = (Time::ZERO, Vec::new(), Outcome::default());
+    for number in 0..20_000 {
+        now += Duration::from_nanos(random.exponential(500_000.0) as u64);
+        run_until(&mut cell, now, &mut outcome);
+        cell.handle_packet(now, 1, Frame::new(number, 52));
+        sent.push(now);
+    }
+    run_until(&mut cell, Time::from_secs(20), &mut outcome);
+    let delay = |left: &common::Left| (left.at - sent[left.number as usize]).as_millis_f64();
+    let bursts = outcome.left.windows(2).filter(|pair| pair[1].at > pair[0].at).count();
+    let delays: Vec<f64> = outcome.left.iter().map(delay).collect();
+    let at_once = delays.len() as f64 / bursts as f64;
+    (delays, at_once)
+}
+
+#[test]
+fn what_is_not_told_waits_for_the_timers() {
+    let with = |reports| {
+        let access = AccessConfig { reports, ..access(10) };
+        acks(&CellConfig { access: Some(access), ..lte(50, 1, 10) })
+    };
+    let timers = |period, repeat| Some(ReportsConfig { period: ms(period), repeat: ms(repeat) });
+    let (always, few) = with(None);
+    let (told, many) = with(timers(20, 320));
+    assert_eq!((always.len(), told.len()), (20_000, 20_000));
+    // What comes behind the last report waits until it is repeated, and leaves together.
+    assert!(mean(&always) < 20.0 && mean(&told) > 100.0, "{} {}", mean(&always), mean(&told));
+    assert!(many > 1.5 * few, "{many} {few}");
+    // A report with every block is a timer of no length.
+    let (every, same) = with(timers(0, 0));
+    assert!((mean(&every) / mean(&always) - 1.0).abs() < 0.01 && (same / few - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_user_that_was_forgotten_asks_again() {
+    // The first grant is for one packet alone, the other comes behind the report: nothing tells of
+    // it but the timer.
+    let waits = |repeat| {
+        let reports = Some(ReportsConfig { period: ms(10_000), repeat: ms(repeat) });
+        let access = AccessConfig { reports, first_grant_bytes: Some(1_530), ..access(10) };
+        let mut cell = cell(&CellConfig { access: Some(access), ..lte(6, 1, 20) }, 7);
+        let mut outcome = Outcome::default();
+        cell.handle_packet(Time::from_secs(1), 1, Frame::new(0, 3_000));
+        let later = Time::from_secs(1) + ms(22);
+        run_until(&mut cell, later, &mut outcome);
+        for number in 1..40 {
+            cell.handle_packet(later, 1, Frame::new(number, 1_500));
+        }
+        run_until(&mut cell, Time::from_secs(9), &mut outcome);
+        assert_eq!(outcome.left.len(), 40);
+        outcome.left.windows(2).map(|pair| pair[1].at - pair[0].at).max().expect("packets")
+    };
+    assert!(waits(100) < ms(150));
+    let longer = waits(320);
+    assert!(longer > ms(300) && longer < ms(370), "{longer:?}");
 }

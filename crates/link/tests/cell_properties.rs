@@ -107,9 +107,10 @@ fn configs() -> impl Strategy<Value = CellConfig> {
         .prop_flat_map(|(base, down, up, users, others, sleep, handover)| {
             let keep = prop_oneof![Just(0_u64), Just(10), Just(1_000_000)];
             let grant = prop::option::of(60_u32..3000);
-            (Just((base, down, up, users, others, sleep, handover)), keep, grant)
+            let reports = prop::option::of((0_u64..40, 0_u64..400));
+            (Just((base, down, up, users, others, sleep, handover)), keep, grant, reports)
         })
-        .prop_map(|((base, down, up, users, others, sleep, handover), keep, grant)| {
+        .prop_map(|((base, down, up, users, others, sleep, handover), keep, grant, reports)| {
             // A dedicated channel has one scheme.
             let is_dedicated = |is_down: bool| match &base.radio {
                 RadioConfig::Umts { downlink, .. } => {
@@ -135,6 +136,10 @@ fn configs() -> impl Strategy<Value = CellConfig> {
                 access: base.access.map(|access| cwndlab_link::cellular::AccessConfig {
                     first_grant_bytes: grant,
                     keep_alive: ms(keep),
+                    reports: reports.map(|(period, repeat)| {
+                        let (period, repeat) = (ms(period), ms(repeat));
+                        cwndlab_link::cellular::ReportsConfig { period, repeat }
+                    }),
                     ..access
                 }),
                 users: vec![cwndlab_link::cellular::UserConfig { fading, drifts, ..one }; users],

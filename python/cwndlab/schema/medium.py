@@ -217,12 +217,20 @@ class CellDirection(Model):
     feedback_error_ppb: Share = 0
 
 
+class AccessReports(Model):
+    """The timers of buffer status reports."""
+
+    period_ns: Nanoseconds
+    repeat_ns: Nanoseconds
+
+
 class Access(Model):
     """How a user of LTE or NR gets leave to send."""
 
     request_period_ns: Nanoseconds
     first_grant_bytes: Annotated[Packets, Written(SizeText, "_bytes")] | None = None
     keep_alive_ns: Nanoseconds = 0
+    reports: AccessReports | None = None
 
 
 class CellUser(Model):

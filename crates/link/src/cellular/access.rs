@@ -8,14 +8,17 @@
 //! ```
 //!
 //! The base station believes what the last report that it can have read told it, less what it has
-//! granted since. Every block that is decoded carries a report; reports are never late by more than
-//! the time of an answer. Left out: prohibition and failure of requests, random access.
+//! granted since. Every block that is decoded carries a report, or, with timers (TS 36.321 and TS
+//! 38.321 section 5.4.5), the first after an empty queue, what has room to spare, and one a period.
+//! What comes to a queue that is not empty is then not known of before, and when all that was told is
+//! granted, the user waits until it may ask again. Left out: prohibition and failure of requests,
+//! random access.
 
 use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Time};
 
-use super::config::AccessConfig;
+use super::config::{AccessConfig, ReportsConfig};
 use super::plan::Plan;
 
 /// What the base station knows of a user, and what the user has asked for.
@@ -34,6 +37,10 @@ pub(crate) struct Access {
     granted: u64,
     /// Until which slot there are grants unasked.
     alive_until: u64,
+    timers: Option<ReportsConfig>,
+    told_at: Time,
+    /// Whether the queue has been empty since the last block.
+    was_empty: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +68,9 @@ impl Access {
             known: Report::default(),
             granted: 0,
             alive_until: 0,
+            timers: config.reports,
+            told_at: Time::ZERO,
+            was_empty: true,
         }
     }
 
@@ -98,6 +108,19 @@ impl Access {
         }
     }
 
+    /// Whether the block that is sent now tells what waits: `spare` bytes of it hold no data, and
+    /// behind it the queue is empty or not.
+    pub(crate) fn tells(&mut self, now: Time, spare: u64, is_empty: bool) -> bool {
+        let Some(timers) = self.timers else { return true };
+        let is_period_over = now.saturating_since(self.told_at) >= timers.period;
+        let tells = self.was_empty || spare >= REPORT_BYTES || is_period_over;
+        self.was_empty = is_empty;
+        if tells {
+            self.told_at = now;
+        }
+        tells
+    }
+
     /// The base station decodes a block sent in `slot` that tells how much waits behind it.
     pub(crate) fn handle_report(&mut self, plan: &Plan, slot: u64, waiting: u64) {
         let report = Report { slot: plan.response(slot), waiting, granted: self.granted };
@@ -110,7 +133,10 @@ impl Access {
             || self.believed() > 0
             || self.reports.iter().any(|report| report.waiting > 0)
             || plan.slot_from(from) < self.alive_until;
-        if will_be_granted {
+        let may_ask = self.timers.is_none_or(|timers| {
+            self.was_empty || from.saturating_since(self.told_at) >= timers.repeat
+        });
+        if will_be_granted || !may_ask {
             return;
         }
         let since = from.as_nanos().saturating_sub(self.phase.as_nanos());
@@ -130,5 +156,9 @@ impl Access {
         self.reports.clear();
         self.known = Report { granted: self.granted, ..Report::default() };
         self.alive_until = 0;
+        self.was_empty = true;
     }
 }
+
+/// A long report and its subheader: TS 36.321 section 6.1.3.1.
+const REPORT_BYTES: u64 = 4;

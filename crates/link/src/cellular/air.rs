@@ -335,9 +335,14 @@ impl<P: Packet> Air<P> {
             self.handle_padding(slot, now, index, scheme, units, size.bits);
             return;
         };
-        let bits = size.bits;
+        let spare = u64::from(room).saturating_sub(range.end - range.start);
+        let tells = match &mut user.access {
+            Some(access) => access.tells(now, spare, user.bearer.waiting(now) == 0),
+            None => false,
+        };
+        let (bits, transmission, energy) = (size.bits, 1, 0.0);
         let attempt =
-            Attempt { slot, range, class, scheme, units, bits, transmission: 1, energy: 0.0 };
+            Attempt { slot, range, class, scheme, units, bits, transmission, energy, tells };
         self.send(slot, now, index, attempt);
     }
 
@@ -355,8 +360,9 @@ impl<P: Packet> Air<P> {
             access.handle_report(&self.plan, slot, 0);
         }
         let range = Range { start: 0, end: 0 };
+        let (class, transmission, energy, tells) = (1, 1, 0.0, true);
         let attempt =
-            Attempt { slot, range, class: 1, scheme, units, bits, transmission: 1, energy: 0.0 };
+            Attempt { slot, range, class, scheme, units, bits, transmission, energy, tells };
         self.record(now, index, &attempt, true, 0.0);
     }
 
@@ -393,7 +399,9 @@ impl<P: Packet> Air<P> {
             if self.plan.processes < usize::MAX {
                 user.harq.set_busy(again);
             }
-            if let Some(access) = &mut user.access {
+            if let Some(access) = &mut user.access
+                && attempt.tells
+            {
                 let waiting = user.bearer.waiting(now);
                 access.handle_report(&self.plan, slot, waiting);
             }

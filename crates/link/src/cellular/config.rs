@@ -244,6 +244,23 @@ pub struct AccessConfig {
     /// How long a user whose queue is empty goes on being granted as much, unasked.
     #[serde(rename = "keep_alive_ns", default)]
     pub keep_alive: Duration,
+    /// When a user tells what waits, besides with its first block and with what has room to spare;
+    /// absent: with every block.
+    #[serde(default)]
+    pub reports: Option<ReportsConfig>,
+}
+
+/// The timers of buffer status reports (TS 36.321 and TS 38.321 section 5.4.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportsConfig {
+    /// A user that goes on sending tells again after this (`periodicBSR-Timer`).
+    #[serde(rename = "period_ns")]
+    pub period: Duration,
+    /// A user that has told, waits and is granted nothing asks again after this
+    /// (`retxBSR-Timer`).
+    #[serde(rename = "repeat_ns")]
+    pub repeat: Duration,
 }
 
 /// A user with a port.

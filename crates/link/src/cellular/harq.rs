@@ -28,6 +28,8 @@ pub(crate) struct Attempt {
     pub(crate) transmission: u8,
     /// The ratios of those before, added up.
     pub(crate) energy: f64,
+    /// Whether it carries a report of what waits.
+    pub(crate) tells: bool,
 }
 
 impl Harq {

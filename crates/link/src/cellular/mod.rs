@@ -41,8 +41,8 @@ use cwndlab_units::{Duration, Output, Stream, Time};
 pub use block::BlockRecord;
 pub use config::{
     AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
-    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink,
-    UserConfig,
+    RadioConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink,
+    UmtsUplink, UserConfig,
 };
 pub use error::CellError;
 

@@ -59,6 +59,7 @@ pub(crate) fn access(period_ms: u64) -> AccessConfig {
         request_period: Duration::from_millis(period_ms),
         first_grant_bytes: Some(100),
         keep_alive: Duration::ZERO,
+        reports: None,
     }
 }
 
