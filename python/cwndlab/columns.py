@@ -195,6 +195,18 @@ _QUANTITIES = (
     Quantity(
         "queue_pkts", "Queue", Better.LOWER, "Packets waiting before the slowest link of the path."
     ),
+    Quantity(
+        "host_queue_pkts",
+        "Queue in the host",
+        Better.LOWER,
+        "Packets in the sender's own machine: its device and the queue before it.",
+    ),
+    Quantity(
+        "host_refusals",
+        "Refused by the host",
+        Better.LOWER,
+        "How often the queue of the sender's own device had no room, and TCP reduced its window.",
+    ),
     Quantity("t_s", "Time", Better.NEITHER, "Since the run began."),
 )
 

@@ -45,6 +45,8 @@ _COUNTS = frozenset(
         "spurious_timeouts",
         "recoveries",
         "tail_loss_probes",
+        "host_refusals",
+        "host_queue_pkts",
         "ecn_marked_pkts",
         "cwnd_max_pkts",
         "arrived_pkts",

@@ -10,11 +10,14 @@ in Linux), exact to the nanosecond.  The rest of the time is told apart sample b
   misses that where segments leave one by one as they are written, as without offload;
 - *cwnd by delay*: the window is full and has not grown for long without a loss, so that
   something else than loss holds it;
+- *host queue*: the window is full and its growth ends where the sender's own host refuses a
+  segment; or packets wait in the host, more than at the link, or while less is in flight than the
+  window allows, as TCP holds back what its host has not sent (Small Queues);
 - *link queue*: the window is full and packets wait at the link, which sends all the time;
 - *cwnd after loss*: the window is full, nothing waits, and a loss is what made it so small;
 - *slow start*: the same before the first loss.
 
-A queue before the link, in the sender's own host, is not in the record and so is no label here.
+Measured flows do not tell what waits in their host: there it counts as one of the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +31,12 @@ import polars as pl
 from cwndlab.stats.bootstrap import Floats
 
 _LOSSES = ("recovery", "timeout", "cwr", "loss")
+_REFUSAL = "host_refused"  # and the "cwr" of the same moment is its consequence
 _FULL_SHARE = 0.9
 _FULL_PKTS = 3  # a sample may fall between an ACK and what it lets go
 _PACED_SHARE = 0.8  # of the pacing rate; the rate itself changes within an interval
 _QUEUED_PKTS = 3  # a delayed ACK lets two or three go at once, which wait for each other
+_HELD_BACK_PKTS = 2  # what Small Queues leave a socket in its host at the least
 _QUEUED_DELAY = 0.1  # of the empty path's round trip, where the link does not tell its queue
 # CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
 _HELD_S = 4.0
@@ -68,6 +73,7 @@ class Limit(StrEnum):
     SEND_BUFFER = "send buffer"
     APPLICATION = "application"
     LINK_QUEUE = "link queue"
+    HOST_QUEUE = "host queue"
 
 
 class Recorded(Protocol):
@@ -171,13 +177,17 @@ def _by_sample(
     paced = _PACED_SHARE * _floats(samples, "pacing_rate_mbit_s")
     is_paced = ~is_full & (_floats(samples, "throughput_mbit_s") >= paced)
     round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
-    is_held = is_full & _is_held(times, window, losses, round_trip)
-    is_queued = is_full & ~is_held & _is_queued(flow, samples)
-    rest = is_full & ~is_held & ~is_queued
+    is_at_link = _is_queued(flow, samples)
+    is_in_host = _is_in_host(samples, events, is_full=is_full, is_at_link=is_at_link)
+    is_held = is_full & ~is_in_host & _is_held(times, window, losses, round_trip)
+    is_queued = is_full & ~is_in_host & ~is_held & is_at_link
+    rest = is_full & ~is_in_host & ~is_held & ~is_queued
     has_lost = np.searchsorted(losses, times, side="right") > 0
+    is_paced &= ~is_in_host
     labels = {
         Limit.PACING: is_paced,
-        Limit.APPLICATION: ~is_full & ~is_paced,
+        Limit.APPLICATION: ~is_full & ~is_in_host & ~is_paced,
+        Limit.HOST_QUEUE: is_in_host,
         Limit.CWND_BY_DELAY: is_held,
         Limit.LINK_QUEUE: is_queued,
         Limit.CWND_AFTER_LOSS: rest & has_lost,
@@ -203,6 +213,34 @@ def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -
         elif after[at] <= last and epoch[after[at]] == epoch[at]:
             held[at] = window[after[at]] <= window[at]
     return held
+
+
+def _is_in_host(
+    samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
+) -> Bools:
+    """Return where the sender's own host is what holds the flow back."""
+    times = _floats(samples, "t_s")
+    is_refusal = pl.col("event") == _REFUSAL
+    reductions = (
+        events.filter(pl.col("event").is_in((*_LOSSES, _REFUSAL)))
+        .group_by("t_s")
+        .agg(is_refusal.any().alias("is_refusal"))
+        .sort("t_s")
+    )
+    by_host = reductions["is_refusal"].to_numpy().astype(np.bool_)
+    before = np.searchsorted(_floats(reductions, "t_s"), times, side="right")
+    # What ends an epoch ended its growth; the last epoch has no end but a beginning.
+    ends_in_host = np.append(by_host, False)[before]
+    is_last = before == len(by_host)
+    began_in_host = np.insert(by_host, 0, False)[before]
+    is_refused: Bools = is_full & (ends_in_host | (is_last & began_in_host & ~is_at_link))
+    if "host_queue_pkts" not in samples.columns:
+        return is_refused
+    waiting = np.nan_to_num(_floats(samples, "host_queue_pkts"))
+    at_link = np.nan_to_num(_floats(samples, "queue_pkts"))
+    is_longer: Bools = is_full & (waiting >= _QUEUED_PKTS) & (waiting > at_link)
+    is_held_back: Bools = ~is_full & (waiting >= _HELD_BACK_PKTS)
+    return is_refused | is_longer | is_held_back
 
 
 def _is_queued(flow: Mapping[str, object], samples: pl.DataFrame) -> Bools:

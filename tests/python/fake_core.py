@@ -171,6 +171,7 @@ def _flows(scenario: dict[str, Any], draw: np.random.Generator) -> dict[str, Any
         "spurious_timeouts": counts(),
         "recoveries": counts(),
         "tail_loss_probes": counts(),
+        "host_refusals": [None] * count,
         "ecn_marked_pkts": counts(),
         "cwnd_mean_pkts": floats(),
         "cwnd_max_pkts": counts(),
@@ -192,6 +193,7 @@ def _samples(flows: int, draw: np.random.Generator) -> dict[str, Any]:
     for name in ("cwnd_pkts", "inflight_pkts", "queue_pkts"):
         columns[name] = draw.integers(0, 100, rows).astype(np.uint32)
     columns["queue_bytes"] = draw.integers(0, 10**6, rows).astype(np.uint64)
+    columns["host_queue_pkts"] = np.full(rows, np.nan)
     columns["ca_state"] = draw.integers(0, 5, rows).astype(np.uint8)
     for name in (
         "ssthresh_pkts",

@@ -31,6 +31,12 @@ CASES: dict[Limit, dict[str, object]] = {
         "application": {"kind": "paced", "rate": "2 Mbit/s", "write": "1460 bytes"},
     },
     Limit.LINK_QUEUE: {"link": SHORT, "algorithm": "cubic"},
+    Limit.HOST_QUEUE: {
+        "link": "lte-good",
+        "direction": "uplink",
+        "stack": "linux-3.5",
+        "user_host": "linux-ppp",
+    },
 }
 
 
@@ -45,6 +51,35 @@ def test_case_is_limited_by_what_it_was_built_with(limit: Limit, tmp_path: Path)
     assert row["limited_by"] == limit.value
     assert row[limit.value] > 0.8
     assert sum(row[each.value] for each in Limit) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("stack", ["linux-3.5", "linux-6.1"])
+def test_a_device_slower_than_the_link_is_the_hosts_queue(stack: str, tmp_path: Path) -> None:
+    device = {"queue_packets": 1000, "rate": "2 Mbit/s"}
+    results = run(
+        tmp_path, link=SHORT, server_host=device, stack=stack, record={"samples": "50 ms"}
+    )
+    (row,) = results.limits().iter_rows(named=True)
+    assert row["limited_by"] == "host queue"
+    assert row["host queue"] > 0.8
+    flow = results.flows().row(0, named=True)
+    assert flow["host_refusals"] < 3  # a window of a thousand packets fills it
+    assert results.samples().filter(pl.col("host_queue_pkts") > 1).height > 100
+
+
+def test_refusals_are_counted_and_without_a_host_unknown(tmp_path: Path) -> None:
+    link = "rate=10 Mbit/s,delay=20 ms,queue=2000 packets"
+    hosts = {"stack": "linux-3.5", "factors": {"server_host": ["linux-ppp", "none"]}}
+    results = run(tmp_path, link=link, algorithm="cubic", duration="10 s", **hosts)
+    behind, free = results.flows().sort("host_refusals", nulls_last=True).iter_rows(named=True)
+    assert behind["host_refusals"] > 0
+    assert behind["retransmitted_pkts"] == 0
+    assert free["host_refusals"] is None
+    queues = results.samples(run=free["run"])["host_queue_pkts"]
+    assert queues.null_count() == len(queues)
+    # One refusal in slow start does not limit a flow that fills the link's queue for the rest.
+    rows = {row["run"]: row for row in results.limits().iter_rows(named=True)}
+    assert rows[behind["run"]]["limited_by"] == "link queue"
 
 
 def test_idle_time_is_the_applications(tmp_path: Path) -> None:

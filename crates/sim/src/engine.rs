@@ -196,7 +196,8 @@ impl Engine {
         if let Some(recording) = &mut self.recorder.on_demand {
             for flow in self.flows.iter_mut().filter(|flow| flow.is_alive(now)) {
                 let queue = self.path.backlog(flow.direction, flow.user, now);
-                recording.sample(now, interval, flow, queue);
+                let host_queue = flow.stations[0].map(|station| self.path.waiting_in(station));
+                recording.sample(now, interval, flow, queue, host_queue);
             }
         }
         self.path.wakes.set(component, now + interval);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use cwndlab_link::Admission;
 use cwndlab_tcp::{Endpoint, Flags, Polled, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
@@ -40,6 +41,8 @@ pub(crate) struct Flow {
     pub(crate) stations: [Option<usize>; 2],
     /// The devices through which data and ACKs come in: at the sender, and at the receiver.
     pub(crate) intakes: [Option<usize>; 2],
+    /// Segments that the sender sent all the same, and its device lost.
+    dropped_by_host: u64,
     /// Whether nothing stands between the sender and the path: neither a device nor a delay.
     is_direct: bool,
     /// The same of the receiver.
@@ -115,6 +118,7 @@ impl Flow {
             access: Access { delay: config.access_delay, ..Access::default() },
             stations: [None; 2],
             intakes: [None; 2],
+            dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none(),
             reading_delay: Duration::ZERO,
@@ -150,6 +154,12 @@ impl Flow {
     /// Which host sends to which: the way of the data and the user.
     pub(crate) fn hosts(&self) -> (usize, u16) {
         (self.direction, self.user)
+    }
+
+    /// How often the sender's device had no room, if it has one.
+    pub(crate) fn host_refusals(&self) -> Option<u64> {
+        let refusals = self.sender.counters().refusals;
+        self.stations[SENDER].map(|_| refusals + self.dropped_by_host)
     }
 
     /// Whether the connection is closed.
@@ -398,7 +408,8 @@ impl Flow {
                     if self.is_direct {
                         path.send(self.data_entrance, now, segment);
                     } else if let Some(station) = self.stations[SENDER] {
-                        path.give(station, now, segment);
+                        let admission = path.give(station, now, segment);
+                        self.dropped_by_host += u64::from(admission == Admission::Dropped);
                     } else {
                         self.access.from_sender.push_back((now + self.access.delay, *segment));
                     }

@@ -87,6 +87,8 @@ pub struct FlowSummary {
     pub recoveries: Option<u64>,
     /// Tail loss probes sent.
     pub tail_loss_probes: Option<u64>,
+    /// How often the sender's host had no room for a segment; `None` without a host.
+    pub host_refusals: Option<u64>,
     /// Segments with payload that arrived with a congestion mark.
     pub ecn_marked_pkts: u64,
     /// Mean of the congestion window, sampled every 10 ms in the window.
@@ -156,6 +158,8 @@ pub struct Samples {
     pub queue_pkts: Vec<u32>,
     /// Bytes in all queues of the data's direction.
     pub queue_bytes: Vec<u64>,
+    /// Packets in the sender's host; `NaN` without a host.
+    pub host_queue_pkts: Vec<f64>,
     /// Pacing rate; `NaN` if the sender does not pace.
     pub pacing_rate_mbit_s: Vec<f64>,
     /// The sender's last estimate of its delivery rate.

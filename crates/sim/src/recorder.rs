@@ -108,6 +108,7 @@ impl OnDemand {
         interval: Duration,
         flow: &mut Flow,
         queue: Backlog,
+        host_queue: Option<u32>,
     ) {
         let Some(samples) = &mut self.samples else { return };
         let info = flow.sender.info();
@@ -126,6 +127,7 @@ impl OnDemand {
         samples.inflight_pkts.push(info.in_flight_pkts);
         samples.queue_pkts.push(queue.packets);
         samples.queue_bytes.push(queue.bytes);
+        samples.host_queue_pkts.push(nan_if_none(host_queue.map(f64::from)));
         samples
             .pacing_rate_mbit_s
             .push(nan_if_none(info.pacing_rate.map(|r| r.as_mbit_per_sec_f64())));

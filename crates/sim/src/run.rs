@@ -18,7 +18,7 @@ use crate::path::Links;
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, Scenario, ScenarioError};
 use crate::station::Stations;
-use crate::summary::{self, FinishedFlow, flow_summary};
+use crate::summary::{self, FinishedFlow, SenderCounts, flow_summary};
 
 /// Linux counts time in ticks of 4 ms (HZ = 250).
 const TICK_NANOS: u64 = 4_000_000;
@@ -69,7 +69,10 @@ fn run_over(
                 stacks: [&config.sender.stack, &config.receiver.stack],
                 user: flow.user,
                 record: &flow.record,
-                counts: flow.sender.counters().into(),
+                counts: SenderCounts {
+                    host_refusals: flow.host_refusals(),
+                    ..flow.sender.counters().into()
+                },
                 completed: flow.completed,
             };
             flow_summary(&finished, &scenario.path)

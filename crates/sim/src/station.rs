@@ -115,6 +115,11 @@ impl Path {
         receiver.as_mut().map_or_else(Vec::new, |receiver| receiver.poll(now))
     }
 
+    /// Packets in a device and its queue.
+    pub(crate) fn waiting_in(&self, number: usize) -> u32 {
+        self.stations.all[number].host.backlog_packets()
+    }
+
     /// Gives a segment to a device. [`Path::settle_station`] must follow.
     pub(crate) fn give(&mut self, number: usize, now: Time, segment: &Segment) -> Admission {
         let held = self.held(number, now);

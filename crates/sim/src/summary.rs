@@ -36,6 +36,8 @@ pub struct SenderCounts {
     pub recoveries: Option<u64>,
     /// Tail loss probes sent.
     pub tail_loss_probes: Option<u64>,
+    /// How often its host had no room for a segment.
+    pub host_refusals: Option<u64>,
     /// Time with data in flight or waiting.
     pub busy: Duration,
     /// Of it, limited by the peer's window.
@@ -51,6 +53,7 @@ impl From<cwndlab_tcp::Counters> for SenderCounts {
             spurious_timeouts: Some(counters.spurious_timeouts),
             recoveries: Some(counters.recoveries),
             tail_loss_probes: Some(counters.tail_loss_probes),
+            host_refusals: Some(counters.refusals),
             busy: counters.busy,
             rwnd_limited: counters.rwnd_limited,
             sndbuf_limited: counters.sndbuf_limited,
@@ -98,6 +101,7 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
         spurious_timeouts: counts.spurious_timeouts,
         recoveries: counts.recoveries,
         tail_loss_probes: counts.tail_loss_probes,
+        host_refusals: counts.host_refusals,
         ecn_marked_pkts: record.marked_pkts,
         cwnd_mean_pkts: record.cwnd.mean_pkts(),
         cwnd_max_pkts: record.cwnd.max_pkts(),

@@ -125,6 +125,8 @@ pub enum TcpEvent {
     TailLossProbe,
     /// The algorithm went into a phase, an index into its phases.
     Phase(u8),
+    /// The host had no room for a segment, so that the window is reduced.
+    HostRefused,
     /// The peer will send no more data.
     PeerFinished,
     /// The peer gave up the connection.
@@ -145,6 +147,7 @@ impl TcpEvent {
             Self::Undo(_) => "undo",
             Self::TailLossProbe => "tail_loss_probe",
             Self::Phase(_) => "phase",
+            Self::HostRefused => "host_refused",
             Self::PeerFinished => "peer_finished",
             Self::Reset => "reset",
         }

@@ -205,6 +205,7 @@ fn output(
             spurious_timeouts: netstat.map(Netstat::spurious_timeouts),
             recoveries: netstat.map(Netstat::recoveries),
             tail_loss_probes: netstat.map(Netstat::tail_loss_probes),
+            host_refusals: None,
             busy: info.busy,
             rwnd_limited: info.rwnd_limited,
             sndbuf_limited: info.sndbuf_limited,
@@ -282,6 +283,7 @@ fn samples(
             samples.inflight_pkts.push(info.in_flight_pkts);
             samples.queue_pkts.push(seen.queue.packets);
             samples.queue_bytes.push(seen.queue.bytes);
+            samples.host_queue_pkts.push(f64::NAN);
             samples.pacing_rate_mbit_s.push(defined(info.pacing_rate_byte_s.map(rate_mbit_s)));
             samples.delivery_rate_mbit_s.push(rate_mbit_s(info.delivery_rate_byte_s));
             samples.ca_state.push(info.ca_state);

@@ -55,8 +55,11 @@ fn a_short_device_queue_ends_slow_start_without_any_loss() {
     assert_eq!((flow.timeouts, flow.tail_loss_probes), (Some(0), Some(0)));
     assert!(run.links.iter().all(|link| link.dropped_pkts == 0));
     let events = run.events.as_ref().expect("events were asked for");
-    let reductions = events.event.iter().filter(|&&event| event == "cwr").count();
-    assert_eq!(reductions, 1, "later bursts are those of ACKs and fit");
+    let count = |name| events.event.iter().filter(|&&event| event == name).count();
+    assert_eq!(count("cwr"), 1, "later bursts are those of ACKs and fit");
+    assert_eq!(count("host_refused"), 1);
+    assert!(flow.host_refusals >= Some(1));
+    assert_eq!(free.host_refusals, None);
     let queueing = |flow: &FlowSummary| flow.queueing_delay_mean_ms.expect("RTT samples");
     assert!(queueing(flow) < 15.0, "the window never runs ahead of the path");
     assert!(queueing(free) > 100.0, "slow start fills the endless queue");

@@ -17,7 +17,7 @@ use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::output::NewSegment;
-use crate::info::CaState;
+use crate::info::{CaState, TcpEvent};
 use crate::seq::after;
 
 /// What an endpoint has to know of the host below, before it connects.
@@ -100,6 +100,9 @@ impl LinuxEndpoint {
             return true;
         }
         self.counters.refusals += 1;
+        if self.ca_state() < CaState::Cwr as u8 {
+            self.event(TcpEvent::HostRefused);
+        }
         self.enter_cwr();
         false
     }
