@@ -30,6 +30,7 @@ MOST_REPETITIONS = 10_000
 _FEWEST_PAIRS = 2
 _OVERHEAD_S = 2.0  # of a live run without a pilot: connections, probes, the last samples
 _COLUMN = "goodput_mbit_s"
+_ENDLESS = (si.Bulk, si.OnOff, si.Paced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def plan_study(
     known = [size for size in sizes if size is not None]
     overhead_s = _overhead_s(pilot)
     seconds = sum(
-        run.scenario.duration_ns / 1e9 + overhead_s + _pause_s(run.scenario.path) for run in runs
+        _run_s(run.scenario, rate) + overhead_s + _pause_s(run.scenario.path) for run in runs
     )
     needs = () if pilot is None else tuple(_needs(pilot, effect))
     return Plan(
@@ -168,6 +169,15 @@ def _flow_bytes(
             return float(size)
         case _:
             return most
+
+
+def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
+    """How long a run takes: its duration, or as long as its files take at that rate."""
+    longest_s = scenario.duration_ns / 1e9
+    if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
+        return longest_s
+    sizes = [_flow_bytes(flow, scenario, bits_per_sec) or 0.0 for flow in scenario.flows]
+    return min(longest_s, 8 * max(sizes) / bits_per_sec)
 
 
 def _overhead_s(pilot: Results | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +11,7 @@ import cwndlab as cw
 from cwndlab.plan import LEVEL, needed_repetitions, plan_study
 from cwndlab.stats.students_t import quantile
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+STUDIES = Path(__file__).parents[2] / "studies"
 LINK = "rate=10 Mbit/s,delay=10 ms,loss=0.5 %"
 
 
@@ -71,6 +69,26 @@ def test_runs_hours_and_gigabytes_are_counted(tmp_path: Path) -> None:
     assert plan.runs == 20
     assert plan.hours == pytest.approx(20 * (60 + 10 + 2) / 3600)
     assert plan.gigabytes == pytest.approx(20 * 60 * 20e6 / 8 / 1e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits_per_sec", "runs", "hours", "gigabytes"),
+    [
+        # 5 algorithms, both ways, 1, 5 and 10 min, and a minute down over Wi-Fi; ten times each.
+        ("nr-5g-vaasa-2023", 40_000_000, 350, 10 * (10 * 960 + 5 * 60) / 3600, 495),
+        # 60 combinations with downloads, which take 234 s at that rate, 64 with uploads, 17 s.
+        ("lte-4g-vaasa-2013", 10_000_000, 1240, 10 * (60 * 234.4 + 64 * 17.17) / 3600, 189.5),
+    ],
+)
+def test_the_theses_campaigns_are_planned_by_what_they_move(
+    name: str, bits_per_sec: int, runs: int, hours: float, gigabytes: float
+) -> None:
+    study = cw.Study.load(STUDIES / f"{name}-live.toml", is_live=True)
+    plan = plan_study(study, pilot=None, effect=0.05, bits_per_sec=bits_per_sec)
+    assert plan.runs == runs
+    # Beside the transfers: 5 s of pause and about 2 s to connect.
+    assert plan.hours == pytest.approx(hours + runs * 7 / 3600, rel=0.01)
+    assert plan.gigabytes == pytest.approx(gigabytes, rel=0.01)
 
 
 def test_what_nothing_tells_is_unknown_and_not_zero(tmp_path: Path) -> None:
