@@ -20,7 +20,7 @@ pub(crate) fn measure(report: &Report) {
         });
     }
     for (name, every) in [("0.0001", 10_000_u64), ("0.00001", 100_000)] {
-        let ids = ["window", "rfc-9438"].map(|against| format!("plain.cubic.{against}.p={name}"));
+        let ids = ["window", "standard"].map(|against| format!("plain.cubic.{against}.p={name}"));
         if ids.iter().any(|id| report.wants(id)) {
             let window = responding("cubic", every, 50, 1_200).cwnd_mean_pkts;
             for id in ids {
