@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cwndlab import cli, doctor
+from cwndlab.cli.studies import Where
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel import loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle
@@ -328,7 +329,7 @@ def test_reproduce_all_reproduces_every_paper(
     monkeypatch.setattr("cwndlab.cli.studies._reproduce", reproduce)
     status, _, err = run("reproduce", "all", "--quick", "--results", "r")
     assert [each[0] for each in asked] == paper_ids()
-    assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), None, None, True)
+    assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), Where("sim"), True)
     assert status == RunsFailedError.exit_status
     assert "two runs failed" in err
 

@@ -182,3 +182,25 @@ def test_a_row_of_plausibility_is_made_of_numbers() -> None:
     row = {"says": "s", "value": "2 * reno", "stated": "1", "unit": "", "within": 0.1}
     with pytest.raises(ValueError, match="s: numbers are written out"):
         parse_paper({"paper": {}, "plausibility": [row]}, "x")
+
+
+def test_calibrated_cells_are_told_from_predicted_ones(folder: Path) -> None:
+    (fifth, *_) = (t for t in load_paper("hsdpa-2010").tables if t.name == "Table VI")
+    cells = read_table(fifth, flows_of("hsdpa-2010", folder))
+    assert [cell.row for cell in cells if cell.is_calibrated] == ["4"] * 4
+    text = """
+        [paper]
+        [[table]]
+        name = "Table I"
+        columns = ["reno"]
+        calibrated = ["vegas"]
+        values = [[1]]
+    """
+    with pytest.raises(ValueError, match="Table I: calibrated to vegas, which it does not have"):
+        parse_paper(tomllib.loads(text), "x")
+
+
+def test_what_a_link_was_calibrated_to_is_marked_in_the_tables() -> None:
+    for paper in ("hsdpa-2010", "nr-5g-vaasa-2023", "lte-4g-vaasa-2013"):
+        assert any(table.calibrated for table in load_paper(paper).tables), paper
+    assert not any(table.calibrated for table in load_paper("wifi-ns3-2022").tables)

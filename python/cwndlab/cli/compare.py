@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cwndlab.cli.output import command_line, format_option, print_frame, say
-from cwndlab.cli.studies import backend_option, completed, indented, jobs_option
+from cwndlab.cli.studies import Where, backend_option, completed, indented, jobs_option
 from cwndlab.errors import plural
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     }
     study = Study(**document, id=_name_of(document), title=_title(document))
     folder = results or default_folder(study, backend)
-    with completed(study, folder, jobs, "the same command", backend) as done:
+    with completed(study, folder, Where(backend, jobs), "the same command") as done:
         _print(study, done, output_format)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,23 @@ backend_option = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where runs happen, as a command was told."""
+
+    backend: Backend
+    jobs: int | None = None
+    cluster: str | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The options that say so again."""
+        return [
+            *(["--backend", self.backend] if self.backend != "sim" else []),
+            *(["--executor", self.cluster] if self.cluster else []),
+        ]
+
+
 @click.command("run")
 @click.argument("study", type=click.Path(path_type=Path))
 @results_option
@@ -86,13 +104,12 @@ def run_command(  # noqa: PLR0913  one argument per option
                 output_format,
             )
         return
-    chosen = [
-        *(["--backend", backend] if backend != "sim" else []),
-        *(["--executor", cluster] if cluster else []),
-    ]
-    again = command_line("cwndlab", "run", study, *_options(results, is_quick=is_quick), *chosen)
+    where = Where(backend, jobs, cluster)
+    again = command_line(
+        "cwndlab", "run", study, *_options(results, is_quick=is_quick), *where.options
+    )
     folder = results or _default_folder(loaded, backend, is_quick=is_quick)
-    with completed(loaded, folder, jobs, f"`{again}`", backend, cluster) as done:
+    with completed(loaded, folder, where, f"`{again}`") as done:
         if output_format != "table":
             print_frame(done.runs(), output_format)
         else:
@@ -113,25 +130,33 @@ def report_command(results: Path, out: Path | None) -> None:
 @click.command("reproduce")
 @click.argument("study_id", metavar="ID|all")
 @results_option
+@backend_option
 @jobs_option
 @executor_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 def reproduce_command(
-    study_id: str, results: Path | None, jobs: int | None, cluster: str | None, *, is_quick: bool
+    study_id: str,
+    results: Path | None,
+    backend: Backend,
+    jobs: int | None,
+    cluster: str | None,
+    *,
+    is_quick: bool,
 ) -> None:
     """Run the published study ID, or all of them; say what became of its claims; write its report.
 
     The last line is the path of the report. With `all`, --results is the folder of all results.
     """
+    where = Where(backend, jobs, cluster)
     if study_id != EVERY_PAPER:
-        _reproduce(study_id, results, jobs, cluster, is_quick=is_quick)
+        _reproduce(study_id, results, where, is_quick=is_quick)
         return
     from cwndlab.papers import paper_ids  # noqa: PLC0415  --help is to be quick
 
     failure = None
     for each in paper_ids():
         try:
-            _reproduce(each, results and results / each, jobs, cluster, is_quick=is_quick)
+            _reproduce(each, results and results / each, where, is_quick=is_quick)
         except RunsFailedError as error:
             click.echo(str(error), err=True)
             failure = error
@@ -139,20 +164,16 @@ def reproduce_command(
         raise failure
 
 
-def _reproduce(
-    study_id: str, results: Path | None, jobs: int | None, cluster: str | None, *, is_quick: bool
-) -> None:
+def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
     from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
     from cwndlab.study import Study  # noqa: PLC0415
 
-    path = find_study(study_id)
-    loaded = Study.load(path, is_quick=is_quick)
-    chosen = ["--executor", cluster] if cluster else []
+    loaded = Study.load(find_study(study_id), is_quick=is_quick)
     again = command_line(
-        "cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick), *chosen
+        "cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick), *where.options
     )
-    folder = results or _default_folder(loaded, is_quick=is_quick)
-    with completed(loaded, folder, jobs, f"`{again}`", cluster=cluster) as done:
+    folder = results or _default_folder(loaded, where.backend, is_quick=is_quick)
+    with completed(loaded, folder, where, f"`{again}`") as done:
         print_comparisons(done)
         print_claims(done)
         click.echo(_report(done, None))
@@ -193,21 +214,21 @@ def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -
 
 
 @contextlib.contextmanager
-def completed(
-    study: Study,
-    folder: Path,
-    jobs: int | None,
-    again: str,
-    backend: Backend = "sim",
-    cluster: str | None = None,
-) -> Iterator[Results]:
+def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
     from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
     from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
 
     failure = None
     try:
-        results = run_study(study, folder, backend=backend, jobs=jobs, cluster=cluster, again=again)
+        results = run_study(
+            study,
+            folder,
+            backend=where.backend,
+            jobs=where.jobs,
+            cluster=where.cluster,
+            again=again,
+        )
     except RunsFailedError as error:
         failure = error
         results = open_results(folder)

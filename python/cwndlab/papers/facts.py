@@ -61,6 +61,8 @@ class Check:
     """The reading as a range; equal bounds for one number."""
     at: float = 0.0
     """What the measure is told: a level, a number of an episode, a time."""
+    is_calibrated: bool = False
+    """Whether our link was calibrated to it; what is not is predicted."""
 
     @property
     def reading(self) -> float:
@@ -94,6 +96,9 @@ class PaperTable:
     """Whether the flows of a run are added up, and only repetitions averaged."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Levels of further factors: only runs with all of them count."""
+    calibrated: tuple[str, ...] = ()
+    """Rows and columns that our link or host was calibrated to; `*`: all of it. The others are
+    predicted."""
     note: str = ""
 
 
@@ -236,7 +241,13 @@ def _table(table: Mapping[str, Any]) -> PaperTable:
     if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
         msg = f"{table['name']}: its values are not as many as its rows and columns"
         raise ValueError(msg)
-    return PaperTable(**{**given, "rows": rows, "columns": columns, "values": values})
+    calibrated = tuple(map(str, given.get("calibrated", ())))
+    unknown = set(calibrated) - {"*", *rows, *columns}
+    if unknown:
+        msg = f"{table['name']}: calibrated to {', '.join(sorted(unknown))}, which it does not have"
+        raise ValueError(msg)
+    shaped = {"rows": rows, "columns": columns, "values": values, "calibrated": calibrated}
+    return PaperTable(**{**given, **shaped})
 
 
 def _range(value: float | list[float]) -> tuple[float, float]:

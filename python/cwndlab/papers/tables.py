@@ -23,6 +23,8 @@ class TableCell:
     away: float | None
     """Relative difference to the nearer end of the paper's range; 0 inside it."""
     within: float | None
+    is_calibrated: bool
+    """Whether our link or host was calibrated to it."""
 
     @property
     def holds(self) -> bool | None:
@@ -50,7 +52,8 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
             mean = cell[table.metric].mean() if len(cell) else None
             ours = float(mean) * table.scale if isinstance(mean, float) else None
             away = None if ours is None else _away(ours, low, high)
-            found.append(TableCell(row, column, low, high, ours, away, table.within))
+            is_calibrated = not {"*", row, column}.isdisjoint(table.calibrated)
+            found.append(TableCell(row, column, low, high, ours, away, table.within, is_calibrated))
     return found
 
 

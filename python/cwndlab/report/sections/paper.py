@@ -98,7 +98,11 @@ def _tables(paper: Paper, context: Context) -> Content | None:
         width = len(table.columns)
         rows = [cells[at : at + width] for at in range(0, len(cells), width)]
         judged = [cell for cell in cells if cell.holds is not None]
-        tables.append((table, rows, sum(cell.holds is True for cell in judged), len(judged)))
+        predicted = [cell for cell in judged if not cell.is_calibrated]
+        counts = [
+            (sum(cell.holds is True for cell in own), len(own)) for own in (judged, predicted)
+        ]
+        tables.append((table, rows, *counts, any(cell.is_calibrated for cell in cells)))
     return Content(render("paper_tables.html", paper=paper, tables=tables))
 
 
