@@ -66,7 +66,8 @@ def served(be_server: Callable[[Exchange], None], *, is_upload: bool) -> Iterato
 def said(server: Served, request: bytes) -> bytes:
     """Everything that is answered before the server closes the connection, or has said enough."""
     server.client.sendall(request)
-    server.client.shutdown(socket.SHUT_WR)
+    with contextlib.suppress(OSError):  # it has closed with what it refused unread
+        server.client.shutdown(socket.SHUT_WR)
     content = b""
     with contextlib.suppress(ConnectionError):
         while part := server.client.recv(65_536):
