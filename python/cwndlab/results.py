@@ -108,13 +108,13 @@ class Results:
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
             metrics = metrics.drop("algorithm")
-        if self._files("flags"):
+        if self._files("flags", self._finished["run"]):
             metrics = metrics.join(self._flags_of_runs(), on="run", how="left")
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
         """One row a flow of a run; `where` keeps the rows with these values."""
-        return self._table("flows", where)
+        return _filtered(self._flows, where)
 
     def links(self, **where: object) -> pl.DataFrame:
         """One row a link of a run's path."""
@@ -161,9 +161,13 @@ class Results:
 
         return Plotter(self)
 
+    @cached_property
+    def _flows(self) -> pl.DataFrame:
+        return self._table("flows", {})
+
     def scan(self, table: str) -> pl.LazyFrame:
         """A table, read when it is needed; without the factors' columns."""
-        files = self._files(table)
+        files = self._files(table, self._finished["run"])
         if not files:
             return pl.LazyFrame(schema={"run": pl.String})
         return pl.scan_parquet(files)
@@ -179,7 +183,7 @@ class Results:
             connection.register("matrix", self._finished.to_arrow())
             connection.register("runs", self.runs().to_arrow())
             for table in (*TABLES, *LIVE_TABLES):
-                if files := self._files(table):
+                if files := self._files(table, self._finished["run"]):
                     own = pl.scan_parquet(files[0]).collect_schema().names()
                     columns = [
                         "data.run",
@@ -208,14 +212,16 @@ class Results:
         """The rows of the matrix whose run is finished."""
         return self._matrix.filter(pl.col("run").is_in(sorted(self._folder.committed())))
 
-    def _files(self, table: str) -> list[Path]:
-        keys = self._finished["run"].unique(maintain_order=True)
+    def _files(self, table: str, runs: pl.Series) -> list[Path]:
+        keys = runs.unique(maintain_order=True)
         files = (self.path / "runs" / key / f"{table}.parquet" for key in keys)
         return [file for file in files if file.exists()]
 
     def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:
-        matrix = self._finished.lazy().drop("cell")
-        lazy = self.scan(table)
+        finished = _filtered(self._finished, {name: where[name] for name in where if name == "run"})
+        matrix = finished.lazy().drop("cell")
+        files = self._files(table, finished["run"])  # the others are not even opened
+        lazy = pl.scan_parquet(files) if files else self.scan(table)
         own = lazy.collect_schema().names()
         names = self._shown_factors(own)
         # What is asked for is left out before any file is read.

@@ -133,7 +133,9 @@ def report_command(results: Path, out: Path | None) -> None:
 @backend_option
 @jobs_option
 @executor_option
-@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+@click.option(
+    "--quick", "is_quick", is_flag=True, help="The study's short version, and its page alone."
+)
 def reproduce_command(
     study_id: str,
     results: Path | None,
@@ -176,7 +178,7 @@ def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: b
     with completed(loaded, folder, where, f"`{again}`") as done:
         print_comparisons(done)
         print_claims(done)
-        click.echo(_report(done, None))
+        click.echo(_report(done, None, is_quick=is_quick))
 
 
 def find_study(study_id: str) -> Path:
@@ -237,10 +239,12 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
         raise failure
 
 
-def _report(results: Results, out: Path | None) -> Path:
-    from cwndlab.report import write_report  # noqa: PLC0415  slow to load
+def _report(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
+    """Write the report; of a study's short version the page alone, without figures beside it."""
+    from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
-    return write_report(results, out or results.path / "report")
+    formats = () if is_quick else FORMATS
+    return write_report(results, out or results.path / "report", formats=formats)
 
 
 def print_comparisons(results: Results) -> None:

@@ -22,7 +22,7 @@ class Label:
 
 def label_line_ends(axes: Axes, labels: Sequence[Label]) -> None:
     """Write each name to the right of the axes, at the height where its line ends."""
-    axes.figure.canvas.draw()  # layout first: heights depend on it
+    axes.figure.figure.draw_without_rendering()  # layout first: heights depend on it
     height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi
     low, high = axes.get_ylim()
     heights = [(label.y - low) / (high - low) * height_pt for label in labels]
