@@ -17,13 +17,11 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import ClusterError
-from cwndlab.executor import Task, compute, compute_apart
+from cwndlab.executor import Outcome, Task, compute, compute_apart
 from cwndlab.usercode.processes import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from cwndlab.executor import Outcome
 
 SCHEME = "dask://"
 _CONNECT_S = 10
@@ -92,8 +90,10 @@ class ClusterExecutor:
             try:
                 for future, result in running:
                     running.update([submit(task) for task in itertools.islice(waiting, 1)])
-                    if future.status != "finished":
-                        why = result[1] if future.status == "error" else future.status
+                    # Not by its status: a result that came here is there, even if its worker died
+                    # since, which makes its future "lost".
+                    if not isinstance(result, Outcome):
+                        why = result[1] if future.status == "error" else result
                         msg = f"{self._address}: the cluster lost a run ({why}); try again"
                         raise ClusterError(msg)
                     yield result

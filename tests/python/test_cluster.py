@@ -1,4 +1,4 @@
-"""Studies on a Dask cluster of this machine: a scheduler and two workers, each a process."""
+"""Studies on a Dask cluster of this machine: a scheduler and workers, each a process."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import user_code
+from cwndlab.campaign import tasks
 from cwndlab.cli import app
 from cwndlab.cluster import ClusterExecutor, identity
 from cwndlab.errors import ClusterError, RunsFailedError
@@ -50,26 +51,34 @@ def told(log: Path, pattern: str) -> str:
     pytest.fail(f"nothing like {pattern} in:\n{log.read_text()}")
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("dask")
+@contextmanager
+def lone_scheduler(folder: Path) -> Iterator[str]:
+    """Address of a scheduler that has no worker yet."""
     arguments = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
     with dask(folder, *arguments) as (_, log):
         yield told(log, r"Scheduler at:\s+tcp://(\S+)")
 
 
-@pytest.fixture(scope="module")
-def cluster(
-    scheduler: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Address of a cluster, and its workers."""
-    folder = tmp_path_factory.mktemp("workers")
+@contextmanager
+def worker(scheduler: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """One more worker of the cluster."""
     how = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder))
-    worker = ("worker", f"tcp://{scheduler}", *how)
-    with dask(folder, *worker) as (one, log), dask(folder, *worker) as (other, other_log):
-        for each in (log, other_log):
-            told(each, r"(Registered to|Starting established connection)")
-        yield f"dask://{scheduler}", [one, other]
+    with dask(folder, "worker", f"tcp://{scheduler}", *how) as (process, log):
+        told(log, r"(Registered to|Starting established connection)")
+        yield process
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with lone_scheduler(tmp_path_factory.mktemp("dask")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def cluster(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a cluster with a worker that stays; tests add others."""
+    with worker(scheduler, tmp_path_factory.mktemp("worker")):
+        yield f"dask://{scheduler}"
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -79,9 +88,7 @@ def files(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_cluster_gives_the_same_bytes(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
-) -> None:
+def test_a_cluster_gives_the_same_bytes(scheduler: str, cluster: str, tmp_path: Path) -> None:
     trace = tmp_path / "road.down"
     trace.write_text("".join(f"{ms}\n" for ms in range(1, 400, 2)))
     study = Study(
@@ -92,13 +99,14 @@ def test_a_cluster_gives_the_same_bytes(
         id="s",
     )
     study.run(tmp_path / "here")
-    study.run(tmp_path / "there", executor=cluster[0])
+    with worker(scheduler, tmp_path):
+        study.run(tmp_path / "there", executor=cluster)
     assert len(files(tmp_path / "here")) > 12
     assert files(tmp_path / "here") == files(tmp_path / "there")
 
 
 def test_own_algorithms_run_there_and_their_crashes_stay_there(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+    cluster: str, tmp_path: Path
 ) -> None:
     good, bad = tmp_path / "good.c", tmp_path / "bad.c"
     good.write_text(user_code.GOOD)
@@ -107,15 +115,12 @@ def test_own_algorithms_run_there_and_their_crashes_stay_there(
         link=LINK, algorithm=["reno", str(good), str(bad)], duration="2 s", repetitions=1, id="s"
     )
     with pytest.raises(RunsFailedError, match=r"1 of 3 runs failed, 2 of 3 runs are safe"):
-        study.run(tmp_path / "there", executor=cluster[0])
+        study.run(tmp_path / "there", executor=cluster)
     again = Study(link=LINK, algorithm=["reno"], duration="2 s", repetitions=2, id="t")
-    assert again.run(tmp_path / "more", executor=cluster[0]).is_complete
+    assert again.run(tmp_path / "more", executor=cluster).is_complete
 
 
-def test_a_worker_that_dies_loses_nothing(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
-) -> None:
-    address, workers = cluster
+def test_a_worker_that_dies_loses_nothing(scheduler: str, cluster: str, tmp_path: Path) -> None:
     study = Study(link=LINK, algorithm=["reno"], duration="60 s", repetitions=40, id="s")
     command = [
         sys.executable,
@@ -125,15 +130,32 @@ cw.Study(link=sys.argv[1], algorithm=["reno"], duration="60 s", repetitions=40, 
     sys.argv[2], executor=sys.argv[3])""",
     ]
     folder = tmp_path / "there"
-    with subprocess.Popen([*command, LINK, str(folder), address]) as running:
+    with (
+        worker(scheduler, tmp_path) as other,
+        subprocess.Popen([*command, LINK, str(folder), cluster]) as running,
+    ):
         for _ in range(600):
             if folder.exists() and len(list((folder / "runs").glob("*"))) > 1:
                 break
             time.sleep(0.05)
-        workers[1].send_signal(signal.SIGKILL)
+        other.send_signal(signal.SIGKILL)
         assert running.wait(60) == 0
     study.run(tmp_path / "here")
     assert files(folder) == files(tmp_path / "here")
+
+
+def test_what_a_worker_gave_is_kept_when_it_dies(tmp_path: Path) -> None:
+    runs = Study(link=LINK, algorithm=["reno"], duration="1 s", repetitions=4, id="s").matrix.runs
+    with lone_scheduler(tmp_path) as address:
+        with worker(address, tmp_path) as only:
+            outcomes = ClusterExecutor(f"dask://{address}").outcomes(tasks(runs))
+            done = [next(outcomes)]
+            time.sleep(2)  # as long as a slow disk: the others arrive meanwhile
+            only.send_signal(signal.SIGKILL)
+            time.sleep(1)
+        done += outcomes
+    assert {outcome.key for outcome in done} == {run.key for run in runs}
+    assert not any(outcome.error for outcome in done)
 
 
 def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,20 +167,20 @@ def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path: Path) -> None:
-    arguments = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
-    with dask(tmp_path, *arguments) as (_, log):
-        address = told(log, r"Scheduler at:\s+tcp://(\S+)")
-        with pytest.raises(ClusterError, match="no worker is there"):
-            list(ClusterExecutor(f"dask://{address}").outcomes([]))
+    with (
+        lone_scheduler(tmp_path) as address,
+        pytest.raises(ClusterError, match="no worker is there"),
+    ):
+        list(ClusterExecutor(f"dask://{address}").outcomes([]))
 
 
 def test_workers_that_would_give_other_results_are_refused(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+    cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = identity() | {"behaviour epoch": "1,000"}
     monkeypatch.setattr("cwndlab.cluster.identity", lambda: other)
     with pytest.raises(ClusterError, match=r"behaviour epoch \d+ there, 1,000 here"):
-        list(ClusterExecutor(cluster[0]).outcomes([]))
+        list(ClusterExecutor(cluster).outcomes([]))
 
 
 def test_the_command_line_names_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
