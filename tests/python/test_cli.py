@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
 from cwndlab import cli, doctor
@@ -21,7 +23,7 @@ from cwndlab.kernel.capabilities import Kernel, Obstacle
 from cwndlab.papers import paper_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.usefixtures("fake_core")
 
@@ -346,21 +348,27 @@ def test_the_version_is_that_of_the_core(run: Callable[..., tuple[int, str, str]
     assert run("--version") == (0, "cwndlab 0.0.0-fake\n", "")
 
 
-def test_every_command_explains_itself(run: Callable[..., tuple[int, str, str]]) -> None:
-    _, out, _ = run("--help")
-    for command in (
-        "compare",
-        "run",
-        "report",
-        "reproduce",
-        "papers",
-        "algorithm",
-        "link",
-        "stack",
-        "doctor",
-    ):
-        assert f"\n  {command} " in out
-        assert run(command, "--help")[0] == 0
+def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
+    """Every command, groups included, as one types it."""
+    yield path
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("command", commands(cli.app), ids=" ".join)
+def test_every_command_explains_itself(
+    command: tuple[str, ...],
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = run(*command, "--help")
+    assert status == 0
+    listed = re.split(r"\nCommands:\n", out)[1:]
+    assert not any(line.endswith("...") for text in listed for line in text.splitlines())
 
 
 def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> None:

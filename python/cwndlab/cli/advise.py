@@ -53,7 +53,9 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     jobs: int | None,
     output_format: str,
 ) -> None:
-    r"""Say which congestion control to use on a network, how sure, and what would change it.
+    r"""Say which congestion control to use on a network.
+
+    And how sure that is, by how much, and what would change it.
 
     \b
       cwndlab advise --link lte-typical --goal latency

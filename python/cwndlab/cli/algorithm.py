@@ -14,7 +14,7 @@ STATUS_FAILED = 1
 
 @click.group("algorithm")
 def algorithm_group() -> None:
-    """Congestion control algorithms: built in, your own, and a kernel's."""
+    """Congestion control: built in, your own, and a kernel's."""
 
 
 @algorithm_group.command("list")
@@ -54,7 +54,7 @@ def algorithm_list(output_format: str) -> None:
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Show what NAME does, whose it is, its parameters and hooks, and a plot of its window.
+    """Show what NAME does, its parameters, hooks and window.
 
     NAME may also be a file: ./my_cc.c, linux:PATH/net/ipv4/tcp_westwood.c.
     """
@@ -95,7 +95,10 @@ def algorithm_show(
 @algorithm_group.command("new")
 @click.argument("name")
 def algorithm_new(name: str) -> None:
-    """Write NAME.c, the commented beginning of an algorithm of your own, and print its path."""
+    """Write NAME.c, the beginning of an algorithm of your own.
+
+    Prints its path.
+    """
     from cwndlab.usercode.program import contract_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.usercode.skeleton import write_skeleton  # noqa: PLC0415  --help is to be quick
 
@@ -133,11 +136,11 @@ def algorithm_check(name: str, output_format: str) -> int:
 @click.argument("name")
 @click.option("--pin", is_flag=True, help="Keep it in the kernel when this command has ended.")
 def algorithm_load(name: str, *, pin: bool) -> None:
-    """Load NAME into the running kernel, under a name that is printed; needs root.
+    """Load NAME into the running kernel; needs root.
 
-    NAME may also be a file of your own: ./my_cc.c. It stays until this command is stopped; with
-    --pin, until `cwndlab algorithm unload` or the next boot. The kernel's own algorithm of the same
-    name, and the machine's default, stay as they are.
+    NAME may also be a file of your own: ./my_cc.c. Its name there is printed. It stays until this
+    command is stopped; with --pin, until `cwndlab algorithm unload` or the next boot. The kernel's
+    own algorithm of the same name, and the machine's default, stay as they are.
     """
     from cwndlab.kernel.helper import Helper  # noqa: PLC0415  --help is to be quick
     from cwndlab.kernel.loading import load, require_loading  # noqa: PLC0415  --help is to be quick
@@ -157,7 +160,10 @@ def algorithm_load(name: str, *, pin: bool) -> None:
 @algorithm_group.command("unload")
 @click.argument("name")
 def algorithm_unload(name: str) -> None:
-    """Unload what was loaded with --pin: NAME, ./my_cc.c, or a name in the kernel; needs root."""
+    """Unload what was loaded with --pin; needs root.
+
+    NAME is as it was loaded (vegas, ./my_cc.c), or its name in the kernel.
+    """
     from cwndlab.kernel.loading import unload  # noqa: PLC0415  --help is to be quick
 
     for pin in unload(name, Path()):

@@ -28,10 +28,11 @@ _MOST_TOLD = 5
 def import_command(
     folder: Path, pattern: str, warm_up: str, results: Path | None, output_format: str
 ) -> None:
-    """Read measured files of FOLDER: JSON of iperf3, logs of ss -tin, captures, Web100, CSV.
+    """Read measured files of FOLDER into results.
 
-    Fields of --pattern in braces become factors. {repetition} numbers runs that belong together,
-    {side} (client, server) joins both ends' files of a transfer, {} is anything.
+    JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV. Fields of --pattern in
+    braces become factors. {repetition} numbers runs that belong together, {side} (client, server)
+    joins both ends' files of a transfer, {} is anything.
     """
     from cwndlab.imports import ImportRequest, import_folder  # noqa: PLC0415  slow to load
     from cwndlab.imports.pattern import NamePattern  # noqa: PLC0415  slow to load

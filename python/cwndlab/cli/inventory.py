@@ -42,7 +42,10 @@ def link_list(output_format: str) -> None:
 @click.option("--duration", default="60 s", show_default=True, help="How much of it to draw.")
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
-    """Show what LINK stands for: a preset, trace:FILE, a TOML file, or keys in one line."""
+    """Show what LINK stands for.
+
+    A preset, trace:FILE, a TOML file, or keys in one line.
+    """
     from cwndlab.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
 
     if plot:
@@ -64,7 +67,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @click.option("--direction", type=click.Choice(("downlink", "uplink")), default="downlink")
 @click.option("--user", default=1, show_default=True, help="Of a shared medium.")
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
-    """Write what LINK delivers to a source that always sends as a trace of Mahimahi."""
+    """Write what LINK delivers as a trace of Mahimahi."""
     from cwndlab.describe import read_link  # noqa: PLC0415  --help is to be quick
     from cwndlab.quantity import parse_duration  # noqa: PLC0415
     from cwndlab.saturation import export_mahimahi  # noqa: PLC0415
@@ -92,7 +95,10 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 def link_record(
     server: str, token_file: Path, duration: str, most: str, out: Path, output_format: str
 ) -> None:
-    """Saturate a real link to a `cwndlab serve` and record what it delivers, for sim and kernel."""
+    """Saturate a real link and record what it delivers.
+
+    The far end is `cwndlab serve`; what is recorded serves sim and kernel as a trace.
+    """
     from cwndlab.live.client import Address  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.record import NAMES, record  # noqa: PLC0415
     from cwndlab.quantity import parse_duration, parse_rate  # noqa: PLC0415
@@ -159,7 +165,7 @@ def stack_show(name: str, output_format: str) -> None:
 @click.command("doctor")
 @format_option
 def doctor_command(output_format: str) -> int:
-    """Check what works on this machine, and say how to mend what does not."""
+    """Check what works here, and say how to mend what does not."""
     from cwndlab.doctor import checks  # noqa: PLC0415  --help is to be quick
 
     found = checks()

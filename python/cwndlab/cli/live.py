@@ -33,7 +33,7 @@ class TokenError(CwndlabError):
 @click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")  # noqa: S104  a server for other machines
 @click.option("--port", type=click.IntRange(0, 65_535), default=_DEFAULT_PORT, show_default=True)
 def serve_command(token_file: Path, host: str, port: int) -> None:
-    """Be the far end of live measurements, for those who know the token."""
+    """Be the far end of live measurements, for who knows the token."""
     from cwndlab.live.server import Server  # noqa: PLC0415  seldom needed
 
     if not token_file.exists():
@@ -75,7 +75,10 @@ token_option = click.option(
 def preflight_command(
     study: Path | None, server: str, token_file: Path, udp: str | None, output_format: str
 ) -> int:
-    """Look at both ends and the path before hours of measurement, with STUDY at what it needs."""
+    """Look at both ends and the path before a campaign.
+
+    With STUDY at what that needs.
+    """
     from cwndlab.live.campaign import senders_of  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.client import Address  # noqa: PLC0415
     from cwndlab.live.preflight import look, measure_datagrams  # noqa: PLC0415
@@ -148,7 +151,10 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     is_status: bool,
     is_quick: bool,
 ) -> None:
-    """Measure what STUDY lacks, between this machine (the user) and a server (the network)."""
+    """Measure what STUDY lacks, between this machine and a server.
+
+    This machine is the user, the server (`cwndlab serve`) the network.
+    """
     from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
     from cwndlab.live.client import Address  # noqa: PLC0415

@@ -17,7 +17,11 @@ import click
     help="Machines, addresses, cells and operators become numbers; captures are left out.",
 )
 def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
-    """Pack RESULTS with report, methods, citations and scripts of all figures; print the path."""
+    """Pack RESULTS with all that others need to check them.
+
+    Study, raw data, versions, report, methods, citations and the script of each figure. Prints the
+    path.
+    """
     from cwndlab.packing import pack  # noqa: PLC0415  --help is to be quick
     from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
 

@@ -26,7 +26,10 @@ _PPB = 10**9
 def plan_command(
     study: Path, pilot: Path | None, effect: str, rate: str | None, output_format: str
 ) -> None:
-    """Tell how many runs, hours and gigabytes STUDY takes live, and the repetitions it needs."""
+    """Tell the runs, hours and gigabytes that STUDY takes live.
+
+    And the repetitions that it needs to see an effect.
+    """
     from cwndlab.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
     from cwndlab.results import open_results  # noqa: PLC0415  slow to load
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick

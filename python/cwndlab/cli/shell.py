@@ -41,7 +41,7 @@ def shell_command(
     is_watching: bool,  # noqa: FBT001  click calls it so
     command: tuple[str, ...],
 ) -> None:
-    r"""Run COMMAND behind a link: a browser, curl, a whole shell, another cwndlab shell.
+    r"""Run COMMAND behind a link: a browser, curl, a whole shell.
 
     \b
       cwndlab shell --link lte-typical -- curl -O http://example.org/file

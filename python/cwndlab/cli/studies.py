@@ -86,7 +86,10 @@ def run_command(  # noqa: PLR0913  one argument per option
     is_quick: bool,
     is_dry: bool,
 ) -> None:
-    """Run what STUDY lacks in its results folder; stop it at any time, it goes on from there."""
+    """Run what STUDY lacks in its results folder.
+
+    Stop it at any time: it goes on from there.
+    """
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(study, is_quick=is_quick)
@@ -145,9 +148,10 @@ def reproduce_command(
     *,
     is_quick: bool,
 ) -> None:
-    """Run the published study ID, or all of them; say what became of its claims; write its report.
+    """Run a published study again and decide its claims.
 
-    The last line is the path of the report. With `all`, --results is the folder of all results.
+    ID is one of `cwndlab papers`, or all. The last line is the path of the report. With `all`,
+    --results is the folder of all results.
     """
     where = Where(backend, jobs, cluster)
     if study_id != EVERY_PAPER:

@@ -46,9 +46,10 @@ def validate_command(  # noqa: PLR0913  one argument per option
     *,
     is_quick: bool,
 ) -> int:
-    """Run STUDY in the simulator and on this machine's kernel, and say where they agree.
+    """Compare the simulator with this machine's kernel.
 
-    Without STUDY, six algorithms on three links, 50 minutes on the kernel. Needs root.
+    STUDY is run in both, cell by cell, and the report says where they agree. Without STUDY, six
+    algorithms on three links, 50 minutes on the kernel. Needs root.
     """
     from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick

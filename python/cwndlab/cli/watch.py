@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @click.option("--interface", metavar="NAME", help="Which; the busiest one if none is named.")
 @click.option("--duration", help="End after this time: 60 s.")
 def watch_command(interface: str | None, duration: str | None) -> None:
-    """Plot throughput, RTT and cwnd of the transfers that run on this machine, of any program.
+    """Plot throughput, RTT and cwnd of this machine's transfers.
 
-    In another terminal than `cwndlab live`, a browser or iperf3; at the server it shows the window
-    of downlink transfers. Needs no root.
+    Of any program. In another terminal than `cwndlab live`, a browser or iperf3; at the server it
+    shows the window of downlink transfers. Needs no root.
     """
     from cwndlab.live.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
     from cwndlab.quantity import parse_duration  # noqa: PLC0415
