@@ -358,7 +358,7 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
             yield (*path, name)
 
 
-@pytest.mark.parametrize("command", commands(cli.app), ids=" ".join)
+@pytest.mark.parametrize("command", list(commands(cli.app)), ids=" ".join)
 def test_every_command_explains_itself(
     command: tuple[str, ...],
     run: Callable[..., tuple[int, str, str]],
