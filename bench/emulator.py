@@ -2,7 +2,8 @@
 
 Goodput of a bulk transfer beside what the link can carry, the delay that the emulator adds to that
 of its link, and presets in real time. As root; figures of a busy machine say little, so the load is
-printed with them.
+printed with them, beside the delay that of as many bare timers as a ping has wake-ups, at the same
+time, and how much of the processors the host of a virtual machine took for itself.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ SHARE = 1448 / 1500
 DELAY_MS = 10
 GOODPUT_BARS = {10: 0.005, 50: 0.005, 100: 0.005, 300: 0.005, 1000: 0.01}
 IDLE_BAR_MS, LOADED_BAR_MS = 0.5, 1.5
+STEAL = 7
+"""Which of a processor's times is that which the host took."""
 PINGER = Path(__file__).with_name("pinger.py")
 
 
@@ -93,12 +96,33 @@ def delay(loaded: bool, bar_ms: float) -> bool:  # noqa: FBT001  one of two
     added = {name: value - 2 * DELAY_MS for name, value in result["rtt_ms"].items()}
     holds = added["p99"] < bar_ms
     what = "half load" if loaded else "no load  "
-    figures = ", ".join(f"{name} {value:.3f}" for name, value in added.items())
     print(
-        f"  100 Mbit/s  {what}  added delay ms: {figures} (bar p99 {bar_ms} ms) "
-        f"{'ok' if holds else 'FAILS'}   {result['answered']} of {result['sent']} answered"
+        f"  100 Mbit/s  {what}  added delay ms: {figures(added)} (bar p99 {bar_ms} ms) "
+        f"{'ok' if holds else 'FAILS'}   {result['answered']} of {result['sent']} answered\n"
+        f"  {'':10}  {'':9}  bare timers ms: {figures(result['control_ms'])}"
     )
     return holds
+
+
+def figures(values: dict[str, float]) -> str:
+    """Percentiles in one line."""
+    return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+
+
+def machine(since: list[int]) -> str:
+    """Load, and what the host of a virtual machine kept of its processors since then."""
+    ticks = processor_ticks()
+    spent = [now - before for now, before in zip(ticks, since, strict=True)]
+    return (
+        f"load {' '.join(f'{value:.1f}' for value in os.getloadavg())}; "
+        f"{100 * spent[STEAL] / max(1, sum(spent)):.2f} % of the processors taken by the host"
+    )
+
+
+def processor_ticks() -> list[int]:
+    """What all processors did so far, as in proc(5)."""
+    first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+    return [int(value) for value in first.split()[1 : STEAL + 2]]
 
 
 def preset(name: str, seconds: int) -> bool:
@@ -122,14 +146,14 @@ def main() -> int:
         print("skipped: the emulator needs root")
         return 0
     print(f"load {' '.join(f'{value:.1f}' for value in os.getloadavg())}, {os.cpu_count()} cores")
-    holds = []
+    began, holds = processor_ticks(), []
     if asked.only in (None, "goodput"):
         holds += [goodput(rate, bar, asked.seconds) for rate, bar in GOODPUT_BARS.items()]
     if asked.only in (None, "delay"):
         holds += [delay(False, IDLE_BAR_MS), delay(True, LOADED_BAR_MS)]  # noqa: FBT003  see there
     if asked.only in (None, "presets"):
         holds += [preset(name, min(asked.seconds, 10)) for name in presets()]
-    print(f"load {' '.join(f'{value:.1f}' for value in os.getloadavg())}")
+    print(machine(began))
     return 0 if all(holds) else 1
 
 

@@ -1,6 +1,7 @@
 """Round trips over a shell's link: `serve` answers, `ping PORT LOAD_MBIT_S` asks, both real-time.
 
-With a load, the server sends so much beside its answers for as long as it is being asked.
+With a load, the server sends so much beside its answers for as long as it is being asked. At the
+same time, `control` looks how late this machine's bare timers are.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +18,10 @@ import time
 COUNT, INTERVAL_S = 3_000, 0.003
 LOAD_BYTES = 1_470
 PRIORITY = 5
+WAKE_UPS = 6
+"""Of a ping: the emulator by the packet and by its due time, whoever hears it, and all of it again
+on the way back."""
+CONTROL_INTERVAL_S = 0.001
 
 
 def realtime() -> None:
@@ -73,6 +79,9 @@ def ping(port: int, load_mbit_s: float) -> None:
     threading.Thread(target=hear, daemon=True).start()
     time.sleep(0.2)
     rtts_ms.clear()
+    beside = subprocess.Popen(  # noqa: S603  this program
+        [sys.executable, __file__, "control"], stdout=subprocess.PIPE, text=True
+    )
     began = time.monotonic()
     for number in range(COUNT):
         wait_s = began + number * INTERVAL_S - time.monotonic()
@@ -80,14 +89,40 @@ def ping(port: int, load_mbit_s: float) -> None:
             time.sleep(wait_s)
         end.sendto(str(time.monotonic_ns()).encode(), place)
     time.sleep(0.5)
-    ordered = sorted(rtts_ms)
+    told, _ = beside.communicate()
+    found = {"sent": COUNT, "answered": len(rtts_ms), "rtt_ms": percentiles(rtts_ms)}
+    print(json.dumps({**found, "control_ms": json.loads(told)}))
+
+
+def control() -> None:
+    """Print percentiles of how late as many timers are together as a ping has wake-ups."""
+    realtime()
+    late_ms: list[float] = []
+    began = time.monotonic()
+    for number in range(1, int(COUNT * INTERVAL_S / CONTROL_INTERVAL_S)):
+        due = began + number * CONTROL_INTERVAL_S
+        time.sleep(max(0.0, due - time.monotonic()))
+        late_ms.append(1e3 * (time.monotonic() - due))
+    # Of a ping they are milliseconds apart, and here as far as can be.
+    count, step = len(late_ms), len(late_ms) // WAKE_UPS
+    together = [
+        sum(late_ms[(first + step * number) % count] for number in range(WAKE_UPS))
+        for first in range(count)
+    ]
+    print(json.dumps(percentiles(together)))
+
+
+def percentiles(values: list[float]) -> dict[str, float]:
+    """What is told of them."""
+    ordered = sorted(values)
     ranks = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-    found = {name: ordered[int(rank * (len(ordered) - 1))] for name, rank in ranks.items()}
-    print(json.dumps({"sent": COUNT, "answered": len(ordered), "rtt_ms": found}))
+    return {name: ordered[int(rank * (len(ordered) - 1))] for name, rank in ranks.items()}
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
+    elif sys.argv[1] == "control":
+        control()
     else:
         ping(int(sys.argv[2]), float(sys.argv[3]))

@@ -70,6 +70,16 @@ def helpers_of(pid: int) -> dict[int, str]:
     return {}
 
 
+def processes_of(helpers: dict[int, str]) -> set[int]:
+    """What the helpers have started, as long as they run: it keeps the processors from halting."""
+    found: set[int] = set()
+    for helper in helpers:
+        for path in Path(f"/proc/{helper}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found.update(map(int, path.read_text(encoding="utf-8").split()))
+    return found
+
+
 def settings() -> dict[str, bytes]:
     """What sysctl would say of the network, without counters and what others load or make."""
     found = {}
@@ -100,6 +110,7 @@ def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
     time.sleep(after_s)
     helpers = helpers_of(asking.pid)
     held = set().union(*map(namespaces_of, helpers)) - namespaces_of(os.getpid())
+    started = processes_of(helpers)
     targets = [pid for pid, name in helpers.items() if name == victim]
     for pid in targets or [asking.pid]:
         with contextlib.suppress(ProcessLookupError):
@@ -110,6 +121,7 @@ def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
         asking.send_signal(signal.SIGKILL)
     asking.wait(PATIENCE_S)
     assert is_soon(lambda: not any(map(name_of, helpers))), f"a helper lives on: {told}"
+    assert is_soon(lambda: not any(map(name_of, started))), f"a process lives on: {told}"
     assert is_soon(lambda: not held & namespaces()), f"a namespace lives on: {told}"
     assert is_soon(lambda: program.name not in this_kernel().ours), f"an algorithm stays: {told}"
     assert settings() == before, told

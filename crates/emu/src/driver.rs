@@ -8,6 +8,7 @@ use cwndlab_link::{Link, LinkEvent};
 use cwndlab_units::{Duration, Output, Time};
 use serde::Serialize;
 
+use crate::awake::Awake;
 use crate::lateness::Histogram;
 use crate::{Clock, Frame, Lateness, Priority, Tun, set_priority};
 
@@ -16,6 +17,8 @@ use crate::{Clock, Frame, Lateness, Priority, Tun, set_priority};
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
 /// Frames that are read from one port before the link is polled again.
 const READ_BATCH: u32 = 64;
+/// When so long no frame has come, the processors may halt: a shell that is left open costs nothing.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long a wait is at most, so that a stop is seen.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
@@ -93,12 +96,22 @@ pub struct Emulator<L, T> {
     arrived: u64,
     refused: u64,
     foreign: u64,
+    last_arrival: Time,
 }
 
 impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     /// A link whose port i is the TUN number i.
     pub fn new(link: L, tuns: Vec<Tun>, tap: T) -> Self {
-        Self { link, tuns, tap, late: Histogram::new(), arrived: 0, refused: 0, foreign: 0 }
+        Self {
+            link,
+            tuns,
+            tap,
+            late: Histogram::new(),
+            arrived: 0,
+            refused: 0,
+            foreign: 0,
+            last_arrival: Time::ZERO,
+        }
     }
 
     /// Runs on this thread, which it makes real-time, until `end` or a stop.
@@ -106,6 +119,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     /// # Errors
     /// If the machine refuses to wait, or to tell of its rings.
     pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
+        // Before it is real-time, which its children are not to be.
+        let mut awake = Awake::begin()?;
         let is_realtime = set_priority(Priority::Emulator).is_ok();
         let (began, cpu_before) = (clock.now(), cpu_time());
         let mut waits: Vec<libc::pollfd> = self
@@ -119,6 +134,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             if now >= end || stop.is_stopped() {
                 break;
             }
+            awake.rest(now > self.last_arrival + QUIET);
             wait(&mut waits, next.min(end).saturating_since(clock.now()))?;
             for (port, waiting) in waits.iter().enumerate() {
                 if waiting.revents != 0 {
@@ -176,6 +192,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 self.give_out(now, clock);
             }
             self.arrived += 1;
+            self.last_arrival = now;
             if !frame.is_ipv4() {
                 self.foreign += 1;
                 continue;

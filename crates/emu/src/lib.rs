@@ -17,6 +17,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod awake;
 mod clock;
 mod driver;
 mod frame;
