@@ -25,6 +25,9 @@ ifeq ($(shell cargo --version 2>/dev/null),)
     export RUSTUP_HOME := $(RUSTUP_BESIDE_CARGO)
   endif
 endif
+# Random tests draw the same in every run. To search: PROPTEST_RNG_SEED=$RANDOM make test-rust, and
+# .venv/bin/python -m pytest --hypothesis-profile=search.
+export PROPTEST_RNG_SEED ?= 1
 # The build script of PyO3 asks this interpreter, so that tests and the extension agree on one.
 export PYO3_PYTHON := $(CURDIR)/$(PYTHON)
 

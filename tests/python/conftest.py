@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import fake_core as stand_in
 import user_code
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
+
+# Drawn examples are the same in every run, and none fails for being slow. To look for others:
+# pytest --hypothesis-profile=search
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
+settings.register_profile("search", _UNTIMED, max_examples=2_000)
+settings.load_profile("same")
 
 _CACHES = (core.module, core.algorithms, core.stacks, core._read_trace)  # noqa: SLF001  to be emptied
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.live.client import Address
 from cwndlab.live.server import Limits, Server
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,13 +44,13 @@ def server_here(limits: Limits | None = None) -> Iterator[Address]:
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(PATIENCE_S)
     try:
         yield Address(HOST, server.address[1], TOKEN)
     finally:
         if task is not None:
             loop.call_soon_threadsafe(task.cancel)
-        thread.join(20)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 

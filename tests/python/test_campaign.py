@@ -16,6 +16,7 @@ from cwndlab.executor import LocalExecutor, Outcome, Task, compute
 from cwndlab.progress import Silent
 from cwndlab.results import Results, open_results
 from cwndlab.study import Study
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -270,14 +271,15 @@ def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(core, "run", slow)
     began: list[int] = []
+    others = set(threading.enumerate())
     outcomes = LocalExecutor(2).outcomes(tasks(1000, began))
     next(outcomes)
+    crew = set(threading.enumerate()) - others
     outcomes.close()  # type: ignore[attr-defined]  # it is a generator
-    time.sleep(0.3)
-    stopped_at = len(began)
-    time.sleep(0.1)
-    assert len(began) == stopped_at < 100
-    assert threading.active_count() == 1
+    for thread in crew:
+        thread.join(PATIENCE_S)
+    assert not any(thread.is_alive() for thread in crew)
+    assert len(began) < 100
 
 
 def test_the_executor_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:

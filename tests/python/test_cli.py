@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from cwndlab.errors import RunsFailedError
 from cwndlab.kernel import loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle
 from cwndlab.papers import paper_ids
+from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -383,10 +383,9 @@ def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> No
         text=True,
     )
     runs = tmp_path / "results" / "mine" / "runs"
-    while not runs.exists() or len(list(runs.iterdir())) < 5:
-        time.sleep(0.01)
+    assert is_soon(lambda: len(list(runs.glob("*"))) >= 5)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     safe = len(list(runs.iterdir()))
     assert (
@@ -411,7 +410,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == ""
     process.stderr.close()
-    process.wait(20)
+    process.wait(PATIENCE_S)
 
 
 def test_without_the_compiled_part_it_says_how_to_get_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,12 +19,15 @@ from cwndlab.cli import app
 from cwndlab.cluster import ClusterExecutor, identity
 from cwndlab.errors import ClusterError, RunsFailedError
 from cwndlab.study import Study
+from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'cwndlab[dask]'")
+distributed = pytest.importorskip(
+    "distributed", reason="Dask is not installed: pip install 'cwndlab[dask]'"
+)
 
 LINK = "rate=10 Mbit/s,delay=20 ms"
 
@@ -43,12 +46,16 @@ def dask(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes
 
 def told(log: Path, pattern: str) -> str:
     """What a program says, as soon as it does."""
-    for _ in range(600):
+    found: re.Match[str] | None = None
+
+    def is_told() -> bool:
+        nonlocal found
         found = re.search(pattern, log.read_text("utf-8", "replace"))
-        if found:
-            return found[1]
-        time.sleep(0.1)
-    pytest.fail(f"nothing like {pattern} in:\n{log.read_text()}")
+        return found is not None
+
+    if not is_soon(is_told) or found is None:
+        pytest.fail(f"nothing like {pattern} in:\n{log.read_text()}")
+    return found[1]
 
 
 @contextmanager
@@ -134,25 +141,34 @@ cw.Study(link=sys.argv[1], algorithm=["reno"], duration="60 s", repetitions=40, 
         worker(scheduler, tmp_path) as other,
         subprocess.Popen([*command, LINK, str(folder), cluster]) as running,
     ):
-        for _ in range(600):
-            if folder.exists() and len(list((folder / "runs").glob("*"))) > 1:
-                break
-            time.sleep(0.05)
+        assert is_soon(lambda: len(list(folder.glob("runs/*"))) > 1)
         other.send_signal(signal.SIGKILL)
-        assert running.wait(60) == 0
+        assert running.wait(PATIENCE_S) == 0
     study.run(tmp_path / "here")
     assert files(folder) == files(tmp_path / "here")
 
 
-def test_what_a_worker_gave_is_kept_when_it_dies(tmp_path: Path) -> None:
+def test_what_a_worker_gave_is_kept_when_it_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Any] = []
+
+    def as_completed(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401  Dask's
+        waiting.append(real(*arguments, **options))
+        return waiting[0]
+
+    real = distributed.as_completed
+    monkeypatch.setattr(distributed, "as_completed", as_completed)
     runs = Study(link=LINK, algorithm=["reno"], duration="1 s", repetitions=4, id="s").matrix.runs
     with lone_scheduler(tmp_path) as address:
         with worker(address, tmp_path) as only:
             outcomes = ClusterExecutor(f"dask://{address}").outcomes(tasks(runs))
             done = [next(outcomes)]
-            time.sleep(2)  # as long as a slow disk: the others arrive meanwhile
+            # While a slow disk takes the first, the others arrive.
+            assert is_soon(lambda: waiting[0].queue.qsize() == len(runs) - 1)
             only.send_signal(signal.SIGKILL)
-            time.sleep(1)
+            with distributed.Client(f"tcp://{address}", set_as_default=False) as watching:
+                assert is_soon(lambda: not watching.nthreads())
         done += outcomes
     assert {outcome.key for outcome in done} == {run.key for run in runs}
     assert not any(outcome.error for outcome in done)

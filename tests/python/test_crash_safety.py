@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cwndlab.store import Folder
+from patience import PATIENCE_S, is_soon
 
 WORKER = Path(__file__).with_name("campaign_worker.py")
 REPETITIONS = 8
@@ -41,7 +42,16 @@ def finish(folder: Path, jobs: int = 2, threads: int = 2) -> None:
     """Run a campaign to its end."""
     environment = {**ENVIRONMENT, "POLARS_MAX_THREADS": str(threads)}
     command = [sys.executable, str(WORKER), str(folder), str(jobs), str(REPETITIONS)]
-    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=PATIENCE_S)
+
+
+def wait_for_moment(
+    process: subprocess.Popen[str], folder: Path, duration_s: float, draw: random.Random
+) -> None:
+    """Any moment: early, where the folder is made, between any two runs, or after all is done."""
+    wanted = draw.choice([0, 0, draw.randrange(RUNS), draw.randrange(RUNS), RUNS])
+    assert is_soon(lambda: len(committed(folder)) >= wanted or process.poll() is not None, 0.001)
+    time.sleep(draw.random() * duration_s / (10 if wanted == 0 else RUNS))
 
 
 def result_bytes(folder: Path) -> dict[str, bytes]:
@@ -66,7 +76,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     folder = tmp_path_factory.mktemp("undisturbed") / "crash"
     process = start(folder)
     began_s = time.monotonic()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     return folder, time.monotonic() - began_s
 
 
@@ -86,11 +96,10 @@ def test_nothing_is_lost_or_repeated_over_fifty_kills(
         before: dict[str, int] = {}
         while kills < KILLS:
             process = start(folder)
-            # Often early, where the folder is made; sometimes after all is done.
-            time.sleep(duration_s * draw.choice([0.1, 0.5, 1.1]) * draw.random())
+            wait_for_moment(process, folder, duration_s, draw)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(PATIENCE_S)
             kills += 1
             after = committed(folder)
             assert before.items() <= after.items(), "a finished run was lost or made again"
@@ -118,13 +127,12 @@ def test_bytes_depend_on_no_number_of_cores(
 def test_two_campaigns_in_one_folder_do_not_mix(tmp_path: Path) -> None:
     folder = tmp_path / "crash"
     first = start(folder)
-    while not (folder / "manifest.jsonl").exists():
-        time.sleep(0.001)
+    assert is_soon((folder / "manifest.jsonl").exists, 0.001)
     command = [sys.executable, str(WORKER), str(folder), "1", str(REPETITIONS)]
     second = subprocess.run(
-        command, check=False, env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+        command, check=False, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE_S
     )
-    assert first.wait(60) == 0
+    assert first.wait(PATIENCE_S) == 0
     # The second either came while the first was writing, or found everything done.
     assert second.returncode in (0, 2)
     if second.returncode == 2:
@@ -145,7 +153,7 @@ def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert stopped.returncode == 2, stopped.stderr
     assert stopped.stderr.startswith(f"{folder}: file too large; make room on that disk\n")
@@ -170,7 +178,12 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
         folder = disk / "crash"
         command = [sys.executable, str(WORKER), str(folder), "2", str(REPETITIONS)]
         stopped = subprocess.run(
-            command, check=False, env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+            command,
+            check=False,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
         assert stopped.returncode == 2, stopped.stderr
         assert "no space left on device; make room on that disk" in stopped.stderr

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
+from patience import PATIENCE_S
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "cwndlab")
 LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
@@ -19,7 +20,12 @@ LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
 def run(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
     """Run the program as a user does; what it printed and what it complained of."""
     done = subprocess.run(
-        [PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        [PROGRAM, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout, done.stderr

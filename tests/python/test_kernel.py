@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +24,7 @@ from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import Pin, kernel_states, load, require_loading, unload
 from cwndlab.kernel.objects import kernel_object, kernel_program
 from cwndlab.kernel.replay import Recorder, replay
+from patience import PATIENCE_S, is_soon
 from test_docs import algorithms as algorithms_of_the_documentation
 from test_end_to_end import run
 from user_code import mine
@@ -49,11 +49,7 @@ DEBIAN = Kernel(
 
 def is_gone_soon(name: str) -> bool:
     """The kernel lets go of an algorithm a little after its last owner has."""
-    for _ in range(100):
-        if name not in this_kernel().ours:
-            return True
-        time.sleep(0.05)
-    return False
+    return is_soon(lambda: name not in this_kernel().ours)
 
 
 def command(*arguments: str) -> list[str]:
@@ -284,7 +280,7 @@ def test_a_command_leaves_nothing_behind(tmp_path: Path, end: signal.Signals) ->
     name = running.stdout.readline().strip()
     assert name in this_kernel().ours
     running.send_signal(end)
-    running.wait(20)
+    running.wait(PATIENCE_S)
     running.stdout.close()
     assert is_gone_soon(name)
 

@@ -17,9 +17,9 @@ from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.live.client import Address
 from cwndlab.results import Results, open_results
 from live_server import HOST, TOKEN, server_apart, server_here
+from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 STUDY = """
@@ -59,7 +59,7 @@ def measured(study: Path, folder: Path, address: Address, patience_s: float = 30
 
 def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: Path) -> None:
     with server_here() as address:
-        results = measured(written(tmp_path), tmp_path / "r", address)
+        results = measured(written(tmp_path, duration="1 s"), tmp_path / "r", address)
     flows = results.flows()
     assert flows.height == 4
     assert flows["goodput_mbit_s"].to_list() == pytest.approx([8] * 4, rel=0.15)
@@ -68,7 +68,8 @@ def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: P
     assert all(base_ms < 50 for base_ms in flows["rtt_base_ms"])
     for row in results.manifest:
         assert row["live"]["probes_answered"] > 0
-        assert abs(row["live"]["clock_offset_ms"]) < 50
+        # One machine, one clock: they seem to differ by what is not known of them.
+        assert abs(row["live"]["clock_offset_ms"]) <= row["live"]["clock_uncertainty_ms"] + 0.001
         assert row["live"]["path_mtu_of_client_bytes"] > 1000
         state = pl.read_parquet(results.path / "runs" / row["run"] / "tcp_info.parquet")
         assert set(state["end"]) == {"sender", "receiver"}
@@ -95,7 +96,7 @@ def test_a_killed_client_goes_on_where_it_was(tmp_path: Path) -> None:
     try:
         client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
         done = tmp_path / "results" / "mine" / "runs"
-        _wait_for(lambda: done.is_dir() and len(list(done.iterdir())) >= 3)
+        assert is_soon(lambda: len(list(done.glob("*"))) >= 3)
         client.send_signal(signal.SIGKILL)
         client.wait()
         before = {path.name: path.stat().st_mtime_ns for path in done.iterdir()}
@@ -119,12 +120,12 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
     client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         done = tmp_path / "results" / "mine" / "runs"
-        _wait_for(lambda: done.is_dir() and len(list(done.iterdir())) >= 2)
+        assert is_soon(lambda: len(list(done.glob("*"))) >= 2)
         process.kill()
         process.communicate()
         time.sleep(1)
         process, _ = server_apart(tmp_path, port)
-        out, _ = client.communicate(timeout=60)
+        out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
         assert "it is tried again" in out
         statuses = [row["status"] for row in open_results(tmp_path / "results" / "mine").manifest]
@@ -148,10 +149,3 @@ def test_a_study_of_several_places_asks_where_it_is(tmp_path: Path) -> None:
     study.write_text(f'{text}"live.place" = ["home", "campus"]\n', encoding="utf-8")
     with pytest.raises(StudyError, match="home, campus; say where this is with --place"):
         measured(study, tmp_path / "r", Address(HOST, 9, TOKEN))
-
-
-def _wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
-    until_s = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until_s
-        time.sleep(0.05)

@@ -19,6 +19,7 @@ import pytest
 from cwndlab.imports.folder import read_file
 from cwndlab.results import open_results
 from live_server import TOKEN, server_apart
+from patience import PATIENCE_S, is_soon
 from test_testbed import needs_kernel
 
 if TYPE_CHECKING:
@@ -95,13 +96,11 @@ def host_device(address: str) -> str:
 
 
 def wait_for(condition: Callable[[], bool], shell: subprocess.Popen[str]) -> None:
-    until_s = time.monotonic() + 90
-    while not condition():
-        if shell.poll() is not None or time.monotonic() > until_s:
-            shell.kill()
-            assert shell.stdout is not None
-            raise AssertionError(shell.stdout.read())
-        time.sleep(0.05)
+    if is_soon(lambda: condition() or shell.poll() is not None) and condition():
+        return
+    shell.kill()
+    assert shell.stdout is not None
+    raise AssertionError(shell.stdout.read())
 
 
 def text_of(path: Path) -> str:
@@ -144,7 +143,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
             subprocess.run(cut, check=True)
             time.sleep(2)
             subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], check=True)  # noqa: S607  as installed
-            out, _ = shell.communicate(timeout=120)
+            out, _ = shell.communicate(timeout=PATIENCE_S)
     finally:
         server.kill()
         server.communicate()
@@ -205,7 +204,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
             assert outside.stdout is not None
             assert outside.stdout.readline() == "ready\n"
             (folder / "go").touch()
-            out, _ = shell.communicate(timeout=120)
+            out, _ = shell.communicate(timeout=PATIENCE_S)
             outside.send_signal(signal.SIGTERM)
             outside.communicate()
     finally:

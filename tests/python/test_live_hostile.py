@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cwndlab.live import protocol
@@ -21,6 +21,7 @@ from cwndlab.live.client import Address, Session, TransferFailedError
 from cwndlab.live.protocol import Signer
 from cwndlab.live.server import Limits
 from live_server import HOST, TOKEN, server_apart, server_here
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,16 +32,20 @@ FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.f
 
 
 class Deeds:
-    """What the threads of a server do to the system; audit hooks cannot be taken back."""
+    """What the threads of a server do to the system; audit hooks cannot be taken back.
+
+    The server has to be started after it: threads that are there already are others'.
+    """
 
     def __init__(self) -> None:
         self.is_watching = False
+        self._others = set(threading.enumerate())
         self.opened: list[str] = []
         self.forbidden: list[str] = []
         sys.addaudithook(self._note)
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.is_watching or threading.current_thread() is threading.main_thread():
+        if not self.is_watching or threading.current_thread() in self._others:
             return
         if event == "open":
             self.opened.append(str(arguments[0]))
@@ -54,8 +59,9 @@ def deeds() -> Deeds:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    limits = Limits(opening_s=0.1, sessions=4, flows=3, flow_s=1, datagram_mbit_s=5)
+def address(deeds: Deeds) -> Iterator[Address]:
+    del deeds  # comes first
+    limits = Limits(opening_s=60, sessions=1_000, flows=3, flow_s=1, datagram_mbit_s=5)
     with server_here(limits) as found:
         with Session(found) as session:  # modules are loaded by the first
             session.ask(protocol.Describe())
@@ -64,7 +70,7 @@ def address() -> Iterator[Address]:
 
 def session_with(address: Address) -> tuple[socket.socket, Signer]:
     """A control connection, by hand."""
-    connection = socket.create_connection((address.host, address.port), timeout=10)
+    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
     line = b""
     while not line.endswith(b"\n"):
         line += connection.recv(1)
@@ -156,7 +162,7 @@ likely = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(asked=st.lists(requests | likely, max_size=6))
 def test_whatever_a_client_asks_no_file_is_opened_and_no_program_run(
     asked: list[dict[str, Any]], address: Address, deeds: Deeds
@@ -177,7 +183,7 @@ def test_whatever_a_client_asks_no_file_is_opened_and_no_program_run(
     assert all(path.startswith("/proc/sys/net/") for path in deeds.opened), deeds.opened
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(lines=st.lists(st.binary(max_size=300), max_size=4))
 def test_what_is_not_signed_ends_the_connection_and_nothing_else(
     lines: list[bytes], address: Address
@@ -203,27 +209,23 @@ def test_a_client_that_does_not_read_blocks_itself_alone(address: Address) -> No
                 connection.sendall(signer.sign(protocol.Describe()))
                 asked += 1
         assert asked < 100_000, "the server stopped reading, too"
-        began_s = time.monotonic()
         with Session(address) as other:
             assert other.ask(protocol.Describe())["kernel"]
-        assert time.monotonic() - began_s < 5
 
 
 def test_datagrams_end_with_who_asked_for_them() -> None:
     request = protocol.Datagrams(
         direction="forward", bits_per_sec=800_000, payload_bytes=100, duration_ns=600 * 10**9
     )
-    with server_here(Limits(flow_s=600)) as address:
-        with Session(address) as session:
-            closing = threading.Timer(0.7, session.close)
-            closing.start()
-            with pytest.raises(TransferFailedError):
-                session.datagrams(request)
+    with server_here(Limits(flow_s=600)) as address, Session(address) as session:
+        closing = threading.Timer(0.7, session.close)
+        closing.start()
+        with pytest.raises(TransferFailedError):
+            session.datagrams(request)
         closing.join()
-        time.sleep(0.3)
-        began_s = time.monotonic()
+        ended_s = time.monotonic()
     # Its threads are waited for: a sender that went on would take ten minutes.
-    assert time.monotonic() - began_s < 15
+    assert time.monotonic() - ended_s < 300
 
 
 def resident_kb(pid: int) -> int:

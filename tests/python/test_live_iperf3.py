@@ -9,7 +9,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +18,7 @@ from cwndlab.cli import run as run_cli
 from cwndlab.errors import StudyError
 from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.live.iperf3 import Iperf3
+from patience import is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,18 +77,18 @@ def iperf3_server() -> Iterator[Iperf3]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        until_s = time.monotonic() + 10
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
-                assert time.monotonic() < until_s
-                time.sleep(0.02)
+        assert is_soon(lambda: is_listening(port))
         yield Iperf3("127.0.0.1", port)
     finally:
         process.kill()
         process.wait()
+
+
+def is_listening(port: int) -> bool:
+    with contextlib.suppress(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    return False
 
 
 def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from cwndlab.live import http as web
 from cwndlab.live import sftp
 from cwndlab.live.exchange import Exchange, LibraryMissingError
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ class Served:
             self.client = socket.create_connection(listener.getsockname())
             self._server, _ = listener.accept()
         self._server.settimeout(0.05)
-        self.client.settimeout(10)
+        self.client.settimeout(PATIENCE_S)
         self.moved_bytes = 0
         self._is_over = threading.Event()
         exchange = Exchange(self._server, SIZE, is_upload, self._count, self._is_over.is_set)
@@ -49,7 +50,7 @@ class Served:
     def end(self) -> None:
         """Its time is over, whatever it is doing."""
         self._is_over.set()
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         self.client.close()
 

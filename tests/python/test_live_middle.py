@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from live_server import TOKEN
+from patience import PATIENCE_S
 from test_testbed import needs_kernel
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Way:
     def preflight(self) -> dict[str, Any]:
         command = ["-m", "cwndlab", "preflight", "--server", "198.18.9.2", "--format", "json"]
         process = self.start(self.client, sys.executable, *command)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         (record,) = json.loads(out)
         return {"status": process.returncode, **record}
 

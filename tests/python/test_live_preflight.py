@@ -25,6 +25,7 @@ from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.path_view import compare_views, read_syn
 from cwndlab.live.preflight import Preflight, ProxyError, Sender, findings, look
 from live_server import HOST, TOKEN, server_here
+from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,13 +65,13 @@ def proxy_to(port: int, *, delay_s: float = 0.0, own_host: str = "127.0.0.2") ->
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        accepting.join(10)
+        accepting.join(PATIENCE_S)
         for connection in connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE_S)
 
 
 @pytest.fixture(autouse=True, scope="module")

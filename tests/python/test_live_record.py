@@ -21,6 +21,7 @@ from cwndlab.live.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
 from cwndlab.live.server import Limits
 from cwndlab.presets import load_preset
 from live_server import TOKEN, server_apart, server_here
+from patience import PATIENCE_S
 from test_testbed import needs_kernel
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def test_a_trace_link_is_recorded_as_it_is(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=90,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == 0, done.stderr
     finally:

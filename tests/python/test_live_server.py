@@ -28,6 +28,7 @@ from cwndlab.live.protocol import ProtocolError, Signer
 from cwndlab.live.server import Limits
 from cwndlab.schema import scenario as si
 from live_server import HOST, TOKEN, server_apart, server_here
+from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,13 +38,13 @@ SECOND_NS = 10**9
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[Address]:
-    with server_here(Limits(opening_s=1, sessions=3, flows=2, flow_s=10)) as found:
+    with server_here(Limits(opening_s=60, sessions=1_000, flows=2, flow_s=60)) as found:
         yield found
 
 
 def connected(address: Address) -> tuple[socket.socket, bytes]:
     """A connection, and the server's nonce."""
-    connection = socket.create_connection((address.host, address.port), timeout=10)
+    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
     line = b""
     while not line.endswith(b"\n"):
         line += connection.recv(1)
@@ -154,8 +155,8 @@ def test_limits_are_told(address: Address) -> None:
         prepare = protocol.Prepare(
             flow=0, direction="forward", algorithm=None, duration_ns=SECOND_NS
         )
-        with pytest.raises(TransferFailedError, match="at most 10 s"):
-            session.ask(prepare.model_copy(update={"duration_ns": 11 * SECOND_NS}))
+        with pytest.raises(TransferFailedError, match="at most 60 s"):
+            session.ask(prepare.model_copy(update={"duration_ns": 61 * SECOND_NS}))
         for number in range(2):
             session.ask(prepare.model_copy(update={"flow": number}))
         with pytest.raises(TransferFailedError, match="at most 2 flows"):
@@ -171,24 +172,31 @@ def test_a_data_connection_belongs_to_a_flow_that_was_announced(address: Address
     assert b"no such flow" in rest_of(connection)
 
 
-def test_a_busy_server_says_so_and_serves_those_it_has(address: Address) -> None:
-    with contextlib.ExitStack() as stack:
-        sessions = [stack.enter_context(Session(address)) for _ in range(3)]
-        with pytest.raises(TransferFailedError, match="busy"), Session(address):
-            pass
-        assert sessions[0].ask(protocol.Describe())["kernel"]
-    time.sleep(0.2)
-    assert works(address)
+def test_a_busy_server_says_so_and_serves_those_it_has() -> None:
+    with server_here(Limits(sessions=3)) as small:
+
+        def has_room() -> bool:
+            with contextlib.suppress(TransferFailedError):
+                return works(small)
+            return False
+
+        with contextlib.ExitStack() as stack:
+            sessions = [stack.enter_context(Session(small)) for _ in range(3)]
+            with pytest.raises(TransferFailedError, match="busy"), Session(small):
+                pass
+            assert sessions[0].ask(protocol.Describe())["kernel"]
+        assert is_soon(has_room)
 
 
-def test_a_slow_client_is_left_alone_and_the_others_served(address: Address) -> None:
-    slow, _ = connected(address)
-    began_s = time.monotonic()
-    for _ in range(3):
-        slow.send(b"0")
-        assert works(address)
-    assert rest_of(slow) == b""
-    assert 0.8 < time.monotonic() - began_s < 5
+def test_a_slow_client_is_left_alone_and_the_others_served() -> None:
+    with server_here(Limits(opening_s=2)) as address:
+        began_s = time.monotonic()
+        slow, _ = connected(address)
+        for _ in range(3):
+            slow.send(b"0")
+            assert works(address)
+        assert rest_of(slow) == b""
+        assert time.monotonic() - began_s > 1.9
 
 
 def test_a_thousand_half_open_connections_change_nothing(tmp_path: Path) -> None:
@@ -201,12 +209,10 @@ def test_a_thousand_half_open_connections_change_nothing(tmp_path: Path) -> None
         before_kb = _resident_kb(process.pid)
         with contextlib.ExitStack() as stack:
             for _ in range(1_000):
-                half_open = socket.create_connection((HOST, port), timeout=10)
+                half_open = socket.create_connection((HOST, port), timeout=PATIENCE_S)
                 stack.callback(half_open.close)
                 half_open.send(b"0" * 100)
-            began_s = time.monotonic()
             assert works(address)
-            assert time.monotonic() - began_s < 5
             assert len(list(Path(f"/proc/{process.pid}/fd").iterdir())) < 400
         assert _resident_kb(process.pid) - before_kb < 20_000
     finally:
@@ -222,11 +228,12 @@ def _resident_kb(pid: int) -> int:
 
 def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Address) -> None:
     with Session(address) as session:
-        results = session.probe(5, 0.01)
+        results = session.probe(20, 0.05)
         assert len(results) >= 3
-        assert all(0 < result.rtt_ns < SECOND_NS for result in results)
-        # The same machine, the same clock.
-        assert abs(min(results, key=lambda r: r.rtt_ns).offset_ns) < 50_000_000
+        for result in results:
+            assert result.rtt_ns > 0
+            # The same machine, the same clock: what seems to differ is the ways' own difference.
+            assert abs(result.offset_ns) <= result.rtt_ns / 2 + 1
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.settimeout(0.3)
             name = bytes.fromhex(session._id)  # noqa: SLF001  what a stranger may overhear
@@ -254,7 +261,7 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
         (si.Sized(bytes=300_000), 300_000),
         (si.WindowedFile(request_bytes=10_000, outstanding=3, total_bytes=100_000), 100_000),
         (si.RequestResponse(request_bytes=100, response_bytes=5_000, count=4), 20_000),
-        (si.Paced(bits_per_sec=800_000, write_bytes=1_000), None),
+        (si.Paced(bits_per_sec=400_000, write_bytes=1_000), None),
         (si.OnOff(on_ns=50_000_000, off_ns=50_000_000), None),
         (si.Bulk(), None),
     ],
@@ -263,9 +270,11 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
 def test_every_application_moves_its_data_both_ways(
     application: si.Application, moved: int | None, direction: str, address: Address
 ) -> None:
+    # What paces itself is to have its rate, though the last write may come late.
+    duration_ns = SECOND_NS if isinstance(application, si.Paced) else SECOND_NS // 2
     with Session(address) as session:
         found = session.transfer(
-            [flow(direction, application=application)], SECOND_NS // 2, [("reno", "cubic")]
+            [flow(direction, application=application)], duration_ns, [("reno", "cubic")]
         )
     near, far = found.near[0], found.far[0]
     assert (near["algorithm"], far["algorithm"]) == ("reno", "cubic")
@@ -294,13 +303,13 @@ def test_every_method_moves_a_file_by_its_own_protocol_both_ways(
         pytest.importorskip("asyncssh")
     with Session(address) as session:
         found = session.transfer(
-            [flow(direction, application=files[method])], 9 * SECOND_NS, [("reno", "cubic")]
+            [flow(direction, application=files[method])], 60 * SECOND_NS, [("reno", "cubic")]
         )
     near, far = found.near[0], found.far[0]
     assert (near["algorithm"], far["algorithm"]) == ("reno", "cubic")
     sender, receiver = (near, far) if is_upload else (far, near)
     assert sender["moved_bytes"] == receiver["moved_bytes"] == size
-    assert receiver["ended_ns"] < near["began_ns"] + 5 * SECOND_NS, "it ended by itself"
+    assert receiver["ended_ns"] < near["began_ns"] + 50 * SECOND_NS, "it ended by itself"
 
 
 def test_an_algorithm_that_an_end_lacks_is_told_with_its_remedy(address: Address) -> None:

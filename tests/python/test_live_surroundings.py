@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -30,11 +30,8 @@ from cwndlab.live.surroundings import Surroundings
 from cwndlab.report import write_report
 from cwndlab.results import open_results
 from live_server import HOST, TOKEN, server_apart, server_here
+from patience import PATIENCE_S, is_soon
 from test_testbed import needs_kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STUDY = """
 [study]
@@ -166,7 +163,10 @@ def test_any_answer_of_a_program_is_understood_or_left(text: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs that answer as mmcli and iw do; `technology` there is what they say."""
+    """A folder of programs that answer as mmcli and iw do; `technology` there is what they say.
+
+    With a file `falling` there, they say `umts` after some answers.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "technology").write_text("lte", encoding="ascii")
@@ -178,7 +178,10 @@ case "$*" in
 *--signal-get*) echo '{json.dumps(SIGNAL)}';;
 *--get-cell-info*) echo '{json.dumps(CELLS)}';;
 *-L*) echo '{{"modem-list":["/org/freedesktop/ModemManager1/Modem/3"]}}';;
-*-J*) sed "s/TECHNOLOGY/$(cat {folder}/technology)/" <<'EOF'
+*-J*)
+    if [ -e {folder}/falling ]; then echo >>{folder}/falling; fi
+    if [ "$(wc -l <{folder}/falling)" -gt 3 ]; then echo umts >{folder}/technology; fi
+    sed "s/TECHNOLOGY/$(cat {folder}/technology)/" <<'EOF'
 {modem}
 EOF
 ;;
@@ -210,16 +213,13 @@ def test_another_technology_during_a_run_flags_it(
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.format(duration="800 ms", live='udp = "200 kbit/s"'), encoding="utf-8")
     study = cw.Study.load(path, is_live=True)
-    fallen = ("umts", "ascii")
-    falling = threading.Timer(1.2, (programs / "technology").write_text, fallen)
 
     def tell(line: str) -> None:
         if "1 of 2" in line:  # the second run sees the modem fall back
-            falling.start()
+            (programs / "falling").touch()
 
     with server_here() as address:
         results = run_campaign(study, tmp_path / "r", Campaign(address, None), tell)
-    falling.join()
     rows = results.radio()
     assert rows["technology"].unique().sort().to_list() == ["lte", "umts"]
     assert rows["band"].unique().to_list() == ["B3"]
@@ -290,20 +290,27 @@ def test_timeouts_in_a_row_are_flagged_where_they_are_short() -> None:
     assert flags_of(0, series([0, 1, 1, 2], [5] * 4, [0, 0, 1, 0]), 5) == []
 
 
-def test_an_interface_that_goes_and_another_in_its_place_are_seen() -> None:
-    states: Iterator[str | None] = iter(["wwan0", None, "wwan0", "wlan0"])
-    last = "wlan0"
+def test_an_interface_that_goes_and_another_in_its_place_are_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    states = ["wwan0", None, "wwan0", "wlan0"]
+    looks = 0
+    all_seen = threading.Event()
 
     def now(_server: str) -> str | None:
-        return next(states, last)
+        nonlocal looks
+        looks += 1
+        if looks > len(states):
+            all_seen.set()
+        return states[min(looks, len(states)) - 1]
 
-    began_ns = time.time_ns()
+    monkeypatch.setattr(surroundings, "now_ns", lambda: looks * 10**9)  # a look a second
     with Surroundings(HOST, interface_now=now) as around:
-        time.sleep(0.9)
-    gone, other = around.flags(began_ns)
-    assert gone.what.startswith("wwan0 was down for 0.")
+        assert all_seen.wait(PATIENCE_S)
+    gone, other = around.flags(0)
+    assert (gone.t_s, gone.what) == (2, "wwan0 was down for 1.0 s")
     assert gone.is_outage
-    assert other.what == "packets left by wlan0 instead of wwan0"
+    assert (other.t_s, other.what) == (4, "packets left by wlan0 instead of wwan0")
 
 
 def ip(*words: str) -> None:
@@ -336,11 +343,13 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
         for line in client.stdout:
             if "1 of 2" in line:
                 break
-        time.sleep(1.5)
+        sent = Path(f"/sys/class/net/{host}/statistics/tx_bytes")
+        before = int(sent.read_text(encoding="ascii"))
+        assert is_soon(lambda: int(sent.read_text(encoding="ascii")) > before + 1_000_000)
         ip("link", "set", host, "down")
         time.sleep(1.3)
         ip("link", "set", host, "up")
-        out, _ = client.communicate(timeout=90)
+        out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
         assert "set aside: cubic: " in out
         assert "it is measured again" in out

@@ -369,6 +369,7 @@ class Session:
             sender.join()
             sent = int(request.duration_ns / 1e9 * request.bits_per_sec / request.payload_bytes / 8)
         else:
+            prepare(self._probes)
             receiver = DatagramReceiver(key, name)
             stop = threading.Event()
             reader = threading.Thread(target=self._read_datagrams, args=(receiver, stop))
@@ -459,8 +460,7 @@ class Session:
                 self._ask_for_datagrams(opening)
                 opening += 1
             with contextlib.suppress(OSError):
-                content = self._probes.recv(65_536)
-                receiver.take(content, ("server",), now_ns(), protocol.SERVER)
+                receiver.take(*receive(self._probes), protocol.SERVER)
 
 
 class _Prober:

@@ -112,7 +112,6 @@ def view_of(connection: socket.socket) -> View:
     has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
     name = interface_of(connection)
     return {
-        "at_ns": now_ns(),
         "peer": list(connection.getpeername()[:2]),
         "own": list(connection.getsockname()[:2]),
         "clock_ms": _clock_ms(connection, info),
@@ -125,6 +124,8 @@ def view_of(connection: socket.socket) -> View:
         "path_mtu_bytes": info["pmtu"],
         "rtt_ms": info["min_rtt_us"] / 1e3 if info.get("min_rtt_us", 0) < 2**32 - 1 else None,
         "interface": None if name is None else describe_interface(name),
+        # Last: however long all this took, the clock above was not read later.
+        "at_ns": now_ns(),
     }
 
 

@@ -1,7 +1,8 @@
 //! Every algorithm of `algorithms/` in the running kernel.
 
 use crate::helper::{Helper, load};
-use crate::machine::{compile_object, is_available, skip_unless_possible, sources, unused_name};
+use crate::lifetime::is_gone_soon;
+use crate::machine::{compile_object, skip_unless_possible, sources, unused_name};
 use crate::network::transfer;
 
 const BYTES: usize = 1_000_000;
@@ -16,6 +17,6 @@ fn every_algorithm_loads_carries_a_transfer_and_unloads() {
         assert!(arrived >= BYTES, "{algorithm}");
         helper.do_this(&serde_json::json!({"do": "unload", "name": name}));
         helper.end();
-        assert!(!is_available(&name), "{algorithm}");
+        assert!(is_gone_soon(&name), "{algorithm}");
     }
 }
