@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cwndlab import core
 
 STANDARD_LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
-STANDARD_DURATION = "30 s"
 
 _NS_PER_S = 1e9
 _ENDINGS = (".svg", ".pdf", ".png")

@@ -160,15 +160,16 @@ class _Crew:
     def stop(self) -> None:
         self._is_stopped.set()
         for process in self._processes:
-            process.stop()
+            process.close()
 
     def _work(self, process: WorkerProcess) -> None:
-        try:
-            while (task := self._next()) is not None:
-                is_apart = task.programs or task.problem
-                self._put(compute_apart(task, process) if is_apart else compute(task))
-        except BaseException as error:  # noqa: BLE001  raised again where the caller waits
-            self._put(error)
+        with process:
+            try:
+                while (task := self._next()) is not None:
+                    is_apart = task.programs or task.problem
+                    self._put(compute_apart(task, process) if is_apart else compute(task))
+            except BaseException as error:  # noqa: BLE001  raised again where the caller waits
+                self._put(error)
         self._put(None)
 
     def _next(self) -> Task | None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol, Self, TextIO
+from typing import Protocol, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _LINE_INTERVAL_S = 10.0
 _TITLE_WIDTH = 24  # leaves room for the bar on a terminal of 80 columns
@@ -24,12 +21,7 @@ class Reporter(Protocol):
     def __enter__(self) -> Self:
         """Begin."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End, whether or not everything is done."""
 
     def advance(self, what: str) -> None:

@@ -39,7 +39,6 @@ from cwndlab.errors import (
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator, Mapping
-    from types import TracebackType
 
 FORMAT = 1
 
@@ -115,12 +114,7 @@ class Writer:
                 raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let others write."""
         self._drop_lock()
 

@@ -332,7 +332,7 @@ def test_a_process_is_started_again_after_its_end(tmp_path: Path) -> None:
     program = read_program(str(path), Path())
     with WorkerProcess() as process:
         assert process.ask(Describe(program))["name"] == "mine"
-        process.stop()
+        process.close()
         assert process.ask(Describe(program))["name"] == "mine"
 
 

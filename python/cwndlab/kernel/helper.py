@@ -10,12 +10,10 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
+from cwndlab.closing import Closing
 from cwndlab.errors import BrokenAlgorithmError, KernelError
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 HELPER_REMEDY = (
     "in a clone: sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
@@ -32,7 +30,7 @@ def helper_path() -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
-class Helper:
+class Helper(Closing):
     """A running helper."""
 
     def __init__(self) -> None:
@@ -97,16 +95,3 @@ class Helper:
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
-
-    def __enter__(self) -> Self:
-        """Nothing more."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """End it."""
-        self.close()

@@ -30,7 +30,6 @@ from cwndlab.schema.scenario import Sftp, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from cwndlab.live.path_view import View
     from cwndlab.schema.base import Model
@@ -194,12 +193,7 @@ class Session:
         finally:
             self.ask(protocol.Finish())
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let the server forget the session."""
         self._stack.close()
 

@@ -250,11 +250,6 @@ class Probe:
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
 
 
-def session_of(datagram: bytes) -> bytes | None:
-    """Which session a datagram claims to be of; None if it is no probe."""
-    return datagram[:8] if len(datagram) == PROBE_BYTES else None
-
-
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
     """The probe in a datagram that `side` signed; None if it is none."""
     if len(datagram) != PROBE_BYTES:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from cwndlab.closing import Closing
 from cwndlab.core import OURS
 from cwndlab.errors import KernelRunError
 from cwndlab.kernel.capabilities import this_kernel
@@ -18,12 +19,11 @@ from cwndlab.usercode.program import LINUX_PREFIX, is_file_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from cwndlab.usercode.program import Program
 
 
-class KernelNames:
+class KernelNames(Closing):
     """Loads what runs need, and takes all of it back at its end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
@@ -103,16 +103,3 @@ class KernelNames:
             self._helper.close()
         self._helper = None
         self._loaded = {}
-
-    def __enter__(self) -> Self:
-        """Nothing more."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take all of it back."""
-        self.close()

@@ -9,13 +9,13 @@ import select
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
+from cwndlab.closing import Closing
 from cwndlab.errors import KernelRunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
 
 REMEDY = "in a clone, run: make setup"
 _NAME = "cwndlab-testbed"
@@ -58,7 +58,7 @@ def require_helper() -> Path:
     return path
 
 
-class Helper:
+class Helper(Closing):
     """A running helper. It ends, and all that it made with it, when this process does."""
 
     def __init__(self) -> None:
@@ -122,19 +122,6 @@ class Helper:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             _pipe(pipe).close()
-
-    def __enter__(self) -> Self:
-        """Nothing more."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End it."""
-        self.close()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -8,10 +8,11 @@ when it happens. Where that cannot be loaded, runs go on without, and say why.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cwndlab.closing import Closing
 from cwndlab.errors import AlgorithmError, KernelError
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.kernel.helper import Helper
@@ -20,7 +21,6 @@ from cwndlab.kernel.objects import kernel_object, tracing_program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     import numpy.typing as npt
 
@@ -49,7 +49,7 @@ class Happening:
     event: str
 
 
-class Tracer:
+class Tracer(Closing):
     """Takes down what TCP does on this machine, if it can."""
 
     def __init__(self) -> None:
@@ -82,19 +82,6 @@ class Tracer:
         if self._helper is not None:
             self._helper.close()
         self._helper = None
-
-    def __enter__(self) -> Self:
-        """Nothing more."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take it back."""
-        self.close()
 
 
 def happenings(

@@ -11,15 +11,14 @@ import sys
 import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
+from cwndlab.closing import Closing
 from cwndlab.errors import BrokenAlgorithmError
 from cwndlab.usercode.compiler import is_compiled_here, source_line
 from cwndlab.usercode.worker import Refusal
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from cwndlab.usercode.worker import Request
 
 _GUARD_LINE = "cwndlab-guard"
@@ -27,7 +26,7 @@ _END_S = 10.0
 _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
-class WorkerProcess:
+class WorkerProcess(Closing):
     """One process. It is started by the first request, and again by the one after its end."""
 
     def __init__(self) -> None:
@@ -46,7 +45,7 @@ class WorkerProcess:
         try:
             connection.send(request)
             if not connection.poll(time_limit_s):
-                self.stop()
+                self.close()
                 msg = f"{request.files}: its process gave no answer within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
             answer = connection.recv()
@@ -56,23 +55,13 @@ class WorkerProcess:
             raise BrokenAlgorithmError(answer.reason)
         return answer
 
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+    def close(self) -> None:
+        """End the process, whatever it is doing; another thread may be waiting for its answer."""
+        process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
         self._forget()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _start(self) -> Connection:
         ours, theirs = socket.socketpair()
