@@ -112,8 +112,10 @@ fn a_round_trip_takes_both_delays() {
     let server = bed.ends[0].run(|| UdpSocket::bind((SERVER, 9))).expect("bound");
     let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
     let clock = Clock::start();
-    let mut fastest = Duration::MAX;
-    for _ in 0..10 {
+    let (mut fastest, mut rounds) = (Duration::MAX, 0);
+    // A busy machine delays some; one that delays all of a hundred is a broken one.
+    while rounds < 10 || rounds < 100 && fastest >= Duration::from_millis(55) {
+        rounds += 1;
         let began = clock.now();
         client.send_to(b"ping", (SERVER, 9)).expect("sent");
         let (_, from) = server.recv_from(&mut [0; 64]).expect("received");
@@ -123,11 +125,11 @@ fn a_round_trip_takes_both_delays() {
         assert!(took >= Duration::from_millis(50), "{took:?}: faster than the link");
         fastest = fastest.min(took);
     }
-    assert!(fastest < Duration::from_millis(55), "{fastest:?}: a busy machine, or a broken one");
+    assert!(fastest < Duration::from_millis(55), "{fastest:?}");
     let (report, counts) = bed.finish();
-    assert_eq!((counts.arrived, counts.departed), ([10, 10], [10, 10]));
-    assert_eq!((report.arrived, report.ring_drops, report.refused), (20, 0, 0));
-    assert_eq!(report.lateness.frames, 20);
+    assert_eq!((counts.arrived, counts.departed), ([rounds; 2], [rounds; 2]));
+    assert_eq!((report.arrived, report.ring_drops, report.refused), (2 * rounds, 0, 0));
+    assert_eq!(report.lateness.frames, 2 * rounds);
 }
 
 #[test]
