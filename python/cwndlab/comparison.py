@@ -59,6 +59,9 @@ GEOMETRIC = frozenset({"completion_ms"})
 SENT_BY_ANOTHER = " (named "
 """In a flow's algorithm: its sender ran the one before, the study names the one behind."""
 
+SENT_BY = " (sent by "
+"""In a contestant: the study names the one before, which did not send; the one behind did."""
+
 _KEYS = ("run", "seed", "repetition")
 _CONTESTANT = "contestant"
 _FLOW_COUNT = "flow_count"  # not a name of a factor
@@ -323,7 +326,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
     # Nothing is attributed to an algorithm that did not send.
     label = pl.col(under_test).cast(pl.String)
     ran = pl.col("algorithm").cast(pl.String)
-    other = label + " (sent by " + ran.str.split(SENT_BY_ANOTHER).list.first() + ")"
+    other = label + SENT_BY + ran.str.split(SENT_BY_ANOTHER).list.first() + ")"
     is_another = ran.str.contains(SENT_BY_ANOTHER, literal=True).fill_null(value=False)
     named = flows.with_columns(pl.when(is_another).then(other).otherwise(label).alias(_CONTESTANT))
     if under_test == factor:

@@ -22,6 +22,7 @@ from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.goals import GOALS
 from cwndlab.report.sections.limits import LIMITS
 from cwndlab.report.sections.made import MADE, WORDS
+from cwndlab.report.sections.methods import METHODS
 from cwndlab.report.sections.overview import OVERVIEW
 from cwndlab.report.sections.paper import paper_sections
 from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE
@@ -35,6 +36,7 @@ SECTIONS: Sections = (
     TABLE,
     GOALS,
     OVERVIEW,
+    METHODS,
     TIMELINE,
     DISTRIBUTIONS,
     OPERATING_POINT,

@@ -13,6 +13,7 @@ from cwndlab.tables.formatting import (
     format_difference,
     format_estimate,
     format_number,
+    format_reach,
     join_words,
 )
 from cwndlab.tables.model import (
@@ -34,6 +35,7 @@ __all__ = [
     "format_difference",
     "format_estimate",
     "format_number",
+    "format_reach",
     "join_words",
     "table_frame",
     "to_csv",

@@ -58,6 +58,13 @@ def format_difference(relative: float) -> str:
     return f"{percent:+.{decimals}f} %"
 
 
+def format_reach(relative: Interval) -> str:
+    """Return "-2 % to +0.3 %", the bounds of a relative difference, or why there are none."""
+    if relative.low is None or relative.high is None or relative.is_constant:
+        return format_bounds(relative)
+    return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
+
+
 def join_words(words: list[str], last: str = "and") -> str:
     """Return "a, b and c"."""
     if len(words) <= 1:

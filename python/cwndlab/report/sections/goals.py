@@ -9,7 +9,7 @@ from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection
 from cwndlab.stats import Difference
-from cwndlab.tables import format_bounds, format_difference, format_estimate
+from cwndlab.tables import format_difference, format_estimate, format_reach
 from cwndlab.verdict import Standing
 
 _STANDINGS = {
@@ -77,14 +77,7 @@ def _relative(difference: Difference | None) -> str:
 
 
 def _bounds(difference: Difference | None) -> str:
-    if difference is None:
-        return ""
-    relative = difference.relative
-    if relative.low is None or relative.high is None:
-        return "one run"
-    if relative.is_constant:
-        return format_bounds(relative)
-    return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
+    return "" if difference is None else format_reach(difference.relative)
 
 
 def _pairs(difference: Difference | None) -> str:

@@ -1,0 +1,152 @@
+"""Transfer methods side by side: what the method does to goodput, and what the algorithm does.
+
+Settings whose scenarios differ in nothing but the applications of their flows are one table, a row
+a method.  In run r, goodput of method m by algorithm a is taken as a product,
+
+    goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
+
+whose factors are geometric means over the others: the method's effect is its mean over algorithms
+against that of the table's first method, the algorithm's the same the other way round, and what is
+left is the pair's own.  Each is a ratio run by run, so it has an interval over runs.  The k-th runs
+of two methods are a pair: a cycle of a campaign; in a simulation their channels are drawn apart.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cwndlab.comparison import SENT_BY, Comparison
+from cwndlab.stats import Average, Difference, Interval, compare_pairs
+from cwndlab.stats.bootstrap import Floats
+
+_GOODPUT = "goodput_mbit_s"
+_PLAIN = ("sized", "bulk")
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """One setting: what came out, and the scenarios that it came out of."""
+
+    comparison: Comparison
+    scenarios: Mapping[str, Mapping[str, Any]]
+    """By contestant, as the study names it."""
+
+
+@dataclass(frozen=True)
+class MethodTable:
+    """Methods (rows) and algorithms (columns) under the same conditions.
+
+    Effects are relative to the first method or algorithm, which has none itself.
+    """
+
+    conditions: str
+    methods: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    goodput: Mapping[tuple[str, str], Interval]
+    """Of each method by each algorithm."""
+    of_methods: Mapping[str, Difference]
+    of_algorithms: Mapping[str, Difference]
+    """Of those that sent; to the others nothing is attributed."""
+    own: Mapping[tuple[str, str], Difference]
+    """Of a pair, against what its method and its algorithm together would give."""
+
+    @property
+    def peculiar(self) -> list[tuple[str, str]]:
+        """Pairs that surely and noticeably differ from what both effects together would give."""
+        return [
+            pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
+        ]
+
+
+def method_tables(settings: Sequence[Transfers]) -> list[MethodTable]:
+    """Return a table for each set of settings that differ in their applications alone."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for at, setting in enumerate(settings):
+        for contestant, scenario in setting.scenarios.items():
+            alike.setdefault((contestant, _conditions(scenario)), []).append(at)
+    columns: dict[tuple[int, ...], list[str]] = {}
+    for (contestant, _), members in alike.items():
+        if len(members) > 1:
+            columns.setdefault(tuple(members), []).append(contestant)
+    tables = [_table([settings[at] for at in rows], names) for rows, names in columns.items()]
+    return [table for table in tables if table is not None]
+
+
+def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable | None:
+    settings = sorted(settings, key=lambda setting: not _is_plain(setting.scenarios[names[0]]))
+    conditions, methods = _titles([setting.comparison.cell for setting in settings])
+    goodput: dict[tuple[str, str], Interval] = {}
+    values: dict[tuple[str, str], Floats] = {}
+    for method, setting in zip(methods, settings, strict=True):
+        comparison = setting.comparison
+        for name in comparison.contestants:
+            interval = comparison.interval(name, _GOODPUT)
+            if name.partition(SENT_BY)[0] in names and interval is not None:
+                goodput[method, name] = interval
+                values[method, name] = comparison.values[name][_GOODPUT]
+    algorithms = tuple(dict.fromkeys(name for _, name in values))
+    everywhere = [name for name in algorithms if all((each, name) in values for each in methods)]
+    if not everywhere:
+        return None
+    runs = min(len(values[method, name]) for method in methods for name in everywhere)
+    grid = np.array([[values[m, name][:runs] for name in everywhere] for m in methods])
+    grid = grid[:, :, (grid > 0).all(axis=(0, 1))]  # runs in which every pair has a value
+    if not grid.size:
+        return None
+    of_methods = _geometric(grid, 1)[:, 0]
+    of_algorithms = _geometric(grid, 0)[0]
+    together = of_methods[:, np.newaxis] * of_algorithms / _geometric(grid, (0, 1))
+    sent = [at for at, name in enumerate(everywhere) if SENT_BY not in name]
+    return MethodTable(
+        conditions=conditions,
+        methods=methods,
+        algorithms=algorithms,
+        goodput=goodput,
+        of_methods=_against_first(methods, of_methods),
+        of_algorithms=_against_first([everywhere[at] for at in sent], of_algorithms[sent]),
+        own={
+            (method, name): _compare(grid[row, column], together[row, column])
+            for row, method in enumerate(methods)
+            for column, name in enumerate(everywhere)
+            if min(grid.shape[:2]) > 1
+        },
+    )
+
+
+def _conditions(scenario: Mapping[str, Any]) -> str:
+    """Everything about a scenario but what its flows carry."""
+    flows = [{k: v for k, v in flow.items() if k != "application"} for flow in scenario["flows"]]
+    return json.dumps({**scenario, "flows": flows}, sort_keys=True)
+
+
+def _is_plain(scenario: Mapping[str, Any]) -> bool:
+    """Whether nothing but TCP moves the data: what the other methods are held against."""
+    return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
+
+
+def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
+    """Return what the settings have in common, and the name of each: by one factor, if it can."""
+    first = cells[0]
+    common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
+    others = [key for key in first if key not in common]
+    telling = [key for key in others if len({cell[key] for cell in cells}) == len(cells)]
+    named_by = telling[:1] or others
+    conditions = ", ".join(f"{key} {first[key]}" for key in common)
+    return conditions, tuple(", ".join(str(cell[key]) for key in named_by) for cell in cells)
+
+
+def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
+    """Return the geometric mean over an axis, which stays."""
+    means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
+    return means
+
+
+def _against_first(names: Sequence[str], values: Floats) -> dict[str, Difference]:
+    return {name: _compare(values[at], values[0]) for at, name in enumerate(names) if at > 0}
+
+
+def _compare(ours: Floats, theirs: Floats) -> Difference:
+    return compare_pairs(ours, theirs, average=Average.GEOMETRIC)

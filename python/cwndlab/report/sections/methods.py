@@ -1,0 +1,119 @@
+"""What moves a file beside what controls its congestion: each one's part in the goodput."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cwndlab.comparison import SENT_BY, contestant_factor
+from cwndlab.methods import MethodTable, Transfers, method_tables
+from cwndlab.report.context import Context, Setting
+from cwndlab.report.page import render
+from cwndlab.report.section import Content, PageSection
+from cwndlab.stats import Difference
+from cwndlab.tables import format_bounds, format_difference, format_estimate, format_reach
+
+
+class _Shown(NamedTuple):
+    """What a cell shows, beneath it, and when one points at it."""
+
+    value: str
+    beside: str = ""
+    tip: str = ""
+
+
+_NOTHING = _Shown("-")
+
+
+def _methods(context: Context) -> Content | None:
+    settings = [
+        Transfers(setting.comparison, _scenarios(setting))
+        for setting in context.settings
+        if not setting.comparison.is_contest
+    ]
+    tables = [
+        {
+            "table": table,
+            "says": _sentences(table),
+            "rows": [(method, _row(table, method)) for method in table.methods],
+            "of_algorithms": _effects(table.algorithms, table.of_algorithms),
+        }
+        for table in method_tables(settings)
+    ]
+    return Content(render("methods.html", tables=tables)) if tables else None
+
+
+def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
+    """Return what each contestant's runs resolved to, by the study's name of it."""
+    factor = contestant_factor(setting.context.results)
+    if any(factor not in each.labels for each in setting.set_ups):  # it does not vary
+        names = (name.partition(SENT_BY)[0] for name in setting.comparison.contestants)
+        return dict.fromkeys(names, setting.set_ups[0].scenario)
+    return {str(each.labels[factor]): each.scenario for each in setting.set_ups}
+
+
+def _row(table: MethodTable, method: str) -> list[_Shown]:
+    """Return goodput by each algorithm, and the method's effect."""
+    cells = []
+    for name in table.algorithms:
+        goodput = table.goodput.get((method, name))
+        if goodput is None:
+            cells.append(_NOTHING)
+            continue
+        own = table.own.get((method, name))
+        is_peculiar = (method, name) in table.peculiar
+        beside = f"of its own {_change(own)}" if own is not None and is_peculiar else ""
+        cells.append(_Shown(format_estimate(goodput), beside, format_bounds(goodput)))
+    return [*cells, *_effects((method,), table.of_methods, table.methods[0])]
+
+
+def _effects(
+    names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
+) -> list[_Shown]:
+    """Return what each changes; the first is what the others are held against."""
+    first = first or next((name for name in names if effects and name not in effects), None)
+    return [
+        _Shown(_change(effects[name]), _reach(effects[name]))
+        if name in effects
+        else _Shown("reference" if name == first else "-")
+        for name in names
+    ]
+
+
+def _sentences(table: MethodTable) -> list[str]:
+    """Say how much is the method's, how much the algorithm's, and whether that is all."""
+    says = [_most("method", table.of_methods, table.methods[0])]
+    if table.of_algorithms:
+        first = next(name for name in table.algorithms if name not in table.of_algorithms)
+        says.append(_most("algorithm", table.of_algorithms, first))
+    if table.peculiar:
+        pair = max(table.peculiar, key=lambda each: abs(table.own[each].relative.estimate))
+        method, name = pair
+        own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
+        says.append(f"They depend on each other: {name} by {method} is {own} off what both give.")
+    elif table.own:
+        says.append("Neither surely changes what the other does.")
+    return says
+
+
+def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
+    """Name the largest of the effects that are sure and large enough to care about."""
+    sure = [name for name, each in effects.items() if each.direction and not each.is_negligible]
+    if not sure:
+        return f"No {what} surely and noticeably differs from {first}."
+    name = max(sure, key=lambda each: abs(effects[each].relative.estimate))
+    change = f"{_change(effects[name])} ({_reach(effects[name])})"
+    return f"The {what} counts for most with {name}: {change} against {first}."
+
+
+def _change(difference: Difference) -> str:
+    return _with_minus(format_difference(difference.relative.estimate))
+
+
+def _reach(difference: Difference) -> str:
+    return _with_minus(format_reach(difference.relative))
+
+
+def _with_minus(numbers: str) -> str:
+    return numbers.replace("-", "\N{MINUS SIGN}")
+
+
+METHODS = PageSection("methods", "The method and the algorithm apart", _methods)
