@@ -196,6 +196,12 @@ class Study:
         return self.model.repetitions
 
     @property
+    def is_short(self) -> bool:
+        """Whether this is the short version, in which `[quick]` has nothing left to change."""
+        short = self.document.get("quick", {})
+        return bool(short) and _merge(self.document, short) == self.document
+
+    @property
     def factors(self) -> dict[str, list[matrix.Label]]:
         """The levels of each factor, by column, in the order of the study."""
         return matrix.factor_labels(self.model, self.cells)

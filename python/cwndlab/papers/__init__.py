@@ -1,6 +1,7 @@
 """Published studies: their facts as data, and the measurement of a window's phases against them."""
 
 from cwndlab.papers.claims import Claim, Claims, claimed_papers, load_claims
+from cwndlab.papers.experiments import ClaimTrial, Effect, TableTrial, try_paper
 from cwndlab.papers.facts import (
     Check,
     Paper,
@@ -28,7 +29,9 @@ from cwndlab.papers.tables import TableCell, read_plot, read_table
 __all__ = [
     "Check",
     "Claim",
+    "ClaimTrial",
     "Claims",
+    "Effect",
     "Episode",
     "Finding",
     "Judgement",
@@ -40,6 +43,7 @@ __all__ = [
     "Sawtooth",
     "Setting",
     "TableCell",
+    "TableTrial",
     "Verdict",
     "claimed_papers",
     "difference_of",
@@ -57,5 +61,6 @@ __all__ = [
     "settings_of",
     "single_changes",
     "slow_start_end",
+    "try_paper",
     "value_at",
 ]

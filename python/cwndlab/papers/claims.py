@@ -14,6 +14,7 @@ from typing import Any, Literal
 from cwndlab.papers.expression import Expression
 
 _FOLDER = "claims"
+_WRITTEN_OTHERWISE = frozenset({"each", "value", "where", "what"})
 
 Test = Literal["bounds", "equality", "sign"]
 
@@ -53,6 +54,8 @@ class Part:
     """Whether the sender ran the variant in these runs, though the paper's did not."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Levels of further factors: only runs with all of them count."""
+    what: str = ""
+    """The value in words."""
 
     @property
     def is_of_variants(self) -> bool:
@@ -77,19 +80,22 @@ class Part:
         """The directions whose flows it looks at."""
         return {name.direction or self.direction for name in self.value.names}
 
+    @property
+    def asked(self) -> str:
+        """The bounds in words."""
+        if math.isinf(self.at_most):
+            return f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
+        if math.isinf(self.at_least):
+            return f"{'below' if self.is_open else 'at most'} {self.at_most:g}"
+        return f"{self.at_least:g} to {self.at_most:g}"
+
     def __str__(self) -> str:
         """The test in one line."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
-        if math.isinf(self.at_most):
-            bounds = f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
-        elif math.isinf(self.at_least):
-            bounds = f"{'below' if self.is_open else 'at most'} {self.at_most:g}"
-        else:
-            bounds = f"{self.at_least:g} to {self.at_most:g}"
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
         where = "".join(f", {name} {level}" for name, level in self.where.items())
-        return f"{way}{what}{where}: {self.value} {bounds}"
+        return f"{way}{what}{where}: {self.value} {self.asked}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,21 @@ class Claim:
     parts: tuple[Part, ...]
     lacks: str = ""
     """What the study does not run of it; a claim without a part is not run at all."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One thing changed in the study, and the claims and tables that it may explain."""
+
+    changed: str
+    claims: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Levels of factors that its runs have in place of a claim's own."""
+    among: Mapping[str, str] = field(default_factory=dict)
+    """Levels that both sides are kept to, where the experiment does not run all of them."""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    """Variants that stand in the place of others."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +141,7 @@ class Claims:
     is_deterministic: bool
     """Whether nothing in the study is drawn: one run says all."""
     claims: tuple[Claim, ...]
+    experiments: tuple[Experiment, ...] = ()
 
 
 def claimed_papers() -> list[str]:
@@ -148,7 +170,7 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
     Raises:
         ValueError: A key is missing or unknown, or a test is no expression.
     """
-    unknown = set(document) - {"study", "claim"}
+    unknown = set(document) - {"study", "claim", "experiment"}
     if unknown:
         msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
         raise ValueError(msg)
@@ -156,16 +178,31 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
     variants = tuple(study.pop("variants"))
     where = study.pop("where", {})
     try:
+        claims = tuple(_claim(table, variants, where) for table in document["claim"])
+        known = {claim.id for claim in claims}
         return Claims(
             paper=paper_id,
             variants=variants,
             varied_by_sender=tuple(study.pop("varied_by_sender")),
-            claims=tuple(_claim(table, variants, where) for table in document["claim"]),
+            claims=claims,
+            experiments=tuple(_experiment(table, known) for table in document.get("experiment", [])),
             **study,
         )
     except (TypeError, ValueError) as error:
         msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
         raise ValueError(msg) from None
+
+
+def _experiment(table: Mapping[str, Any], known: set[str]) -> Experiment:
+    lists = {key: tuple(table.get(key, ())) for key in ("claims", "tables")}
+    found = Experiment(**{**table, **lists})
+    if unknown := set(found.claims) - known:
+        msg = f"{found.changed}: explains {', '.join(sorted(unknown))}, which are no claims"
+        raise ValueError(msg)
+    if not (found.levels or found.variants) or not (found.claims or found.tables):
+        msg = f"{found.changed}: an experiment says what it runs, and what that may explain"
+        raise ValueError(msg)
+    return found
 
 
 def _claim(table: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]) -> Claim:
@@ -185,7 +222,7 @@ def _parts(
     A part that has a factor for its rows is asked for none of its levels by `where`, nor is one
     that says "any" of a factor that the study's own `where` asks for.
     """
-    own = {key: value for key, value in entry.items() if key not in {"each", "value", "where"}}
+    own = {key: value for key, value in entry.items() if key not in _WRITTEN_OTHERWISE}
     each: Mapping[str, list[str | int]] = entry.get("each", {})
     asked = {**where, **entry.get("where", {})}
     asked.pop(str(entry.get("row_factor")), None)
@@ -195,5 +232,7 @@ def _parts(
         levels = {
             name: str(given.get(level, level)) for name, level in asked.items() if level != "any"
         }
-        parts.append(Part(Expression(entry["value"], variants, given), where=levels, **own))
+        value = Expression(entry["value"], variants, given)
+        what = entry.get("what", "").format(**given)
+        parts.append(Part(value, where=levels, what=what, **own))
     return parts

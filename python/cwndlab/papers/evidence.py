@@ -28,6 +28,13 @@ class Results(Protocol):
         """Return the time series of the runs with these values."""
 
 
+class Evidence(Protocol):
+    """Whatever has numbers of cells."""
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        """Return the numbers of a cell; None where there are none."""
+
+
 class Tables:
     """The paper's own tables: one number a cell, and no spread."""
 
@@ -151,10 +158,17 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
     return lambda value: value.quantile(share, "linear")
 
 
+def _peaks(value: pl.Expr) -> pl.Expr:
+    """How often it rises to twice its mean."""
+    is_high = value >= 2 * value.mean()
+    return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
+
+
 _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "mean": lambda value: value.mean(),
     "standard deviation": lambda value: value.std(),
     "variation": lambda value: value.std() / value.mean(),
+    "peaks of twice the mean": _peaks,
     "samples of ten or fewer": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
     "p5": _quantile(0.05),
     "p5 over mean": lambda value: value.quantile(0.05, "linear") / value.mean(),

@@ -173,6 +173,8 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "min": lambda values: values.min(axis=0),
     "max": lambda values: values.max(axis=0),
     "mean": lambda values: values.mean(axis=0),
+    "median": lambda values: np.median(values, axis=0),
+    "second_lowest": lambda values: np.sort(values, axis=0)[1],
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }

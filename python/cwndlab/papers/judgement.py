@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from cwndlab import stats
 from cwndlab.papers.claims import Claim, Claims, Part, load_claims
-from cwndlab.papers.evidence import Results, Runs, Tables
+from cwndlab.papers.evidence import Evidence, Results, Runs, Tables
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import load_paper
 from cwndlab.presets import load_preset
@@ -79,30 +78,31 @@ class Judgement:
         return next((each for each in own if each.verdict is self.verdict), None)
 
 
-class _Evidence(Protocol):
-    def values(self, part: Part, name: Name) -> Floats | None: ...
-
-
 def judge_paper(paper_id: str, results: Results) -> list[Judgement]:
     """Return every claim of a paper, decided by the runs of its study."""
     claims = load_claims(paper_id)
+    tables = Tables(load_paper(paper_id))
+    return judge(claims, tables, Runs(claims, results), calibration_of(claims))
+
+
+def calibration_of(claims: Claims) -> Callable[[str], bool]:
+    """Return what tells whether a figure of the study's link is calibrated."""
     preset = load_preset(claims.preset, Path())
 
     def is_calibrated(figure: str) -> bool:
         mark = preset.mark_of(figure)
         if mark is None:
-            msg = f"{paper_id}: a claim rests on {figure}, which {claims.preset} does not have"
+            msg = f"{claims.paper}: a claim rests on {figure}, which {claims.preset} does not have"
             raise ValueError(msg)
         return mark.kind == "calibrated_to"
 
-    tables = Tables(load_paper(paper_id))
-    return judge(claims, tables, Runs(claims, results), is_calibrated)
+    return is_calibrated
 
 
 def judge(
     claims: Claims,
-    tables: _Evidence,
-    runs: _Evidence,
+    tables: Evidence,
+    runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
     """Return every claim, decided; `is_calibrated` tells of a figure of the link."""
@@ -117,14 +117,28 @@ def judge(
     ]
 
 
+def decide_part(
+    part: Part, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
+) -> Finding:
+    """Return what runs say of a part by itself, at 5 %."""
+    return _Open(part, _Nothing(), runs, claims, is_calibrated).finding(_ERROR)
+
+
+class _Nothing:
+    """No numbers."""
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        del part, name
+
+
 class _Open:
     """A part whose evidence is gathered, to be decided at any level."""
 
     def __init__(
         self,
         part: Part,
-        tables: _Evidence,
-        runs: _Evidence,
+        tables: Evidence,
+        runs: Evidence,
         claims: Claims,
         is_calibrated: Callable[[str], bool],
     ) -> None:
@@ -205,7 +219,7 @@ class _Open:
         return np.broadcast_to(values, (len(resamples),))
 
 
-def _matrix(part: Part, evidence: _Evidence) -> Floats | None:
+def _matrix(part: Part, evidence: Evidence) -> Floats | None:
     """Return one row a repetition and one column a cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:

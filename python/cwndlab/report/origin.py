@@ -43,6 +43,8 @@ class Origin:
     set_ups: Sequence[SetUp] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
+    is_short: bool = False
+    """Whether it is the short version of the study."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
         """Return the combinations whose factors have these values."""
@@ -77,6 +79,7 @@ def origin_of(results: "Results") -> Origin:
         set_ups=set_ups,
         versions=_versions(manifest),
         is_complete=results.is_complete,
+        is_short=study.is_short,
     )
 
 

@@ -171,6 +171,8 @@ def _facts(origin: Origin, settings: Sequence[Setting]) -> str:
         parts.append(f"{len(settings)} settings")
     pairs = "paired " if all(each.comparison.is_paired for each in settings) else ""
     parts.append("one run each" if repetitions == 1 else f"{repetitions} {pairs}runs each")
+    if origin.is_short:
+        parts.append("the study's short version")
     if not origin.is_complete:
         parts.append("not all runs of the study are finished")
     return " \N{MIDDLE DOT} ".join(parts)

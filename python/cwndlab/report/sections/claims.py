@@ -1,14 +1,28 @@
-"""A paper's claims, each decided by its own numbers and by our runs."""
+"""A paper's claims, decided by its own numbers and by our runs, and why the two differ."""
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 from cwndlab.errors import plural
-from cwndlab.papers import Finding, Judgement, Paper, Verdict, claimed_papers, judge_paper
+from cwndlab.papers import (
+    ClaimTrial,
+    Effect,
+    Finding,
+    Judgement,
+    Paper,
+    TableTrial,
+    Verdict,
+    claimed_papers,
+    judge_paper,
+    try_paper,
+)
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
 from cwndlab.tables import format_number
+
+Trial = ClaimTrial | TableTrial
 
 _OF_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail"}
 
@@ -46,16 +60,63 @@ def measured(finding: Finding) -> str:
     return f"{value} [{format_number(low)}, {format_number(high)}]"
 
 
+def decided_by(finding: Finding) -> str:
+    """Return what decided a claim, in words."""
+    return f"{finding.part.what or finding.part}: {measured(finding)}, asked {finding.part.asked}"
+
+
+def causes(judgement: Judgement, trials: Sequence[Trial]) -> list[str]:
+    """Return the changes that explain why a claim does not hold, or else a part of it."""
+    own = _of_claim(judgement, trials)
+    explaining = [each for each in own if each.effect is Effect.EXPLAINS]
+    found = explaining or [each for each in own if each.effect is Effect.PART]
+    return [f"{each.effect.value}: {each.experiment.changed}" for each in found]
+
+
+def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
+    """Return how many of the claims that do not hold the experiments account for."""
+    missed = [each for each in judged if each.verdict in {Verdict.FAILS, Verdict.UNDECIDED}]
+    effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
+    explained = sum(Effect.EXPLAINS in found for found in effects)
+    in_part = sum(Effect.PART in found and Effect.EXPLAINS not in found for found in effects)
+    rest = len(missed) - explained - in_part
+    parts = [
+        f"{count} {words}"
+        for count, words in (
+            (explained, "explained by one change"),
+            (in_part, "in part"),
+            (rest, "by none that was tried"),
+        )
+        if count
+    ]
+    return f"{plural(len(missed), 'claim')} not held: {', '.join(parts)}." if parts else ""
+
+
+def _of_claim(judgement: Judgement, trials: Sequence[Trial]) -> list[ClaimTrial]:
+    return [
+        trial
+        for trial in trials
+        if isinstance(trial, ClaimTrial) and trial.claim.id == judgement.claim.id
+    ]
+
+
 def _build(paper: Paper, context: Context) -> Content | None:
     if paper.id not in claimed_papers():
         return None
     judged = judge_paper(paper.id, context.results)
+    trials = try_paper(paper, context.results, judged)
     html = render(
         "paper_claims.html",
+        paper=paper,
         sentence=claim_counts(judged),
         judged=judged,
         own_numbers=own_numbers,
         measured=measured,
+        decided_by=decided_by,
+        causes=lambda judgement: causes(judgement, trials),
+        causes_sentence=causes_sentence(judged, trials),
+        trials=trials,
         number=lambda value: "" if value is None else format_number(value),
+        percent=lambda value: f"{100 * value:.0f} %",
     )
     return Content(html)

@@ -97,13 +97,21 @@ def _tables(paper: Paper, context: Context) -> Content | None:
         cells = read_table(table, flows)
         width = len(table.columns)
         rows = [cells[at : at + width] for at in range(0, len(cells), width)]
-        judged = [cell for cell in cells if cell.holds is not None]
+        judged = [cell for cell in cells if cell.holds is not None and cell.ours is not None]
         predicted = [cell for cell in judged if not cell.is_calibrated]
         counts = [
             (sum(cell.holds is True for cell in own), len(own)) for own in (judged, predicted)
         ]
-        tables.append((table, rows, *counts, any(cell.is_calibrated for cell in cells)))
-    return Content(render("paper_tables.html", paper=paper, tables=tables))
+        tables.append((table, rows, *counts))
+    absent = _absent(context)
+    return Content(render("paper_tables.html", paper=paper, tables=tables, absent=absent))
+
+
+def _absent(context: Context) -> str:
+    """Return why there is no number of ours."""
+    if not context.origin.is_complete:
+        return "not run yet"
+    return "not in the short version" if context.origin.is_short else "not in the study"
 
 
 def _plausible(paper: Paper, _context: Context) -> Content | None:

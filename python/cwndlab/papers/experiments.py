@@ -1,0 +1,232 @@
+"""Why ours and theirs differ, as far as an experiment tells: one thing changed, the claim again.
+
+An experiment of a study has other levels of a factor, or another variant, where a claim that does
+not hold has its own.  The same values are computed from its runs and decided by the same bounds,
+each at 5 %:
+
+- it *explains* the difference if all of them hold then;
+- it is *part* of it if one that did not hold comes nearer to its bounds, or within them;
+- it *does not move it* if the intervals with and without the change overlap;
+- it moves it *the other way* if they lie apart and the value is farther off.
+
+Of a table it is the mean difference to the paper over the cells that the experiment has: all of
+them within the table's tolerance (10 % if it has none), or nearer by a fifth.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import polars as pl
+
+from cwndlab.papers.claims import Claim, Claims, Experiment, Part, load_claims
+from cwndlab.papers.evidence import Evidence, Results, Runs
+from cwndlab.papers.expression import Name
+from cwndlab.papers.facts import Paper, PaperTable
+from cwndlab.papers.judgement import (
+    FEWEST_REPETITIONS,
+    Finding,
+    Judgement,
+    Verdict,
+    calibration_of,
+    decide_part,
+)
+from cwndlab.papers.tables import read_table
+from cwndlab.stats.bootstrap import Floats
+
+_TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
+_TOLERANCE = 0.1
+_NEARER = 0.8
+
+
+class Effect(StrEnum):
+    """What a change does to a difference."""
+
+    EXPLAINS = "explains it"
+    PART = "part of it"
+    NONE = "does not move it"
+    AWAY = "the other way"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value as the study has it, and with the change."""
+
+    before: Finding
+    after: Finding
+
+
+@dataclass(frozen=True)
+class ClaimTrial:
+    """An experiment on a claim that does not hold."""
+
+    experiment: Experiment
+    claim: Claim
+    effect: Effect
+    changes: tuple[Change, ...]
+    """The values that did not hold."""
+
+    @property
+    def subject(self) -> str:
+        """What does not agree."""
+        return self.claim.says
+
+    @property
+    def holding(self) -> int:
+        """How many of them hold with the change."""
+        return sum(each.after.verdict is Verdict.HOLDS for each in self.changes)
+
+
+@dataclass(frozen=True)
+class TableTrial:
+    """An experiment on a table."""
+
+    experiment: Experiment
+    table: PaperTable
+    effect: Effect
+    cells: int
+    before: float
+    """Mean of the relative differences to the paper, without their sign."""
+    after: float
+
+    @property
+    def subject(self) -> str:
+        """What does not agree."""
+        return f"{self.table.name}: {self.table.title}"
+
+
+class _Renamed:
+    """Runs in which some variants stand for others."""
+
+    def __init__(self, runs: Evidence, experiment: Experiment) -> None:
+        self._runs = runs
+        self._variants = experiment.variants
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        variant = self._variants.get(name.variant, name.variant)
+        return self._runs.values(part, replace(name, variant=variant))
+
+
+def try_paper(
+    paper: Paper, results: Results, judged: Sequence[Judgement]
+) -> list[ClaimTrial | TableTrial]:
+    """Return what the experiments of a paper's study say, claims first."""
+    claims = load_claims(paper.id)
+    return [
+        *try_claims(claims, judged, Runs(claims, results), calibration_of(claims)),
+        *try_tables(claims.experiments, paper.tables, results.flows()),
+    ]
+
+
+def try_claims(
+    claims: Claims,
+    judged: Sequence[Judgement],
+    runs: Evidence,
+    is_calibrated: Callable[[str], bool],
+) -> list[ClaimTrial]:
+    """Return what each experiment does to the claims that do not hold."""
+
+    def decided(part: Part, evidence: Evidence) -> Finding:
+        return decide_part(part, evidence, claims, is_calibrated)
+
+    found = []
+    for experiment in claims.experiments:
+        for judgement in judged:
+            is_meant = judgement.claim.id in experiment.claims
+            if not is_meant or judgement.verdict not in {Verdict.FAILS, Verdict.UNDECIDED}:
+                continue
+            trial = _try_claim(experiment, judgement, runs, decided)
+            if trial is not None:
+                found.append(trial)
+    return found
+
+
+def _try_claim(
+    experiment: Experiment,
+    judgement: Judgement,
+    runs: Evidence,
+    decided: Callable[[Part, Evidence], Finding],
+) -> ClaimTrial | None:
+    changes = []
+    for part in judgement.claim.parts:
+        if part.is_beside:
+            continue
+        kept = replace(part, where={**part.where, **experiment.among})
+        changed = replace(part, where={**kept.where, **experiment.levels})
+        before = decided(kept, runs)
+        after = decided(changed, _Renamed(runs, experiment))
+        if {before.verdict, after.verdict} <= _TESTED:
+            changes.append(Change(before, after))
+    meant = {Verdict.FAILS} & {each.before.verdict for each in changes} or {Verdict.UNDECIDED}
+    missed = tuple(each for each in changes if each.before.verdict in meant)
+    if not missed:
+        return None
+    return ClaimTrial(experiment, judgement.claim, _effect(changes, missed), missed)
+
+
+def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> Effect:
+    if any(_is_thin(each) for each in missed):
+        return Effect.OPEN
+    if all(each.after.verdict is Verdict.HOLDS for each in changes):
+        return Effect.EXPLAINS
+    moves = [_move(each) for each in missed]
+    if min(moves) < 0:
+        return Effect.PART
+    return Effect.AWAY if max(moves) > 0 else Effect.NONE
+
+
+def _is_thin(change: Change) -> bool:
+    runs = [each.ours.runs for each in (change.before, change.after) if each.ours is not None]
+    return any(1 < each < FEWEST_REPETITIONS for each in runs)
+
+
+def _move(change: Change) -> float:
+    """Return by how much the change takes a value away from its bounds; 0 if that may be chance."""
+    before, after = change.before.ours, change.after.ours
+    if before is None or after is None:
+        return 0.0
+    one = (before.low or before.estimate, before.high or before.estimate)
+    other = (after.low or after.estimate, after.high or after.estimate)
+    if one[0] <= other[1] and other[0] <= one[1]:
+        return 0.0
+    low, high = change.before.part.bounds
+    distance = [max(low - value, value - high, 0.0) for value in (before.estimate, after.estimate)]
+    return distance[1] - distance[0]
+
+
+def try_tables(
+    experiments: Sequence[Experiment], tables: Sequence[PaperTable], flows: pl.DataFrame
+) -> list[TableTrial]:
+    """Return what each experiment does to the tables that it is about."""
+    found = []
+    for experiment in experiments:
+        for table in tables:
+            if table.name in experiment.tables:
+                trial = _try_table(experiment, table, flows)
+                found += [trial] if trial is not None else []
+    return found
+
+
+def _try_table(
+    experiment: Experiment, table: PaperTable, flows: pl.DataFrame
+) -> TableTrial | None:
+    kept = {**table.where, **experiment.among}
+    before = read_table(replace(table, where=kept), flows)
+    after = read_table(replace(table, where={**kept, **experiment.levels}), flows)
+    both = [
+        (one.away, other.away)
+        for one, other in zip(before, after, strict=True)
+        if one.away is not None and other.away is not None
+    ]
+    if not both:
+        return None
+    first, second = (sum(abs(each[at]) for each in both) / len(both) for at in (0, 1))
+    within = table.within or _TOLERANCE
+    if all(abs(away) <= within for _, away in both):
+        effect = Effect.EXPLAINS
+    elif second <= _NEARER * first:
+        effect = Effect.PART
+    else:
+        effect = Effect.AWAY if first <= _NEARER * second else Effect.NONE
+    return TableTrial(experiment, table, effect, len(both), first, second)
