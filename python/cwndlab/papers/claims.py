@@ -185,7 +185,9 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
             variants=variants,
             varied_by_sender=tuple(study.pop("varied_by_sender")),
             claims=claims,
-            experiments=tuple(_experiment(table, known) for table in document.get("experiment", [])),
+            experiments=tuple(
+                _experiment(table, known) for table in document.get("experiment", [])
+            ),
             **study,
         )
     except (TypeError, ValueError) as error:

@@ -73,9 +73,14 @@ class ClaimTrial:
         return self.claim.says
 
     @property
+    def shown(self) -> Change:
+        """The value that the change does most to: one that holds with it, if there is any."""
+        return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
+
+    @property
     def holding(self) -> int:
         """How many of them hold with the change."""
-        return sum(each.after.verdict is Verdict.HOLDS for each in self.changes)
+        return sum(map(_holds, self.changes))
 
 
 @dataclass(frozen=True)
@@ -130,16 +135,14 @@ def try_claims(
     def decided(part: Part, evidence: Evidence) -> Finding:
         return decide_part(part, evidence, claims, is_calibrated)
 
-    found = []
-    for experiment in claims.experiments:
-        for judgement in judged:
-            is_meant = judgement.claim.id in experiment.claims
-            if not is_meant or judgement.verdict not in {Verdict.FAILS, Verdict.UNDECIDED}:
-                continue
-            trial = _try_claim(experiment, judgement, runs, decided)
-            if trial is not None:
-                found.append(trial)
-    return found
+    tried = [
+        _try_claim(experiment, judgement, runs, decided)
+        for judgement in judged
+        if judgement.verdict in {Verdict.FAILS, Verdict.UNDECIDED}
+        for experiment in claims.experiments
+        if judgement.claim.id in experiment.claims
+    ]
+    return [trial for trial in tried if trial is not None]
 
 
 def _try_claim(
@@ -168,12 +171,16 @@ def _try_claim(
 def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> Effect:
     if any(_is_thin(each) for each in missed):
         return Effect.OPEN
-    if all(each.after.verdict is Verdict.HOLDS for each in changes):
+    if all(map(_holds, changes)):
         return Effect.EXPLAINS
     moves = [_move(each) for each in missed]
     if min(moves) < 0:
         return Effect.PART
     return Effect.AWAY if max(moves) > 0 else Effect.NONE
+
+
+def _holds(change: Change) -> bool:
+    return change.after.verdict is Verdict.HOLDS
 
 
 def _is_thin(change: Change) -> bool:
@@ -199,18 +206,16 @@ def try_tables(
     experiments: Sequence[Experiment], tables: Sequence[PaperTable], flows: pl.DataFrame
 ) -> list[TableTrial]:
     """Return what each experiment does to the tables that it is about."""
-    found = []
-    for experiment in experiments:
-        for table in tables:
-            if table.name in experiment.tables:
-                trial = _try_table(experiment, table, flows)
-                found += [trial] if trial is not None else []
-    return found
+    tried = [
+        _try_table(experiment, table, flows)
+        for table in tables
+        for experiment in experiments
+        if table.name in experiment.tables
+    ]
+    return [trial for trial in tried if trial is not None]
 
 
-def _try_table(
-    experiment: Experiment, table: PaperTable, flows: pl.DataFrame
-) -> TableTrial | None:
+def _try_table(experiment: Experiment, table: PaperTable, flows: pl.DataFrame) -> TableTrial | None:
     kept = {**table.where, **experiment.among}
     before = read_table(replace(table, where=kept), flows)
     after = read_table(replace(table, where={**kept, **experiment.levels}), flows)

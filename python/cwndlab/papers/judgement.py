@@ -127,7 +127,7 @@ def decide_part(
 class _Nothing:
     """No numbers."""
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: Part, name: Name) -> None:
         del part, name
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -377,3 +378,61 @@ def test_levels_of_further_factors_choose_the_runs() -> None:
         [[10.0, 11.0]],
     ]
     assert str(parts[1]) == "downlink m, flows 1: cubic['50 kB'] / cubic['long'] at least 0.9"
+
+
+def test_page_s_trend_test_is_a_mean_rank_correlation() -> None:
+    """The bound of the 4G thesis's trend over periods is that of L, counted out."""
+    correlation, *_ = load_claims("lte-4g-vaasa-2013").claims[0].parts
+    row = [
+        sum(at * rank for at, rank in enumerate(ranks, 1)) for ranks in permutations(range(1, 5))
+    ]
+    chances = np.bincount(row) / len(row)
+    total = chances
+    for _ in range(5):
+        total = np.convolve(total, chances)
+    critical = next(at for at in range(len(total)) if total[at:].sum() <= 0.05)
+    assert critical == 163
+    assert correlation.at_most == pytest.approx(-(12 * critical / (6 * 4 * 15) - 5), abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("second_lowest(a, b, c)", 2.0),
+        ("median(a, b, c)", 2.0),
+        ("mean(rank_correlation(a, b, c), rank_correlation(c, b, a))", 0.0),
+    ],
+)
+def test_order_statistics(text: str, expected: float) -> None:
+    names = {Name(name): np.array([value]) for name, value in zip("abc", (1, 2, 3), strict=True)}
+    assert Expression(text, ("a", "b", "c")).evaluate(names) == pytest.approx([expected])
+
+
+@pytest.mark.parametrize(
+    ("goodput", "peaks"),
+    [
+        ([1.0] * 9, 0),
+        ([1, 1, 6, 1, 1, 1, 6, 1, 1], 2),
+        ([1, 1, 6, 6, 1, 1, 1, 1, 1], 1),
+        ([6, 1, 1, 1, 1, 1, 1, 1, 6], 2),
+    ],
+)
+def test_peaks_are_counted_once_however_long(goodput: list[float], peaks: int) -> None:
+    class Results:
+        def flows(self) -> pl.DataFrame:
+            whole = {"end_s": 9.5, "window_s": 9.5, "direction": "forward", "algorithm": "cubic"}
+            return pl.DataFrame({"run": ["a"], "flow": [0], "repetition": [0], **whole})
+
+        def samples(self, **where: object) -> pl.DataFrame:
+            del where
+            times = np.arange(1.0, 1.0 + len(goodput))
+            return pl.DataFrame({"t_s": times, "goodput_mbit_s": goodput}).with_columns(
+                run=pl.lit("a"), flow=0, repetition=0
+            )
+
+    counted = 'of_samples = "peaks of twice the mean"\n'
+    text = claim(part().replace('metric = "m"\n', f'metric = "goodput_mbit_s"\n{counted}'))
+    known = claims_of(text)
+    (own,) = known.claims[0].parts
+    evidence = Runs(known, Results())
+    assert evidence.values(own, Name("cubic", "downlink")) == pytest.approx([peaks])

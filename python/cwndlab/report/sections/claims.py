@@ -20,7 +20,7 @@ from cwndlab.papers import (
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
-from cwndlab.tables import format_number
+from cwndlab.tables import format_number, join_words
 
 Trial = ClaimTrial | TableTrial
 
@@ -65,31 +65,29 @@ def decided_by(finding: Finding) -> str:
     return f"{finding.part.what or finding.part}: {measured(finding)}, asked {finding.part.asked}"
 
 
-def causes(judgement: Judgement, trials: Sequence[Trial]) -> list[str]:
+def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
     """Return the changes that explain why a claim does not hold, or else a part of it."""
     own = _of_claim(judgement, trials)
-    explaining = [each for each in own if each.effect is Effect.EXPLAINS]
-    found = explaining or [each for each in own if each.effect is Effect.PART]
-    return [f"{each.effect.value}: {each.experiment.changed}" for each in found]
+    for effect, how in ((Effect.EXPLAINS, "Why"), (Effect.PART, "Why, in part")):
+        changed = [each.experiment.changed for each in own if each.effect is effect]
+        if changed:
+            return f"{how}: {'; or '.join(changed)}"
+    return ""
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
     """Return how many of the claims that do not hold the experiments account for."""
     missed = [each for each in judged if each.verdict in {Verdict.FAILS, Verdict.UNDECIDED}]
+    if not missed:
+        return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
     explained = sum(Effect.EXPLAINS in found for found in effects)
     in_part = sum(Effect.PART in found and Effect.EXPLAINS not in found for found in effects)
     rest = len(missed) - explained - in_part
-    parts = [
-        f"{count} {words}"
-        for count, words in (
-            (explained, "explained by one change"),
-            (in_part, "in part"),
-            (rest, "by none that was tried"),
-        )
-        if count
-    ]
-    return f"{plural(len(missed), 'claim')} not held: {', '.join(parts)}." if parts else ""
+    counts = ((explained, ""), (in_part, "a part of "), (rest, "nothing of "))
+    parts = join_words([f"{words}{count}" for count, words in counts if count])
+    which = "1 claim does" if len(missed) == 1 else f"{len(missed)} claims do"
+    return f"{which} not hold; what was tried explains {parts}."
 
 
 def _of_claim(judgement: Judgement, trials: Sequence[Trial]) -> list[ClaimTrial]:
@@ -113,7 +111,7 @@ def _build(paper: Paper, context: Context) -> Content | None:
         own_numbers=own_numbers,
         measured=measured,
         decided_by=decided_by,
-        causes=lambda judgement: causes(judgement, trials),
+        cause=lambda judgement: cause(judgement, trials),
         causes_sentence=causes_sentence(judged, trials),
         trials=trials,
         number=lambda value: "" if value is None else format_number(value),

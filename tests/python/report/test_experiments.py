@@ -1,0 +1,192 @@
+"""Experiments: what one change says of why a claim does not hold, and why a table is off."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+
+from cwndlab.papers import Effect, claimed_papers, load_claims, load_paper
+from cwndlab.papers.claims import Part, parse_claims
+from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
+from cwndlab.papers.expression import Name
+from cwndlab.papers.facts import parse_paper
+from cwndlab.papers.judgement import judge
+from cwndlab.study import Study
+
+Floats = npt.NDArray[np.float64]
+SPREAD = np.random.default_rng(5).normal(0, 0.1, 10)
+
+
+class Runs:
+    """Numbers by the level of the factor `part`, and by variant."""
+
+    def __init__(self, values: Mapping[tuple[str, str], float], repetitions: int = 10) -> None:
+        self._values = values
+        self._spread = SPREAD[:repetitions]
+
+    def values(self, part: Part, name: Name) -> Floats | None:
+        centre = self._values.get((part.where["part"], name.variant))
+        return None if centre is None else centre + self._spread
+
+
+def tried(
+    values: Mapping[tuple[str, str], float],
+    *,
+    parts: str = '{ value = "cubic", at_least = 10 }',
+    experiment: str = 'levels = { part = "other" }',
+    repetitions: int = 10,
+) -> list[ClaimTrial]:
+    import tomllib  # noqa: PLC0415  only here
+
+    common = 'metric = "m", direction = "downlink"'
+    entries = parts.replace("{ value", "{ " + common + ", value")
+    text = f"""
+    [study]
+    preset = "p"
+    variants = ["reno", "cubic"]
+    variant_factor = "algorithm"
+    varied_by_sender = ["downlink"]
+    where = {{ part = "as measured" }}
+    [[claim]]
+    id = "c"
+    says = "s"
+    own_data = "o"
+    part = [{entries}]
+    [[experiment]]
+    changed = "one thing"
+    claims = ["c"]
+    {experiment}
+    """
+    claims = parse_claims(tomllib.loads(text), "x")
+    runs = Runs(values, repetitions)
+    judged = judge(claims, Runs({}), runs, lambda _: False)
+    return try_claims(claims, judged, runs, lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "effect"),
+    [
+        (12.0, Effect.EXPLAINS),
+        (8.0, Effect.PART),
+        (6.02, Effect.NONE),
+        (4.0, Effect.AWAY),
+    ],
+)
+def test_a_change_is_judged_by_where_it_takes_the_value(changed: float, effect: Effect) -> None:
+    (trial,) = tried({("as measured", "cubic"): 6, ("other", "cubic"): changed})
+    assert trial.effect is effect
+    assert trial.holding == (effect is Effect.EXPLAINS)
+
+
+def test_a_change_that_breaks_what_held_explains_only_a_part() -> None:
+    parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
+    values = {("as measured", "cubic"): 6, ("other", "cubic"): 12, ("as measured", "reno"): 12}
+    assert tried({**values, ("other", "reno"): 12}, parts=parts)[0].effect is Effect.EXPLAINS
+    (trial,) = tried({**values, ("other", "reno"): 6}, parts=parts)
+    assert trial.effect is Effect.PART
+    assert [str(each.before.part.value) for each in trial.changes] == ["cubic"]
+
+
+def test_what_is_shown_is_what_the_change_does_most_to() -> None:
+    parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
+    before = {("as measured", "cubic"): 6, ("as measured", "reno"): 6}
+    (trial,) = tried({**before, ("other", "cubic"): 6, ("other", "reno"): 12}, parts=parts)
+    assert (str(trial.shown.before.part.value), trial.holding) == ("reno", 1)
+
+
+def test_a_claim_that_holds_needs_no_cause_and_one_without_runs_gets_none() -> None:
+    assert not tried({("as measured", "cubic"): 12, ("other", "cubic"): 6})
+    assert not tried({("as measured", "cubic"): 6})
+
+
+def test_too_few_repetitions_leave_a_cause_open() -> None:
+    values = {("as measured", "cubic"): 6.0, ("other", "cubic"): 12.0}
+    (trial,) = tried(values, repetitions=3)
+    assert trial.effect is Effect.OPEN
+
+
+def test_another_variant_may_stand_in_the_place_of_one() -> None:
+    values = {("as measured", "cubic"): 6.0, ("as measured", "paced"): 12.0}
+    (trial,) = tried(values, experiment='variants = { cubic = "paced" }')
+    assert trial.effect is Effect.EXPLAINS
+
+
+@pytest.mark.parametrize(
+    ("experiment", "message"),
+    [("", "says what it runs"), ('levels = { part = "a" }\nwhy = "b"', "unexpected keyword")],
+)
+def test_a_wrong_experiment_is_refused(experiment: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tried({}, experiment=experiment)
+
+
+def test_an_experiment_on_no_claim_is_refused() -> None:
+    document = {
+        "study": {"preset": "p", "variants": [], "variant_factor": "v", "varied_by_sender": []},
+        "claim": [],
+        "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
+    }
+    with pytest.raises(ValueError, match="explains d, which are no claims"):
+        parse_claims(document, "x")
+
+
+@pytest.mark.parametrize(
+    ("ours", "effect"),
+    [
+        ((1.02, 0.97), Effect.EXPLAINS),
+        ((1.3, 1.2), Effect.PART),
+        ((1.6, 1.5), Effect.NONE),
+        ((3.0, 1.0), Effect.AWAY),
+    ],
+)
+def test_a_table_is_judged_by_its_mean_difference(
+    ours: tuple[float, float], effect: Effect
+) -> None:
+    table = {
+        "name": "Table 1",
+        "title": "speed",
+        "metric": "goodput_mbit_s",
+        "unit": "Mbit/s",
+        "direction": "downlink",
+        "column_factor": "algorithm",
+        "columns": ["reno", "cubic"],
+        "where": {"part": "as measured"},
+        "values": [[1.0, 1.0]],
+    }
+    about = dict.fromkeys(("title", "authors", "method", "conclusion"), "")
+    paper = parse_paper({"paper": about, "table": [table]}, "x")
+    flows = pl.DataFrame(
+        {
+            "algorithm": ["reno", "cubic"] * 2,
+            "part": ["as measured"] * 2 + ["other"] * 2,
+            "direction": ["forward"] * 4,
+            "goodput_mbit_s": [1.5, 1.5, *ours],
+        }
+    )
+    document = {
+        "study": {
+            "preset": "p",
+            "variants": ["reno", "cubic"],
+            "variant_factor": "algorithm",
+            "varied_by_sender": ["downlink"],
+        },
+        "claim": [],
+        "experiment": [{"changed": "x", "tables": ["Table 1"], "levels": {"part": "other"}}],
+    }
+    experiments = parse_claims(document, "x").experiments
+    (trial,) = try_tables(experiments, paper.tables, flows)
+    assert (trial.effect, trial.cells) == (effect, 2)
+    assert trial.before == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("paper_id", claimed_papers())
+def test_every_experiment_is_in_its_study_and_about_its_tables(paper_id: str) -> None:
+    claims = load_claims(paper_id)
+    study = Study.load(f"studies/{paper_id}.toml")
+    names = {table.name for table in load_paper(paper_id).tables}
+    for experiment in claims.experiments:
+        for factor, level in [*experiment.levels.items(), *experiment.among.items()]:
+            assert level in map(str, study.factors[factor]), experiment.changed
+        assert set(experiment.tables) <= names, experiment.changed
