@@ -10,7 +10,16 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import Verdict, judge_paper, load_paper, read_table
+from cwndlab.papers import (
+    ClaimTrial,
+    Effect,
+    TableTrial,
+    Verdict,
+    judge_paper,
+    load_paper,
+    read_table,
+    try_paper,
+)
 from cwndlab.presets import load_preset
 
 STUDY = Path(__file__).parents[2] / "studies" / "lte-4g-vaasa-2013.toml"
@@ -111,6 +120,29 @@ def test_claims_are_decided_by_who_sent(results: cw.Results) -> None:
     theirs = {name: each.theirs for name, each in judged.items()}
     assert theirs["good-vs-bad"] is theirs["vegas-uplink"] is Verdict.HOLDS
     assert theirs["web-over-terminal"] is theirs["winsock-wired"] is Verdict.HOLDS
+    assert [name for name, each in judged.items() if each.is_half_known] == [
+        "winsock-uplink",
+        "vegas-uplink",
+    ]
+
+
+def test_experiments_tell_what_the_thesis_saw_of_vegas(
+    results: cw.Results, flows: pl.DataFrame
+) -> None:
+    def share_of_vegas(part: str) -> float:
+        up = {"part": part, "place": "vamk", "direction": "reverse"}
+        others = [rate(flows, variant=v, **up) for v in LINUX if v != "vegas"]
+        return rate(flows, variant="vegas", **up) / mean(others)
+
+    assert share_of_vegas("as measured") > 0.85
+    assert share_of_vegas("load, queue") < 0.5, "0.48 of theirs: what comes down misleads it"
+    judged = judge_paper("lte-4g-vaasa-2013", results)
+    trials = try_paper(PAPER, results, judged)
+    (nearer,) = [each for each in trials if each.effect is Effect.PART]
+    assert isinstance(nearer, TableTrial)
+    assert nearer.experiment.levels == {"part": "15 packets"}
+    assert nearer.after < nearer.before / 2, "theirs held more than three packets at VAMK"
+    assert {each.effect for each in trials if isinstance(each, ClaimTrial)} == {Effect.OPEN}
 
 
 def test_one_host_profile_serves_all_of_linux_and_one_windows() -> None:

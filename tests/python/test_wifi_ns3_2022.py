@@ -24,7 +24,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
 
 @pytest.fixture(scope="module")
 def flows(results: cw.Results) -> pl.DataFrame:
-    return results.flows()
+    return results.flows(part="as measured")
 
 
 @pytest.fixture(scope="module")

@@ -65,11 +65,17 @@ class Judgement:
 
     claim: Claim
     theirs: Verdict | None
-    """By the paper's own tables; None where they do not decide all of it."""
+    """By the paper's own tables, as far as they have its values; None where they have none."""
     verdict: Verdict
     findings: tuple[Finding, ...]
     why: str
     """What decided, in a few words."""
+
+    @property
+    def is_half_known(self) -> bool:
+        """Whether the paper's own tables have some of its values, but not all."""
+        own = {each.theirs is None for each in self.findings if not each.part.is_beside}
+        return len(own) > 1
 
     @property
     def deciding(self) -> Finding | None:
@@ -267,9 +273,9 @@ def _together(verdicts: Sequence[Verdict], *, lacks: str = "") -> Verdict:
 
 def _judgement(claim: Claim, findings: Sequence[Finding]) -> Judgement:
     deciding = [each for each in findings if not each.part.is_beside]
-    known = [each.theirs_holds for each in deciding]
+    known = [each.theirs_holds for each in deciding if each.theirs_holds is not None]
     theirs = None
-    if known and None not in known:
+    if known:
         theirs = Verdict.HOLDS if all(known) else Verdict.FAILS
     verdict = _together([each.verdict for each in deciding], lacks=claim.lacks)
     return Judgement(claim, theirs, verdict, tuple(findings), _why(claim, deciding, verdict))

@@ -46,7 +46,10 @@ def claim_counts(judged: list[Judgement]) -> str:
 def own_numbers(judgement: Judgement) -> str:
     """Return what the paper's own numbers say of a claim."""
     said = judgement.claim.own_data
-    return f"{judgement.theirs.value} ({said})" if judgement.theirs else f"not in numbers: {said}"
+    if judgement.theirs is None:
+        return f"not in numbers: {said}"
+    so_far = " as far as it is in numbers" if judgement.is_half_known else ""
+    return f"{judgement.theirs.value}{so_far} ({said})"
 
 
 def measured(finding: Finding) -> str:
