@@ -241,12 +241,20 @@ class Trace(TypedDict):
     duration_s: float
     mean_rate_mbit_s: float
 
+class Stop:
+    """Breaks off runs that were given it, from another thread."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None:
+        """Let them end within some milliseconds, with an error."""
+
 def run(
     scenario_json: str,
     traces: Mapping[str, bytes],
     objects: Mapping[str, tuple[PathLike[str] | str, str]] | None = None,
     *,
     record_calls: bool = False,
+    stop: Stop | None = None,
 ) -> Result:
     """Run a scenario; other threads go on meanwhile.
 
@@ -257,9 +265,11 @@ def run(
             shared object, and what messages call its source. With these the process belongs to the
             run: what they break ends it, after a line on standard error.
         record_calls: whether to give each call of their hooks, as `call_layout` says.
+        stop: breaks it off when it is set.
 
     Raises:
         ValueError: the scenario, a trace or an object is wrong; the message begins with the place.
+        RuntimeError: it was broken off.
     """
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from cwndlab._core import Stop
+
 Tables = dict[str, Any]
 OURS = "ours:"
 
@@ -102,15 +104,22 @@ def run(
     scenario_json: str,
     traces: Mapping[str, bytes],
     objects: Mapping[str, tuple[str, str]] | None = None,
+    stop: Stop | None = None,
 ) -> Tables:
-    """Run a scenario; other threads go on meanwhile.
+    """Run a scenario; other threads go on meanwhile, and may break it off by `stop`.
 
     With `objects`, algorithms compiled at run time, the process belongs to this run: what they
     break ends it.
     """
-    more = (dict(objects),) if objects else ()
-    tables: Tables = module().run(scenario_json, dict(traces), *more)
+    found = dict(objects) if objects else None
+    tables: Tables = module().run(scenario_json, dict(traces), found, stop=stop)
     return tables
+
+
+def new_stop() -> Stop:
+    """What breaks runs off once it is set."""
+    stop: Stop = module().Stop()
+    return stop
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Tables:

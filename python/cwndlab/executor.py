@@ -24,8 +24,10 @@ from cwndlab.usercode.worker import Compute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cwndlab._core import Stop
     from cwndlab.usercode.program import Program
 
+_LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished runs that may wait for the disk, per worker
 
 
@@ -63,16 +65,21 @@ class Executor(Protocol):
         """Compute all tasks; give each outcome as soon as it is there."""
 
 
-def compute(task: Task, objects: Mapping[str, tuple[str, str]] | None = None) -> Outcome:
+def compute(
+    task: Task,
+    objects: Mapping[str, tuple[str, str]] | None = None,
+    stop: Stop | None = None,
+) -> Outcome:
     """Run one task. Any error becomes part of the outcome: the others go on.
 
     Args:
         task: the task.
         objects: shared objects of its programs and their sources, by name.
+        stop: breaks it off once it is set.
     """
 
     def files() -> Mapping[str, bytes]:
-        return encode_result(task.key, core.run(task.scenario_json, task.traces, objects))
+        return encode_result(task.key, core.run(task.scenario_json, task.traces, objects, stop))
 
     return outcome_of(task, files)
 
@@ -122,7 +129,7 @@ class LocalExecutor:
         self.jobs = jobs or available_cores()
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
-        """Compute all tasks. If the caller stops, no further task begins."""
+        """Compute all tasks. If the caller stops, what has begun is broken off."""
         crew = _Crew(tasks, self.jobs)
         try:
             yield from crew.outcomes()
@@ -133,19 +140,24 @@ class LocalExecutor:
 class _Crew:
     """Threads that take tasks from one iterator and put what became of them into one queue.
 
-    They are daemons, because a simulation that has begun cannot be interrupted: when the user stops
-    the study, the process need not wait for it.
+    None of them may be left when the process ends: the interpreter ends threads that come back from
+    compiled code then, and the process by that.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._waiting = iter(tasks)
         self._taking = threading.Lock()
         self._is_stopped = threading.Event()
+        self._breaking_off = core.new_stop()
         self._finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * size)
         self._running = size
         self._processes = [WorkerProcess() for _ in range(size)]
-        for process in self._processes:
-            threading.Thread(target=self._work, args=(process,), daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._work, args=(process,), daemon=True)
+            for process in self._processes
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def outcomes(self) -> Iterator[Outcome]:
         while self._running:
@@ -159,18 +171,25 @@ class _Crew:
 
     def stop(self) -> None:
         self._is_stopped.set()
-        for process in self._processes:
-            process.close()
+        self._breaking_off.set()
+        for thread, process in zip(self._threads, self._processes, strict=True):
+            while thread.is_alive():
+                process.close()  # again, if it was about to be started
+                thread.join(_LOOK_AGAIN_S)
 
     def _work(self, process: WorkerProcess) -> None:
         with process:
             try:
                 while (task := self._next()) is not None:
-                    is_apart = task.programs or task.problem
-                    self._put(compute_apart(task, process) if is_apart else compute(task))
+                    self._put(self._outcome(task, process))
             except BaseException as error:  # noqa: BLE001  raised again where the caller waits
                 self._put(error)
         self._put(None)
+
+    def _outcome(self, task: Task, process: WorkerProcess) -> Outcome:
+        if task.programs or task.problem:
+            return compute_apart(task, process)
+        return compute(task, stop=self._breaking_off)
 
     def _next(self) -> Task | None:
         with self._taking:
@@ -179,7 +198,7 @@ class _Crew:
     def _put(self, finished: Outcome | BaseException | None) -> None:
         while not self._is_stopped.is_set():
             try:
-                self._finished.put(finished, timeout=0.1)
+                self._finished.put(finished, timeout=_LOOK_AGAIN_S)
             except queue.Full:
                 continue
             return

@@ -79,7 +79,21 @@ def parse_trace(content: bytes, name: str) -> dict[str, Any]:
     return {"kind": "mahimahi", "opportunities": count, "duration_s": 1.0, "mean_rate_mbit_s": 1.0}
 
 
-def run(scenario_json: str, traces: Mapping[str, bytes]) -> dict[str, Any]:
+class Stop:
+    """Nothing here lasts long enough to be broken off."""
+
+    def set(self) -> None:
+        pass
+
+
+def run(
+    scenario_json: str,
+    traces: Mapping[str, bytes],
+    objects: None = None,
+    *,
+    stop: Stop | None = None,
+) -> dict[str, Any]:
+    del objects, stop
     scenario = json.loads(scenario_json)
     draw = np.random.default_rng(
         list(hashlib.sha256(scenario_json.encode() + b"".join(traces.values())).digest())

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sysconfig
+import threading
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import cwndlab as cw
+from cwndlab.campaign import tasks
+from cwndlab.executor import LocalExecutor
 from patience import PATIENCE_S
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "cwndlab")
@@ -221,6 +224,20 @@ def test_a_link_that_the_simulator_cannot_build_is_refused_before_anything_runs(
     )
     _, err = run(tmp_path, "run", "s.toml", status=2)
     assert "the simulator refuses it: path.forward[0]" in err
+
+
+def test_runs_that_nobody_waits_for_are_broken_off() -> None:
+    """Their threads have ended before the process may."""
+    studies = [
+        cw.Study(link=LINK, algorithm="reno", duration=duration, repetitions=count, id="s")
+        for duration, count in (("1 s", 1), ("1000000 s", 2))
+    ]
+    others = set(threading.enumerate())
+    all_tasks = [task for study in studies for task in tasks(study.matrix.runs)]
+    outcomes = LocalExecutor(2).outcomes(all_tasks)
+    assert next(outcomes).error is None
+    outcomes.close()  # type: ignore[attr-defined]  # it is a generator
+    assert set(threading.enumerate()) <= others
 
 
 def test_the_report_is_written_and_its_path_printed(tmp_path: Path) -> None:

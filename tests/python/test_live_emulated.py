@@ -18,6 +18,7 @@ import pytest
 
 from cwndlab.imports.folder import read_file
 from cwndlab.results import open_results
+from iproute import ip, needs_ip
 from live_server import TOKEN, server_apart
 from patience import PATIENCE_S, is_soon
 from test_testbed import needs_kernel
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
 
 CWNDLAB = f"{sys.executable} -m cwndlab"
 CAPTURE = Path(__file__).with_name("wire_capture.py")
-TOOLS = ("ip", "tc")
-
 pytestmark = [
     needs_kernel,
-    pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason="needs ip and tc (iproute2)"),
+    needs_ip,
+    pytest.mark.skipif(shutil.which("tc") is None, reason="needs tc (iproute2)"),
 ]
 
 STUDY = """
@@ -86,12 +86,7 @@ def behind(link: str, script: str, folder: Path) -> Iterator[subprocess.Popen[st
 
 def host_device(address: str) -> str:
     """This machine's end of a shell's link."""
-    shown = subprocess.run(
-        ["ip", "-o", "-4", "address"],  # noqa: S607  as installed
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    shown = ip("-o", "-4", "address")
     return next(line.split()[1] for line in shown.splitlines() if f" {address}/" in line)
 
 

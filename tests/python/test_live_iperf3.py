@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cwndlab as cw
+from cwndlab import core
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import StudyError
+from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.live.iperf3 import Iperf3
 from patience import is_soon
@@ -175,8 +177,9 @@ def test_an_algorithm_set_on_the_client_alone_gets_no_credit_for_the_downlink(
 
 @needs_iperf3
 def test_what_is_missing_is_told_with_its_remedy(tmp_path: Path) -> None:
+    missing = next(name for name in core.algorithms() if this_kernel().state_of(name) is None)
     with iperf3_server() as address, pytest.raises(CampaignEndedError, match="sudo modprobe"):
-        measured(study(tmp_path, algorithm="lp"), tmp_path / "r", address)
+        measured(study(tmp_path, algorithm=missing), tmp_path / "r", address)
     with pytest.raises(CampaignEndedError, match="is `iperf3 --server` running there"):
         measured(study(tmp_path), tmp_path / "s", Iperf3("127.0.0.1", 9), patience_s=-1)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from iproute import IP, ip, needs_ip
 from live_server import TOKEN
 from patience import PATIENCE_S
 from test_testbed import needs_kernel
@@ -35,7 +36,7 @@ class Way:
 
     def start(self, where: str, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            ["/usr/sbin/ip", "netns", "exec", where, *words],
+            [IP, "netns", "exec", where, *words],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             text=True,
@@ -47,10 +48,6 @@ class Way:
         out, _ = process.communicate(timeout=PATIENCE_S)
         (record,) = json.loads(out)
         return {"status": process.returncode, **record}
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["/usr/sbin/ip", *words], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -90,7 +87,8 @@ def way(tmp_path: Path) -> Iterator[Way]:
             server.kill()
             server.communicate()
         for name in names:
-            subprocess.run(["/usr/sbin/ip", "netns", "del", name], check=False, capture_output=True)
+            with contextlib.suppress(subprocess.CalledProcessError):
+                ip("netns", "del", name)
 
 
 @contextlib.contextmanager
@@ -110,6 +108,7 @@ def kinds(record: dict[str, Any]) -> list[str]:
 
 
 @needs_kernel
+@needs_ip
 def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     plain = way.preflight()
     assert plain["status"] == 0

@@ -150,7 +150,7 @@ def test_a_plot_shows_flows_runs_or_totals_panel_by_panel() -> None:
 
 def test_every_plot_of_a_paper_is_drawn(folder: Path) -> None:
     flows_of("hsdpa-2010", folder)
-    page = write_report(cw.open_results(folder / "hsdpa-2010"), folder / "report")
+    page = write_report(cw.open_results(folder / "hsdpa-2010"), folder / "report", formats=("svg",))
     text = page.read_text("utf-8")
     plots = load_paper("hsdpa-2010").plots
     assert len(plots) == 13

@@ -10,6 +10,8 @@ mod listing;
 mod loaded;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateConfig, RateTrace, Traces};
@@ -27,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::loaded::{call_layout, check_object, contract_files, describe_object};
     #[pymodule_export]
-    use super::{check_scenario, parse_trace, run, saturate};
+    use super::{Stop, check_scenario, parse_trace, run, saturate};
 
     use pyo3::prelude::*;
 
@@ -38,27 +40,45 @@ mod _core {
     }
 }
 
+/// What breaks runs off that were given it, from another thread.
+#[pyclass(frozen, module = "cwndlab._core")]
+struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a scenario while other Python threads go on.
 ///
 /// With `objects`, algorithms that were compiled at run time, the process belongs to this run: what
 /// they break ends it.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, traces, objects=None, *, record_calls=false))]
+#[pyo3(signature = (scenario_json, traces, objects=None, *, record_calls=false, stop=None))]
 fn run<'py>(
     py: Python<'py>,
     scenario_json: &str,
     traces: BTreeMap<String, Vec<u8>>,
     objects: Option<loaded::Objects>,
     record_calls: bool,
+    stop: Option<&Bound<'py, Stop>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let algorithms = loaded::load(&objects.unwrap_or_default())?;
+    let stop = stop.map(|stop| Arc::clone(&stop.get().0)).unwrap_or_default();
     let output = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
         let traces = read_traces(&scenario, &traces)?;
         if record_calls {
             cwndlab_cc::record_calls();
         }
-        cwndlab_sim::run(&scenario, &traces, &algorithms).map_err(errors::run)
+        cwndlab_sim::run_unless_stopped(&scenario, &traces, &algorithms, &stop).map_err(errors::run)
     })?;
     let result = columns::output(py, output)?;
     if record_calls {

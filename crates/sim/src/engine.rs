@@ -13,6 +13,8 @@
 //! packet is polled before time goes on. Nothing here allocates once the queues have found their
 //! size.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cwndlab_link::Link;
 use cwndlab_units::{Duration, Output, Time};
 
@@ -27,13 +29,15 @@ use crate::wake::NEAR;
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A run in progress.
-pub(crate) struct Engine {
+pub(crate) struct Engine<'a> {
     pub(crate) path: Path,
     pub(crate) flows: Vec<Flow>,
     pub(crate) recorder: Recorder,
     components: Vec<Component>,
     sample_interval: Option<Duration>,
     end: Time,
+    /// Set by another thread that does not want the rest.
+    stop: &'a AtomicBool,
 }
 
 /// What a wake time belongs to; the first components are the two links.
@@ -46,7 +50,7 @@ enum Component {
     Sampler,
 }
 
-impl Engine {
+impl<'a> Engine<'a> {
     pub(crate) fn new(
         links: Links,
         stations: Stations,
@@ -54,6 +58,7 @@ impl Engine {
         recorder: Recorder,
         sample_interval: Option<Duration>,
         end: Time,
+        stop: &'a AtomicBool,
     ) -> Self {
         let mut components = Vec::new();
         for index in 0..flows.len() {
@@ -64,10 +69,10 @@ impl Engine {
         components.extend([Component::MeanSampler, Component::Sampler]);
         let mut path = Path::new(links, stations, NEAR + components.len());
         path.connect_stations(first_station);
-        Self { path, flows, recorder, components, sample_interval, end }
+        Self { path, flows, recorder, components, sample_interval, end, stop }
     }
 
-    /// Runs to the end.
+    /// Runs to the end, or until it is to stop.
     #[inline(never)]
     pub(crate) fn run(&mut self) {
         self.begin();
@@ -189,6 +194,9 @@ impl Engine {
             }
         }
         self.path.wakes.set(component, now + MEAN_INTERVAL);
+        if self.stop.load(Ordering::Relaxed) {
+            self.end = Time::ZERO;
+        }
     }
 
     fn sample(&mut self, now: Time, component: usize) {

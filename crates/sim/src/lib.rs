@@ -28,7 +28,7 @@ mod wake;
 pub use application::{Application, ApplicationConfig, Connection, Distribution};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
 pub use record::FlowRecord;
-pub use run::{RunError, check, run};
+pub use run::{RunError, check, run, run_unless_stopped};
 pub use saturate::{Saturation, saturate};
 pub use scenario::{
     Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,

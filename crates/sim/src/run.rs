@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::{Algorithms, Congestion};
 use cwndlab_host::HostConfig;
@@ -23,13 +24,16 @@ use crate::summary::{self, FinishedFlow, SenderCounts, flow_summary};
 /// Linux counts time in ticks of 4 ms (HZ = 250).
 const TICK_NANOS: u64 = 4_000_000;
 
-/// A run that cannot begin.
+/// A run that cannot begin, or did not reach its end.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The scenario is wrong in itself, or names what does not exist.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// Another thread stopped it.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// Runs a scenario to its end: a pure function of the scenario, its seed, and the traces and
@@ -43,22 +47,40 @@ pub fn run(
     traces: &Traces,
     algorithms: &Algorithms,
 ) -> Result<RunOutput, RunError> {
+    run_unless_stopped(scenario, traces, algorithms, &AtomicBool::new(false))
+}
+
+/// Like [`run`], unless another thread sets `stop`, which is looked at every 10 simulated ms.
+///
+/// # Errors
+/// [`RunError::Stopped`] beside those of [`run`].
+pub fn run_unless_stopped(
+    scenario: &Scenario,
+    traces: &Traces,
+    algorithms: &Algorithms,
+    stop: &AtomicBool,
+) -> Result<RunOutput, RunError> {
     scenario.check()?;
-    run_over(scenario, build_links(&scenario.path, scenario.seed, traces)?, algorithms)
+    let links = build_links(&scenario.path, scenario.seed, traces)?;
+    run_over(scenario, links, algorithms, stop)
 }
 
 fn run_over(
     scenario: &Scenario,
     links: Links,
     algorithms: &Algorithms,
+    stop: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
     let end = Time::ZERO + scenario.duration;
     let (flows, stations) = build_flows(scenario, end, algorithms)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
     let interval = scenario.record.sample_interval;
-    let mut engine = Engine::new(links, stations, flows, recorder, interval, end);
+    let mut engine = Engine::new(links, stations, flows, recorder, interval, end, stop);
     engine.run();
+    if stop.load(Ordering::Relaxed) {
+        return Err(RunError::Stopped);
+    }
     let flows = scenario
         .flows
         .iter()
@@ -251,8 +273,13 @@ mod tests {
         let scenario = Scenario::from_json(&MIXED.replace("END", end)).expect("a good scenario");
         let (traces, algorithms) = (Traces::new(), Algorithms::default());
         let medium = AnyLink::shared(&scenario.path, &traces, scenario.seed).expect("good links");
-        let shared =
-            run_over(&scenario, Links::Shared(Box::new(medium)), &algorithms).expect("it runs");
+        let shared = run_over(
+            &scenario,
+            Links::Shared(Box::new(medium)),
+            &algorithms,
+            &AtomicBool::new(false),
+        )
+        .expect("it runs");
         let separate = run(&scenario, &traces, &algorithms).expect("it runs");
         assert_eq!(shared.flows, separate.flows);
         let columns = |output: &RunOutput| {

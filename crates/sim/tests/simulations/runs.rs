@@ -1,9 +1,11 @@
 //! Whole runs against what is known of them: closed forms, conservation, and the same bytes twice.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::setup::{Setup, algorithm, bottleneck, wire};
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateTrace, Traces};
-use cwndlab_sim::{RunOutput, Scenario};
+use cwndlab_sim::{RunError, RunOutput, Scenario};
 use serde_json::json;
 
 const MSS_BYTES: f64 = 1_448.0;
@@ -315,6 +317,26 @@ fn errors_name_the_place() {
             .expect_err(place);
         assert!(error.to_string().starts_with(place), "{error}");
     }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_long_before_its_end() {
+    let setup = Setup { duration_s: 1_000_000, ..Setup::new(vec![algorithm("reno")]) };
+    let scenario = Scenario::from_json(&setup.json().to_string()).expect("well-formed");
+    let stop = AtomicBool::new(false);
+    let error = std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            cwndlab_sim::run_unless_stopped(
+                &scenario,
+                &Traces::default(),
+                &Algorithms::default(),
+                &stop,
+            )
+        });
+        stop.store(true, Ordering::Relaxed);
+        running.join().expect("no panic").expect_err("minutes of computing")
+    });
+    assert_eq!(error, RunError::Stopped);
 }
 
 #[test]
