@@ -17,7 +17,9 @@ in Linux), exact to the nanosecond.  The rest of the time is told apart sample b
 - *cwnd after loss*: the window is full, nothing waits, and a loss is what made it so small;
 - *slow start*: the same before the first loss.
 
-Measured flows do not tell what waits in their host: there it counts as one of the others.
+Measured flows do not tell what waits in their host: there it counts as one of the others.  What
+their host refuses shows in `TCP_INFO`: a window that is reduced (CWR) though the network marked
+nothing, no probe of the tail may have found a loss, and nothing was repeated just before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +43,7 @@ _QUEUED_DELAY = 0.1  # of the empty path's round trip, where the link does not t
 # CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
 _HELD_S = 4.0
 _HELD_ROUND_TRIPS = 20
+_JUST_BEFORE_ROUND_TRIPS = 2  # what a repeated segment tells is known a round trip later
 
 _ALWAYS_HAVE_DATA = ("bulk", "sized")
 _NO_EVENTS = pl.DataFrame(schema={"t_s": pl.Float64, "event": pl.String})
@@ -148,7 +151,7 @@ def shares_of(
     if np.isnan([*clocks, start, end]).any() or end <= start or alive.is_empty():
         return None
     busy, rwnd, sndbuf = (min(clock / (end - start), 1.0) for clock in clocks)
-    counted = _by_sample(flow, alive, events)
+    counted = _by_sample(flow, alive, _with_refusals(flow, events))
     # What the clocks know is taken from the samples in which less was in flight than allowed.
     known = rwnd + sndbuf
     room = counted[Limit.APPLICATION] + counted[Limit.PACING]
@@ -194,6 +197,24 @@ def _by_sample(
         Limit.SLOW_START: rest & ~has_lost,
     }
     return {limit: float(where.mean()) for limit, where in labels.items()}
+
+
+def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
+    """Return the events, with a refusal for each reduction that nothing else than a host explains.
+
+    A record that counts its host's refusals is left as it is.
+    """
+    others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
+    is_told, *causes = others
+    if is_told is not None or any(causes):
+        return events
+    reductions = events.filter(pl.col("event") == "cwr")
+    times = _floats(reductions, "t_s")
+    losses = np.sort(_floats(events.filter(pl.col("event").is_in(("recovery", "timeout"))), "t_s"))
+    just_before = _JUST_BEFORE_ROUND_TRIPS * np.nan_to_num(_seconds(flow, "rtt_mean_ms")) / 1e3
+    until = np.searchsorted(losses, times, side="right")
+    is_own = until == np.searchsorted(losses, times - just_before, side="left")
+    return pl.concat([events, reductions.filter(is_own).with_columns(event=pl.lit(_REFUSAL))])
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
@@ -246,8 +267,10 @@ def _is_in_host(
 def _is_queued(flow: Mapping[str, object], samples: pl.DataFrame) -> Bools:
     if samples["queue_pkts"].null_count() < len(samples):
         return _floats(samples, "queue_pkts") >= _QUEUED_PKTS
-    base = _seconds(flow, "rtt_base_ms")
-    return _floats(samples, "rtt_ms") > (1 + _QUEUED_DELAY) * base
+    # TCP_INFO tells the smoothed round trip alone.
+    round_trips = [name for name in ("rtt_ms", "srtt_ms") if name in samples.columns]
+    rtt_ms = samples.select(rtt_ms=pl.coalesce(round_trips))
+    return _floats(rtt_ms, "rtt_ms") > (1 + _QUEUED_DELAY) * _seconds(flow, "rtt_base_ms")
 
 
 def _seconds(flow: Mapping[str, object], name: str) -> float:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
+from cwndlab.imports.series import Series
 from cwndlab.limits import Limit, shares_of
 from cwndlab.report import write_report
 
@@ -147,6 +148,74 @@ def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
     same = shares_of(flow, held, events.clear())
     assert same is not None
     assert same[Limit.CWND_BY_DELAY] == pytest.approx(1)
+
+
+def saw_tooth(**more: object) -> tuple[dict[str, object], pl.DataFrame, pl.DataFrame]:
+    """20 s of a window from 5 to 10 packets and back each second, by a reduction without a loss."""
+    times = [0.1 * n for n in range(1, 201)]
+    samples = pl.DataFrame({"t_s": times}).with_columns(
+        cwnd_pkts=5 + (pl.col("t_s") % 1 * 5).floor(),
+        queue_pkts=pl.lit(None, pl.Int64),
+        host_queue_pkts=pl.lit(None, pl.Float64),
+        rtt_ms=pl.lit(41.0),
+        throughput_mbit_s=pl.lit(2.0),
+        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
+    )
+    samples = samples.with_columns(inflight_pkts=pl.col("cwnd_pkts"))
+    events = pl.DataFrame({"t_s": [float(n) for n in range(1, 20)], "event": ["cwr"] * 19})
+    clocks = {"start_s": 0.0, "end_s": 20.0, "busy_s": 20.0}
+    none = {"rwnd_limited_s": 0.0, "sndbuf_limited_s": 0.0, "host_refusals": None}
+    rtt = {"rtt_mean_ms": 41.0, "rtt_base_ms": 40.0}
+    return {"application": "bulk", **clocks, **none, **rtt, **more}, samples, events
+
+
+@pytest.mark.parametrize(
+    ("known", "limit"),
+    [
+        ({}, Limit.HOST_QUEUE),
+        ({"ecn_marked_pkts": 0, "tail_loss_probes": 0}, Limit.HOST_QUEUE),
+        ({"ecn_marked_pkts": 19}, Limit.CWND_AFTER_LOSS),
+        ({"tail_loss_probes": 2}, Limit.CWND_AFTER_LOSS),
+        ({"host_refusals": 0}, Limit.CWND_AFTER_LOSS),
+    ],
+)
+def test_a_measured_reduction_that_no_network_explains_is_the_hosts(
+    known: dict[str, object], limit: Limit
+) -> None:
+    shares = shares_of(*saw_tooth(**known))
+    assert shares is not None
+    assert shares[limit] > 0.9
+
+
+@pytest.mark.parametrize(("srtt_ms", "limit"), [(60.0, "link queue"), (41.0, "slow start")])
+def test_a_measured_queue_at_the_link_is_seen_in_the_smoothed_round_trip(
+    srtt_ms: float, limit: str
+) -> None:
+    flow, samples, events = saw_tooth()
+    growing = samples.with_columns(cwnd_pkts=pl.col("t_s") + 5, inflight_pkts=pl.col("t_s") + 5)
+    measured = growing.with_columns(rtt_ms=pl.lit(None, pl.Float64), srtt_ms=pl.lit(srtt_ms))
+    shares = shares_of(flow, measured, events.clear())
+    assert shares is not None
+    assert shares[Limit(limit)] > 0.7
+
+
+def test_a_reduction_after_something_was_repeated_is_no_refusal() -> None:
+    flow, samples, events = saw_tooth()
+    repeated = events.with_columns(pl.col("t_s") - 0.05, event=pl.lit("recovery"))
+    shares = shares_of(flow, samples, pl.concat([events, repeated]))
+    assert shares is not None
+    assert shares[Limit.CWND_AFTER_LOSS] > 0.9
+
+
+def test_a_measured_reduction_is_an_event_once() -> None:
+    states = [0, 2, 2, 0, 3, 2, 0]
+    rows = [{"t_s": 0.01 * at, "ca_state": state} for at, state in enumerate(states, 100)]
+    events = Series.of(rows).events(flow=3)
+    assert [(each["event"], round(each["t_s"], 3)) for each in events] == [
+        ("cwr", 0.01),
+        ("cwr", 0.05),
+    ]
+    assert {each["flow"] for each in events} == {3}
 
 
 def test_a_flow_without_its_senders_clocks_has_no_label() -> None:

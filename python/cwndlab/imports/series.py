@@ -32,6 +32,7 @@ GAUGES = (
     "throughput_mbit_s",
     "ca_state",
 )
+_CWR = 2  # of TCP_INFO's ca_state: the window was reduced though nothing is known to be lost
 _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 
@@ -97,8 +98,13 @@ class Series:
         return rows
 
     def events(self, flow: int) -> list[dict[str, Any]]:
-        """Retransmissions and timeouts, at the sample that first counts them."""
+        """Retransmissions, timeouts and reductions without either, at the first sample of each."""
         found = []
+        state = self.columns.get("ca_state")
+        if state is not None:
+            reduced = np.flatnonzero((state[1:] == _CWR) & (state[:-1] != _CWR)) + 1
+            times = (self.t_s[reduced] - self.t_s[0]).tolist()
+            found += [{"flow": flow, "t_s": t_s, "event": "cwr", "value": None} for t_s in times]
         for counter, event in (("retransmitted_pkts", "recovery"), ("timeouts", "timeout")):
             values = self.columns.get(counter)
             if values is None:
