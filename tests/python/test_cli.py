@@ -367,8 +367,21 @@ def test_every_command_explains_itself(
     monkeypatch.setenv("COLUMNS", "80")
     status, out, _ = run(*command, "--help")
     assert status == 0
+    assert "\\b" not in out, "click's mark, which is no text"
     listed = re.split(r"\nCommands:\n", out)[1:]
     assert not any(line.endswith("...") for text in listed for line in text.splitlines())
+
+
+@pytest.mark.parametrize("command", list(commands(cli.app)), ids=" ".join)
+def test_every_option_says_what_it_is(command: tuple[str, ...]) -> None:
+    found: click.Command = cli.app
+    for name in command:
+        assert isinstance(found, click.Group)
+        found = found.commands[name]
+    for option in found.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+            assert option.metavar or option.type.name != "text", option.name
 
 
 def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
         except OSError:
             status = status or 1
     if any(thread.daemon for thread in threading.enumerate()):
-        os._exit(status)  # a simulation that is still computing is not waited for
+        os._exit(status)  # what still waits for a network is not waited for
     sys.exit(status)
 
 

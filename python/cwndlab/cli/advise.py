@@ -21,15 +21,26 @@ _BUDGET = "40 s"
 
 
 @click.command("advise")
-@click.option("--link", help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".')
+@click.option("--link", metavar="LINK", help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".')
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
     help=f"A recorded trace, behind a delay of {_TRACE_DELAY} one way.",
 )
 @click.option("--results", type=click.Path(path_type=Path), help="Results that there are already.")
-@click.option("--goal", type=click.Choice(_GOALS), default="balance", show_default=True)
-@click.option("--algorithm", "algorithms", help="Names, separated by commas.")
+@click.option(
+    "--goal",
+    type=click.Choice(_GOALS),
+    default="balance",
+    show_default=True,
+    help="What matters most.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="NAMES",
+    help="What is compared, separated by commas; else six that Linux has.",
+)
 @click.option(
     "--direction",
     type=click.Choice(["downlink", "uplink"]),
@@ -37,7 +48,9 @@ _BUDGET = "40 s"
     show_default=True,
     help="Data along the link, or along the reverse link.",
 )
-@click.option("--budget", default=_BUDGET, show_default=True, help="Time for repetitions.")
+@click.option(
+    "--budget", metavar="TIME", default=_BUDGET, show_default=True, help="Time for repetitions."
+)
 @click.option("--apply", "is_applied", is_flag=True, help="Load the winner into this kernel.")
 @jobs_option
 @format_option
@@ -53,7 +66,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     jobs: int | None,
     output_format: str,
 ) -> None:
-    r"""Say which congestion control to use on a network.
+    """Say which congestion control to use on a network.
 
     And how sure that is, by how much, and what would change it.
 
@@ -64,7 +77,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
     Repetitions are added until the goal is decided, for as long as the budget lasts. --apply asks
     before it loads the winner, changes no default of the machine, and says how to undo it.
-    """
+    """  # noqa: D301  click's mark of lines that stay as they are
     from cwndlab.advice import Wish  # noqa: PLC0415  --help is to be quick
 
     if sum(each is not None for each in (link, trace, results)) != 1:

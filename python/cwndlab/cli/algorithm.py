@@ -48,8 +48,14 @@ def algorithm_list(output_format: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw the window into this file too: SVG, PDF or PNG, by its ending.",
 )
-@click.option("--link", help="Link of the plot.  [default: 10 Mbit/s, 40 ms, 50 packets of queue]")
-@click.option("--duration", default="30 s", show_default=True, help="How much of it to plot.")
+@click.option(
+    "--link",
+    metavar="LINK",
+    help="Link of the plot.  [default: 10 Mbit/s, 40 ms, 50 packets of queue]",
+)
+@click.option(
+    "--duration", metavar="TIME", default="30 s", show_default=True, help="How much of it to plot."
+)
 @format_option
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str

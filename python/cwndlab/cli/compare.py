@@ -20,17 +20,42 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.option("--link", required=True, help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".')
-@click.option("--algorithm", "algorithms", required=True, help="Names, separated by commas.")
-@click.option("--reverse-link", help="The ACKs' direction; as long as the link, else unlimited.")
-@click.option("--flows", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--duration", default="60 s", show_default=True, help="Simulated time of a run.")
-@click.option("--warm-up", help="Left out of the statistics.")
+@click.option(
+    "--link",
+    metavar="LINK",
+    required=True,
+    help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="NAMES",
+    required=True,
+    help="One or more, separated by commas.",
+)
+@click.option(
+    "--reverse-link",
+    metavar="LINK",
+    help="The ACKs' direction; as long as the link, else unlimited.",
+)
+@click.option(
+    "--flows",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="At once, all of one algorithm.",
+)
+@click.option(
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="Simulated time of a run."
+)
+@click.option("--warm-up", metavar="TIME", help="Left out of the statistics.")
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs each."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--stack", help="Stack profile (cwndlab stack list).")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
+)
+@click.option("--stack", metavar="NAME", help="Stack profile (cwndlab stack list).")
 @click.option(
     "--direction",
     type=click.Choice(["downlink", "uplink"]),
@@ -38,7 +63,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Data along the link, or along the reverse link.",
 )
-@click.option("--bytes", "transfer", help="Transfers of this size instead of bulk, as in 500 kB.")
+@click.option(
+    "--bytes",
+    "transfer",
+    metavar="SIZE",
+    help="Transfers of this size instead of bulk, as in 500 kB.",
+)
 @click.option(
     "--results",
     type=click.Path(path_type=Path),

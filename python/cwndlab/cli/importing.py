@@ -19,10 +19,17 @@ _MOST_TOLD = 5
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--pattern",
+    metavar="PATTERN",
     required=True,
     help='How the files are named: "{algorithm}_{direction}_{repetition}.json".',
 )
-@click.option("--warm-up", default="0 s", show_default=True, help="Left out of the statistics.")
+@click.option(
+    "--warm-up",
+    metavar="TIME",
+    default="0 s",
+    show_default=True,
+    help="Left out of the statistics.",
+)
 @results_option
 @format_option
 def import_command(

@@ -39,7 +39,9 @@ def link_list(output_format: str) -> None:
     show_default=True,
     help="The picture of --plot: SVG, PDF or PNG, by its ending.",
 )
-@click.option("--duration", default="60 s", show_default=True, help="How much of it to draw.")
+@click.option(
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it to draw."
+)
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
     """Show what LINK stands for.
@@ -63,8 +65,16 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The trace."
 )
-@click.option("--duration", default="60 s", show_default=True, help="How much of it.")
-@click.option("--direction", type=click.Choice(("downlink", "uplink")), default="downlink")
+@click.option(
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it."
+)
+@click.option(
+    "--direction",
+    type=click.Choice(("downlink", "uplink")),
+    default="downlink",
+    show_default=True,
+    help="Data along the link, or along the reverse link.",
+)
 @click.option("--user", default=1, show_default=True, help="Of a shared medium.")
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""
@@ -81,8 +91,12 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 @link_group.command("record")
 @server_option
 @token_option
-@click.option("--duration", default="60 s", show_default=True, help="Of each direction.")
-@click.option("--most", default="500 Mbit/s", show_default=True, help="Never send faster.")
+@click.option(
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="Of each direction."
+)
+@click.option(
+    "--most", metavar="RATE", default="500 Mbit/s", show_default=True, help="Never send faster."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

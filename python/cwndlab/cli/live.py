@@ -30,8 +30,20 @@ class TokenError(CwndlabError):
     show_default=True,
     help="File with the secret that clients must know; made if it is not there.",
 )
-@click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")  # noqa: S104  a server for other machines
-@click.option("--port", type=click.IntRange(0, 65_535), default=_DEFAULT_PORT, show_default=True)
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="0.0.0.0",  # noqa: S104  a server for other machines
+    show_default=True,
+    help="Address to listen on.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=_DEFAULT_PORT,
+    show_default=True,
+    help="Of TCP and UDP; 0 takes any that is free.",
+)
 def serve_command(token_file: Path, host: str, port: int) -> None:
     """Be the far end of live measurements, for who knows the token."""
     from cwndlab.live.server import Server  # noqa: PLC0415  seldom needed
@@ -54,7 +66,7 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
 
 
 server_option = click.option(
-    "--server", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs."
+    "--server", metavar="HOST", required=True, help="HOST or HOST:PORT, where `cwndlab serve` runs."
 )
 token_option = click.option(
     "--token",
@@ -101,7 +113,7 @@ def preflight_command(
 
 @click.command("live")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--server", help="HOST or HOST:PORT, where `cwndlab serve` runs.")
+@click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs.")
 @token_option
 @click.option(
     "--via",
@@ -109,7 +121,9 @@ def preflight_command(
     help="Measure against a plain `iperf3 --server` there, without a token.",
 )
 @click.option("--status", "is_status", is_flag=True, help="Show what is done and missing, only.")
-@click.option("--place", help="Where this machine is, if the study has several places.")
+@click.option(
+    "--place", metavar="NAME", help="Where this machine is, if the study has several places."
+)
 @click.option(
     "--label",
     "labels",
@@ -118,7 +132,9 @@ def preflight_command(
     help="Noted with each run: weather=rain.",
 )
 @click.option("--radio-log", type=click.Path(path_type=Path), help="CSV of another program.")
-@click.option("--outage", default="3 s", show_default=True, help="No data for so long is one.")
+@click.option(
+    "--outage", metavar="TIME", default="3 s", show_default=True, help="No data for so long is one."
+)
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
@@ -126,7 +142,13 @@ def preflight_command(
     show_default=True,
     help="How often a run that an outage hit is measured again.",
 )
-@click.option("--patience", default="10 min", show_default=True, help="How long without a server.")
+@click.option(
+    "--patience",
+    metavar="TIME",
+    default="10 min",
+    show_default=True,
+    help="How long without a server.",
+)
 @click.option("--no-wait", is_flag=True, help="End instead of waiting for a period of the day.")
 @click.option(
     "--through-proxy", is_flag=True, help="Measure although a proxy makes comparisons void."

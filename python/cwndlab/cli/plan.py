@@ -20,8 +20,14 @@ _PPB = 10**9
     type=click.Path(path_type=Path),
     help="Results of a few repetitions, for the rate and the variance.",
 )
-@click.option("--effect", default="5 %", show_default=True, help="The difference that matters.")
-@click.option("--rate", help="Of each flow, where no pilot tells it: 20 Mbit/s.")
+@click.option(
+    "--effect",
+    metavar="SHARE",
+    default="5 %",
+    show_default=True,
+    help="The difference that matters.",
+)
+@click.option("--rate", metavar="RATE", help="Of each flow, where no pilot tells it: 20 Mbit/s.")
 @format_option
 def plan_command(
     study: Path, pilot: Path | None, effect: str, rate: str | None, output_format: str

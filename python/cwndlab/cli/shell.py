@@ -27,10 +27,22 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
-@click.option("--link", help='To the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".')
-@click.option("--reverse-link", help="From it; without, as long as the link and without limits.")
-@click.option("--algorithm", help="Congestion control over the link, in both directions.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option(
+    "--link",
+    metavar="LINK",
+    help='To the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
+)
+@click.option(
+    "--reverse-link",
+    metavar="LINK",
+    help="From it; without, as long as the link and without limits.",
+)
+@click.option(
+    "--algorithm", metavar="NAME", help="Congestion control over the link, in both directions."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
+)
 @click.option("--watch", "is_watching", is_flag=True, help="Show what goes over a shell's link.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def shell_command(
@@ -41,7 +53,7 @@ def shell_command(
     is_watching: bool,  # noqa: FBT001  click calls it so
     command: tuple[str, ...],
 ) -> None:
-    r"""Run COMMAND behind a link: a browser, curl, a whole shell.
+    """Run COMMAND behind a link: a browser, curl, a whole shell.
 
     \b
       cwndlab shell --link lte-typical -- curl -O http://example.org/file
@@ -50,7 +62,7 @@ def shell_command(
 
     Needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and everything else by
     the proxy that its environment names.
-    """
+    """  # noqa: D301  click's mark of lines that stay as they are
     if is_watching:
         _watch()
         return

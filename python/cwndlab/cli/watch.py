@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("watch")
 @click.option("--interface", metavar="NAME", help="Which; the busiest one if none is named.")
-@click.option("--duration", help="End after this time: 60 s.")
+@click.option("--duration", metavar="TIME", help="End after this time: 60 s.")
 def watch_command(interface: str | None, duration: str | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 

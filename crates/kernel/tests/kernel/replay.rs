@@ -40,7 +40,7 @@ fn record_with(source: &Path, parameters: &Value) -> (PathBuf, u64) {
     let clock = Clock::start();
     transfer(&name, |_| {
         let written = fs::metadata(&file).map_or(0, |about| about.len());
-        written > LEAST_CALLS * RECORD_BYTES + BUFFER_BYTES || clock.now() > Time::from_secs(60)
+        written > LEAST_CALLS * RECORD_BYTES + BUFFER_BYTES || clock.now() > Time::from_secs(300)
     });
     let answer = helper.ask(&json!({"do": "stop_recording", "name": name}));
     let Answer::Recorded { calls } = answer else { panic!("{answer:?}") };
