@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+from cwndlab.live import protocol
 from cwndlab.live.client import Address
 from cwndlab.live.server import Limits, Server
 from patience import PATIENCE_S
@@ -52,6 +54,15 @@ def server_here(limits: Limits | None = None) -> Iterator[Address]:
             loop.call_soon_threadsafe(task.cancel)
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
+
+
+def connected(address: Address) -> tuple[socket.socket, bytes]:
+    """A connection, and the server's nonce."""
+    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
+    line = b""
+    while not line.endswith(b"\n"):
+        line += connection.recv(1)
+    return connection, protocol.read_greeting(line)
 
 
 def server_apart(

@@ -20,8 +20,7 @@ from cwndlab.live import protocol
 from cwndlab.live.client import Address, Session, TransferFailedError
 from cwndlab.live.protocol import Signer
 from cwndlab.live.server import Limits
-from live_server import HOST, TOKEN, server_apart, server_here
-from patience import PATIENCE_S
+from live_server import HOST, TOKEN, connected, server_apart, server_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +69,7 @@ def address(deeds: Deeds) -> Iterator[Address]:
 
 def session_with(address: Address) -> tuple[socket.socket, Signer]:
     """A control connection, by hand."""
-    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
-    line = b""
-    while not line.endswith(b"\n"):
-        line += connection.recv(1)
-    nonce = protocol.read_greeting(line)
+    connection, nonce = connected(address)
     opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
     own = secrets.token_bytes(16)
     connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))

@@ -27,7 +27,7 @@ from cwndlab.live.flow import AlgorithmMissingError
 from cwndlab.live.protocol import ProtocolError, Signer
 from cwndlab.live.server import Limits
 from cwndlab.schema import scenario as si
-from live_server import HOST, TOKEN, server_apart, server_here
+from live_server import HOST, TOKEN, connected, server_apart, server_here
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
@@ -40,15 +40,6 @@ SECOND_NS = 10**9
 def address() -> Iterator[Address]:
     with server_here(Limits(opening_s=60, sessions=1_000, flows=2, flow_s=60)) as found:
         yield found
-
-
-def connected(address: Address) -> tuple[socket.socket, bytes]:
-    """A connection, and the server's nonce."""
-    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
-    line = b""
-    while not line.endswith(b"\n"):
-        line += connection.recv(1)
-    return connection, protocol.read_greeting(line)
 
 
 def rest_of(connection: socket.socket) -> bytes:

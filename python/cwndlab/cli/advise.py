@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
+from cwndlab.cli.output import (
+    command_line,
+    direction_option,
+    format_option,
+    print_rows,
+    print_text,
+    say,
+)
 from cwndlab.cli.studies import indented, jobs_option
 from cwndlab.errors import ResultsError
 
@@ -41,13 +48,7 @@ _BUDGET = "40 s"
     metavar="NAMES",
     help="What is compared, separated by commas; else six that Linux has.",
 )
-@click.option(
-    "--direction",
-    type=click.Choice(["downlink", "uplink"]),
-    default="downlink",
-    show_default=True,
-    help="Data along the link, or along the reverse link.",
-)
+@direction_option
 @click.option(
     "--budget", metavar="TIME", default=_BUDGET, show_default=True, help="Time for repetitions."
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cwndlab.cli.output import command_line, format_option, print_frame, say
+from cwndlab.cli.output import command_line, direction_option, format_option, print_frame, say
 from cwndlab.cli.studies import Where, backend_option, completed, indented, jobs_option
 from cwndlab.errors import plural
 
@@ -56,13 +56,7 @@ if TYPE_CHECKING:
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
 )
 @click.option("--stack", metavar="NAME", help="Stack profile (cwndlab stack list).")
-@click.option(
-    "--direction",
-    type=click.Choice(["downlink", "uplink"]),
-    default="downlink",
-    show_default=True,
-    help="Data along the link, or along the reverse link.",
-)
+@direction_option
 @click.option(
     "--bytes",
     "transfer",

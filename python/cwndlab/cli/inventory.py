@@ -9,7 +9,14 @@ from typing import Any, Literal
 import click
 
 from cwndlab.cli.live import read_token, server_option, token_option
-from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
+from cwndlab.cli.output import (
+    command_line,
+    direction_option,
+    format_option,
+    print_rows,
+    print_text,
+    say,
+)
 
 
 @click.group("link")
@@ -68,13 +75,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @click.option(
     "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it."
 )
-@click.option(
-    "--direction",
-    type=click.Choice(("downlink", "uplink")),
-    default="downlink",
-    show_default=True,
-    help="Data along the link, or along the reverse link.",
-)
+@direction_option
 @click.option("--user", default=1, show_default=True, help="Of a shared medium.")
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""

@@ -36,6 +36,15 @@ _format_option = click.option(
 )
 
 
+direction_option = click.option(
+    "--direction",
+    type=click.Choice(["downlink", "uplink"]),
+    default="downlink",
+    show_default=True,
+    help="Data along the link, or along the reverse link.",
+)
+
+
 def format_option(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
     """The option that every command with results has."""
     return functools.wraps(command)(_format_option(command))

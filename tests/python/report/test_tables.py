@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -152,18 +153,29 @@ def test_terminal_shows_table_and_verdict(results: ResultsLike) -> None:
     assert "Best of both: bbr" in text
 
 
+class Changed:
+    """Results whose flows are changed."""
+
+    def __init__(
+        self, results: ResultsLike, change: Callable[[pl.DataFrame], pl.DataFrame]
+    ) -> None:
+        self.factors = results.factors
+        self._results = results
+        self._change = change
+
+    def runs(self) -> pl.DataFrame:
+        return self._results.runs()
+
+    def flows(self) -> pl.DataFrame:
+        return self._change(self._results.flows())
+
+
 def test_pairs_are_aligned_by_seed_and_missing_runs_leave_gaps(results: ResultsLike) -> None:
-    class Partly:
-        factors = results.factors
+    def partly(flows: pl.DataFrame) -> pl.DataFrame:
+        lost = (pl.col("algorithm") == "bbr") & (pl.col("seed") == 9)
+        return flows.filter(~lost).sample(fraction=1, shuffle=True, seed=5)
 
-        def runs(self) -> pl.DataFrame:
-            return results.runs()
-
-        def flows(self) -> pl.DataFrame:
-            lost = (pl.col("algorithm") == "bbr") & (pl.col("seed") == 9)
-            return results.flows().filter(~lost).sample(fraction=1, shuffle=True, seed=5)
-
-    comparison = compare(Partly())[0]
+    comparison = compare(Changed(results, partly))[0]
     difference = comparison.difference("bbr", "cubic", "goodput_mbit_s")
     assert difference is not None
     assert difference.pairs == 19
@@ -177,18 +189,12 @@ def test_pairs_are_aligned_by_seed_and_missing_runs_leave_gaps(results: ResultsL
 def test_variants_with_seeds_of_their_own_are_compared_but_not_called_paired(
     results: ResultsLike,
 ) -> None:
-    class OwnSeeds:
-        factors = results.factors
+    def with_own_seeds(flows: pl.DataFrame) -> pl.DataFrame:
+        is_bbr = pl.col("algorithm") == "bbr"
+        own = pl.when(is_bbr).then(pl.col("seed") + 1000).otherwise(pl.col("seed"))
+        return flows.with_columns(own.alias("seed"))
 
-        def runs(self) -> pl.DataFrame:
-            return results.runs()
-
-        def flows(self) -> pl.DataFrame:
-            is_bbr = pl.col("algorithm") == "bbr"
-            own = pl.when(is_bbr).then(pl.col("seed") + 1000).otherwise(pl.col("seed"))
-            return results.flows().with_columns(own.alias("seed"))
-
-    ours, paired = compare(OwnSeeds())[0], compare(results)[0]
+    ours, paired = compare(Changed(results, with_own_seeds))[0], compare(results)[0]
     assert paired.is_paired
     assert not ours.is_paired
     assert ours.repetitions == paired.repetitions == 20
@@ -206,20 +212,13 @@ def test_cells_are_what_the_study_varies_besides_the_algorithm(
 
 
 def test_flows_against_the_studys_direction_are_nobodys_result(results: ResultsLike) -> None:
-    class WithReverse:
-        factors = results.factors
+    def with_reverse(flows: pl.DataFrame) -> pl.DataFrame:
+        against = flows.with_columns(
+            pl.lit("reverse").alias("direction"), (pl.col("flow") + 1).alias("flow")
+        )
+        return pl.concat([flows, against])
 
-        def runs(self) -> pl.DataFrame:
-            return results.runs()
-
-        def flows(self) -> pl.DataFrame:
-            flows = results.flows()
-            against = flows.with_columns(
-                pl.lit("reverse").alias("direction"), (pl.col("flow") + 1).alias("flow")
-            )
-            return pl.concat([flows, against])
-
-    ours, alone = compare(WithReverse())[0], compare(results)[0]
+    ours, alone = compare(Changed(results, with_reverse))[0], compare(results)[0]
     assert ours.interval("cubic", "goodput_mbit_s") == alone.interval("cubic", "goodput_mbit_s")
 
 
@@ -230,39 +229,25 @@ def test_representative_run_is_one_of_the_runs(results: ResultsLike) -> None:
 
 
 def test_what_runs_beside_the_algorithm_under_test_is_not_its_result(results: ResultsLike) -> None:
-    class BesideReno:
-        factors = results.factors
+    def beside_reno(flows: pl.DataFrame) -> pl.DataFrame:
+        other = flows.with_columns(
+            pl.lit("reno").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
+        )
+        return pl.concat([flows, other])
 
-        def runs(self) -> pl.DataFrame:
-            return results.runs()
-
-        def flows(self) -> pl.DataFrame:
-            flows = results.flows()
-            other = flows.with_columns(
-                pl.lit("reno").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
-            )
-            return pl.concat([flows, other])
-
-    ours, alone = compare(BesideReno())[0], compare(results)[0]
+    ours, alone = compare(Changed(results, beside_reno))[0], compare(results)[0]
     assert ours.contestants == alone.contestants
     assert ours.interval("bbr", "goodput_mbit_s") == alone.interval("bbr", "goodput_mbit_s")
 
 
 def test_sums_are_per_flow_where_contestants_have_unequally_many(results: ResultsLike) -> None:
-    class BesideCubic:
-        factors = results.factors
+    def beside_cubic(flows: pl.DataFrame) -> pl.DataFrame:
+        other = flows.with_columns(
+            pl.lit("cubic").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
+        )
+        return pl.concat([flows, other])
 
-        def runs(self) -> pl.DataFrame:
-            return results.runs()
-
-        def flows(self) -> pl.DataFrame:
-            flows = results.flows()
-            other = flows.with_columns(
-                pl.lit("cubic").alias("algorithm"), (pl.col("flow") + 1).alias("flow")
-            )
-            return pl.concat([flows, other])
-
-    comparison = compare(BesideCubic())[0]
+    comparison = compare(Changed(results, beside_cubic))[0]
     assert comparison.is_per_flow
     cubic = comparison.interval("cubic", "goodput_mbit_s")
     assert cubic is not None
