@@ -60,7 +60,9 @@ def deeds() -> Deeds:
 @pytest.fixture(scope="module")
 def address(deeds: Deeds) -> Iterator[Address]:
     del deeds  # comes first
-    limits = Limits(opening_s=60, sessions=1_000, flows=3, flow_s=1, datagram_mbit_s=5)
+    limits = Limits(
+        opening_s=60, sessions=1_000, flows=3, flow_s=1, datagram_mbit_s=5, asking_s=0.1
+    )
     with server_here(limits) as found:
         with Session(found) as session:  # modules are loaded by the first
             session.ask(protocol.Describe())

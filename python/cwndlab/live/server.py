@@ -57,6 +57,8 @@ class Limits:
     samples: int = 60_000
     """Of all flows of a session together."""
     datagram_mbit_s: int = 2_000
+    asking_s: float = 5
+    """How long who wants datagrams may take to ask for them by one of its own."""
 
 
 class ServerError(CwndlabError):
@@ -331,7 +333,7 @@ class Server:
         """From where the session asked for datagrams; nobody else is sent any."""
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:
-            async with asyncio.timeout(self._limits.opening_s):
+            async with asyncio.timeout(self._limits.asking_s):
                 await receiver.has_begun.wait()
         except TimeoutError:
             return None
