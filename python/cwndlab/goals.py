@@ -44,6 +44,7 @@ from cwndlab.verdict import (
 
 _SEVERAL = 2
 _LARGE = 0.5  # a difference that nobody would overlook
+_EQUAL = 0.0005  # what one decimal of a per cent shows as nothing
 _FEASIBLE = 1000  # repetitions
 
 
@@ -325,7 +326,7 @@ def _what_would_change(comparison: Comparison, ranking: Ranking) -> str:
     }
     behind = {name: gap for name, gap in gaps.items() if name not in ranking.leaders}
     if not behind:
-        return f"Caring about differences of {_percent(max(gaps.values(), default=0.0))} and less."
+        return _smaller_than(max(gaps.values(), default=0.0))
     nearest = min(behind, key=lambda name: behind[name])
     if behind[nearest] > _LARGE:
         return "Another place or time: nobody else comes near."
@@ -333,6 +334,12 @@ def _what_would_change(comparison: Comparison, ranking: Ranking) -> str:
         f"Not caring about differences of {_percent(behind[nearest])}: {quoted(nearest)} would do "
         "too."
     )
+
+
+def _smaller_than(largest: float) -> str:
+    if largest < _EQUAL:
+        return "Another place or time: here they are the same."
+    return f"Caring about differences of {_percent(largest)} and less."
 
 
 def _more_runs(comparison: Comparison, ranking: Ranking, unsure: list[str]) -> str:

@@ -184,6 +184,22 @@ def test_results_that_there_are_give_advice_or_say_what_they_lack(
     assert "there is no winner" in err
 
 
+def test_settings_that_lack_the_same_are_said_once(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    sizes = [
+        {"name": name, "application": {"kind": "sized", "bytes": bytes_}}
+        for name, bytes_ in (("small", "20 kB"), ("large", "200 kB"))
+    ]
+    kinds = [*sizes, {"name": "one", "application": "bulk"}, {"name": "two", "flows": 2}]
+    factors = {"algorithm": ["reno", "cubic"], "kind": kinds}
+    Study(link=LINK, duration="5 s", factors=factors).run(tmp_path / "mine")
+    _, out, _ = run("advise", "--results", str(tmp_path / "mine"), "--goal", "short-transfers")
+    assert out.count("Not measured") == 0
+    assert "2 other settings: not measured: no flow has an end" in out
+    assert out.count("completion time") == 2
+
+
 @pytest.mark.parametrize("networks", [[], ["--link", LINK, "--trace", "x"]])
 def test_one_network_is_asked_about(
     run: Callable[..., tuple[int, str, str]], networks: list[str]

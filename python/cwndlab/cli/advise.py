@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,10 @@ def _of_results(folder: Path, wish: Wish, output_format: str) -> list[str]:
     else:
         say("", f"  {results.title} · {wish.replace('-', ' ')}", "")
         for each in judged:
-            _print_setting(each)
+            if each.recommended or len(judged) == 1:
+                _print_setting(each)
+        if len(judged) > 1:
+            _print_missing([each for each in judged if not each.recommended])
         say(f"  {command_line('cwndlab', 'report', folder)} draws it")
     return list(dict.fromkeys(each.recommended[0] for each in judged if each.recommended))
 
@@ -145,9 +149,9 @@ def _print_advice(advice: Advice) -> None:
     from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
 
     how = (
-        f"{advice.repetitions} paired repetitions"
-        if advice.looks
-        else "the same in every repetition"
+        "the same in every repetition"
+        if advice.judged.comparison.is_deterministic
+        else f"{advice.repetitions} paired repetitions"
     )
     say("", f"  {advice.results.title} · {how}", "")
     say(indented(terminal_table(advice.judged.comparison)), "")
@@ -159,6 +163,15 @@ def _print_setting(judged: Judged) -> None:
     if judged.setting:
         say(f"  {judged.setting}")
     _print_sentences(judged, "")
+
+
+def _print_missing(unmeasured: list[Judged]) -> None:
+    """Say once of several settings what they lack."""
+    from cwndlab.errors import plural  # noqa: PLC0415
+
+    counts = Counter(each.sentence for each in unmeasured)
+    for sentence, count in counts.items():
+        say(f"  {plural(count, 'other setting')}: {sentence[0].lower()}{sentence[1:]}", "")
 
 
 def _print_sentences(judged: Judged, sure: str) -> None:

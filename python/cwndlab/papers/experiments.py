@@ -4,7 +4,7 @@ An experiment of a study has other levels of a factor, or another variant, where
 not hold has its own.  The same values are computed from its runs and decided by the same bounds,
 each at 5 %:
 
-- it *explains* the difference if all of them hold then;
+- it *explains* the difference if all of them are run and hold then;
 - it is *part* of it if one that did not hold comes nearer to its bounds, or within them;
 - it *does not move it* if the intervals with and without the change overlap;
 - it moves it *the other way* if they lie apart and the value is farther off.
@@ -94,6 +94,8 @@ class TableTrial:
     before: float
     """Mean of the relative differences to the paper, without their sign."""
     after: float
+    within: float
+    """What every cell is asked for."""
 
     @property
     def subject(self) -> str:
@@ -152,6 +154,7 @@ def _try_claim(
     decided: Callable[[Part, Evidence], Finding],
 ) -> ClaimTrial | None:
     changes = []
+    is_whole = True
     for part in judgement.claim.parts:
         if part.is_beside:
             continue
@@ -161,11 +164,16 @@ def _try_claim(
         after = decided(changed, _Renamed(runs, experiment))
         if {before.verdict, after.verdict} <= _TESTED:
             changes.append(Change(before, after))
+        elif before.verdict in {Verdict.FAILS, Verdict.UNDECIDED}:
+            is_whole = False
     meant = {Verdict.FAILS} & {each.before.verdict for each in changes} or {Verdict.UNDECIDED}
     missed = tuple(each for each in changes if each.before.verdict in meant)
     if not missed:
         return None
-    return ClaimTrial(experiment, judgement.claim, _effect(changes, missed), missed)
+    effect = _effect(changes, missed)
+    if effect is Effect.EXPLAINS and not is_whole:
+        effect = Effect.PART
+    return ClaimTrial(experiment, judgement.claim, effect, missed)
 
 
 def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> Effect:
@@ -234,4 +242,4 @@ def _try_table(experiment: Experiment, table: PaperTable, flows: pl.DataFrame) -
         effect = Effect.PART
     else:
         effect = Effect.AWAY if first <= _NEARER * second else Effect.NONE
-    return TableTrial(experiment, table, effect, len(both), first, second)
+    return TableTrial(experiment, table, effect, len(both), first, second, within)

@@ -20,8 +20,9 @@ def format_number(value: float, digits: int = 3) -> str:
 def format_estimate(interval: Interval) -> str:
     """Return "31.2 ±0.3", with as many digits as the interval supports.
 
-    The half width has one significant digit, two if the first is a 1.  One run, runs without
-    any difference, and a width that four digits of the value do not show have no "±".
+    The half width has one significant digit, two if the first is a 1; the value has two at the
+    least, however wide that is.  One run, runs without any difference, and a width that four digits
+    of the value do not show have no "±".
     """
     half = interval.half_width
     if (half is None or half == 0) and interval.estimate.is_integer():
@@ -30,7 +31,8 @@ def format_estimate(interval: Interval) -> str:
         return format_number(interval.estimate)
     digits = 2 if f"{half:e}".startswith("1") else 1
     decimals = min(_decimals(half, digits), _decimals(interval.estimate, _MOST_DIGITS))
-    value, uncertainty = _fixed(interval.estimate, decimals), _fixed(half, decimals)
+    uncertainty = _fixed(half, decimals)
+    value = _fixed(interval.estimate, max(decimals, _decimals(interval.estimate, 2)))
     return value if float(uncertainty.replace(",", "")) == 0 else f"{value} ±{uncertainty}"
 
 

@@ -89,6 +89,15 @@ def test_a_change_that_breaks_what_held_explains_only_a_part() -> None:
     assert [str(each.before.part.value) for each in trial.changes] == ["cubic"]
 
 
+def test_a_change_without_all_that_did_not_hold_explains_only_a_part() -> None:
+    parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
+    values = {("as measured", "cubic"): 6.0, ("other", "cubic"): 12.0}
+    (trial,) = tried({**values, ("as measured", "reno"): 6.0}, parts=parts)
+    assert trial.effect is Effect.PART
+    (trial,) = tried({**values, ("as measured", "reno"): 12.0}, parts=parts)
+    assert trial.effect is Effect.EXPLAINS
+
+
 def test_what_is_shown_is_what_the_change_does_most_to() -> None:
     parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
     before = {("as measured", "cubic"): 6, ("as measured", "reno"): 6}

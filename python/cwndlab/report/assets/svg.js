@@ -154,23 +154,35 @@
       pointsAt(hit, element, point.name);
       labels.push({ own, px, py, name: point.name });
     }
-    placeNames(labels, box);
+    placeNames(labels, box, [{ x: box.left + 36, y: box.top + 26, w: 44, h: 14 }]);
   }
 
-  // Names go to the right of their points, or left at the edge, and apart where they would touch.
-  function placeNames(labels, box) {
-    const taken = labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }));
+  // Names go to the right of their points, or left at the edge, and apart where they would touch. One
+  // without room goes where it covers least, and a line leads to it from afar.
+  function placeNames(labels, box, blocked = []) {
+    const taken = [...labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 })), ...blocked];
     for (const label of labels.sort((a, b) => a.py - b.py)) {
       const width = 7.6 * label.name.length + 4;
-      const spots = [[11, -6], [11, 16], [-11 - width, -6], [-11 - width, 16], [-width / 2, -15], [-width / 2, 26], [11, -22], [11, 32]];
-      const fits = ([dx, dy]) => {
-        const spot = { x: label.px + dx, y: label.py + dy - 12, w: width, h: 14 };
-        if (spot.x < box.left || spot.x + spot.w > box.right + 8 || spot.y < box.top - 6 || spot.y + spot.h > box.bottom) return false;
-        return taken.every((t) => spot.x + spot.w < t.x || t.x + t.w < spot.x || spot.y + spot.h < t.y || t.y + t.h < spot.y);
-      };
-      const [dx, dy] = spots.find(fits) ?? spots[0];
-      taken.push({ x: label.px + dx, y: label.py + dy - 12, w: width, h: 14 });
-      make("text", { class: "name", x: label.px + dx, y: label.py + dy }, label.own, label.name);
+      const sides = [11, -11 - width];
+      const near = [...sides.flatMap((dx) => [[dx, -6], [dx, 16]]), [-width / 2, -15], [-width / 2, 26]];
+      const far = [-22, 32, -38, 48, -54, 64].flatMap((dy) => sides.map((dx) => [dx, dy]));
+      const spots = [...near, ...far]
+        .map(([dx, dy]) => ({ x: label.px + dx, y: label.py + dy - 12, w: width, h: 14 }))
+        .filter((spot) => spot.y >= box.top - 6 && spot.y + spot.h <= box.bottom);
+      const over = (one, other) => Math.min(one.x + one.w, other.x + other.w) - Math.max(one.x, other.x);
+      const under = (one, other) => Math.min(one.y + one.h, other.y + other.h) - Math.max(one.y, other.y);
+      const covered = (spot) => taken.reduce((sum, t) => sum + Math.max(0, over(spot, t)) * Math.max(0, under(spot, t)), 0);
+      const isInside = (spot) => spot.x >= box.left && spot.x + spot.w <= box.right + 8;
+      const inside = spots.filter(isInside);
+      const cost = inside.map(covered);
+      const spot = inside[cost.indexOf(Math.min(...cost))]
+        ?? { x: Math.max(0, Math.min(label.px - width / 2, box.right - width)), y: label.py - 27, w: width, h: 14 };
+      taken.push(spot);
+      const down = spot.y + 12 - label.py;
+      if (down < -20 || down > 30) {
+        make("line", { class: "front", x1: label.px, y1: label.py, x2: spot.x < label.px ? spot.x + width : spot.x, y2: spot.y + 7 }, label.own);
+      }
+      make("text", { class: "name", x: spot.x, y: spot.y + 12 }, label.own, label.name);
     }
   }
 
@@ -205,6 +217,8 @@
       y.high += missing / 2;
     }
     if (y.low < 0 && Math.min(...spec.groups.flatMap((entry) => entry.values)) >= 0) y.low = 0;
+    // Where things are counted, no picture of less than one.
+    if (y.high < 1 && spec.groups.every((entry) => entry.values.every(Number.isInteger))) y.high = 1;
     const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, y, { bottom: bottomFor(spec, width) });
     for (const { entry, x, step } of categories(spec, plot.box)) {
       const own = group(plot.svg, entry.name);
