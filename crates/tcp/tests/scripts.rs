@@ -89,6 +89,7 @@ scripts! {
     host_small_queues,
     idle_restart,
     initial_window,
+    invalid_ratelimit,
     late_not_lost,
     limited_transmit,
     limited_transmit_without_sack,

@@ -425,7 +425,7 @@ impl LinuxEndpoint {
     fn handle_established(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::SYN) {
             // The SYN-ACK again: our ACK was lost.
-            self.send_ack();
+            self.answer_invalid();
             return;
         }
         self.note_options(segment);

@@ -47,7 +47,7 @@ impl LinuxEndpoint {
             (false, true) => {}
             // Only who knows the exact number may reset; others are asked to try again.
             (true, true) if segment.seq == self.sk.rcv_nxt => self.reset(),
-            (true, true) => self.send_ack(),
+            (true, true) => self.answer_invalid(),
         }
         false
     }
@@ -73,7 +73,10 @@ impl LinuxEndpoint {
 
     /// `tcp_send_dupack`: tells what is expected, and what came twice.
     fn answer_unacceptable(&mut self, segment: &Segment, end: u32) {
-        if end != segment.seq && before(segment.seq, self.sk.rcv_nxt) {
+        if end == segment.seq {
+            return self.answer_invalid();
+        }
+        if before(segment.seq, self.sk.rcv_nxt) {
             self.enter_quick_ack(MAX_QUICK_ACKS);
             self.counters.duplicate_segments += 1;
             if self.settings.dsack {
@@ -82,6 +85,19 @@ impl LinuxEndpoint {
             }
         }
         self.send_ack();
+    }
+
+    /// Answers what carries no data and is not acceptable, unless another was answered shortly
+    /// before: two ends that take each other's ACKs for invalid would never stop.
+    pub(super) fn answer_invalid(&mut self) {
+        let now = self.clock.jiffies();
+        let limit_us = u64::from(self.settings.invalid_ratelimit_ms) * 1_000;
+        let is_soon =
+            self.invalid_answered.is_some_and(|at| now < at + self.clock.jiffies_of_us(limit_us));
+        if !is_soon {
+            self.invalid_answered = Some(now);
+            self.send_ack();
+        }
     }
 
     /// The peer gave up the connection.

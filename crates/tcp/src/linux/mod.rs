@@ -159,6 +159,8 @@ pub(crate) struct LinuxEndpoint {
     counters: Counters,
     last_rtt_us: Option<u32>,
     last_phase: u8,
+    /// When, in jiffies, something invalid without data was answered last.
+    invalid_answered: Option<u64>,
 }
 
 impl Drop for LinuxEndpoint {
@@ -263,6 +265,7 @@ impl LinuxEndpoint {
             counters: Counters::default(),
             last_rtt_us: None,
             last_phase: 0,
+            invalid_answered: None,
         }
     }
 

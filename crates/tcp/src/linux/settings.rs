@@ -114,6 +114,9 @@ pub struct LinuxSettings {
     pub reordering_pkts: u32,
     /// `tcp_max_reordering`.
     pub max_reordering_pkts: u32,
+    /// `tcp_invalid_ratelimit`: an invalid segment without data is answered this long after another
+    /// at the earliest; 0 answers all.
+    pub invalid_ratelimit_ms: u32,
     /// `tcp_min_rtt_wlen`.
     pub min_rtt_window_s: u32,
     /// Pace every algorithm, as the fq qdisc does.
