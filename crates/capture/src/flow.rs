@@ -24,8 +24,11 @@ impl Vantage {
     }
 }
 
-/// The data of one direction of a connection. Means and rates are of the window, from the warm-up's
-/// end to the last acknowledgement of data; counts are of the whole life.
+/// The data of one direction of a connection. Means and rates are of the window, counts are of the
+/// whole life. The window begins when the transfer does, plus the warm-up: when its sender sends the
+/// first data, or the first full segment where up to a segment's bytes in smaller ones, what the ends
+/// have to say to each other first, come before. It ends when the last data arrive that were
+/// acknowledged. What happened at the other end is taken as half of the shortest round trip away.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Number of its connection in the capture, from 0, in the order of their first packets.

@@ -23,8 +23,13 @@ const MAX_SEGMENT_BYTES: u32 = 9_000;
 #[derive(Debug)]
 pub(crate) struct Sender {
     config: AnalysisConfig,
-    window_start_ns: u64,
+    /// The connection's first packet.
     begin_ns: u64,
+    /// When the transfer began, as its sender saw it; `None` before any data.
+    data_begin_ns: Option<u64>,
+    /// Messages before the first full segment: what the ends had to say to each other first.
+    small_bytes: u64,
+    has_full_segment: bool,
     mss_bytes: Option<u32>,
     /// Number of the first byte of data, in this capture.
     first_seq: Option<u64>,
@@ -87,8 +92,10 @@ impl Sender {
     pub(crate) fn new(begin_ns: u64, config: AnalysisConfig) -> Self {
         Self {
             config,
-            window_start_ns: begin_ns.saturating_add(config.warm_up_ns),
             begin_ns,
+            data_begin_ns: None,
+            small_bytes: 0,
+            has_full_segment: false,
             mss_bytes: None,
             first_seq: None,
             next_seq: 0,
@@ -179,6 +186,7 @@ impl Sender {
             return; // keeps the connection alive, carries nothing
         }
         let pkts = self.packets_in(packet.payload_bytes);
+        self.begin_data(at_ns, packet.payload_bytes, vantage);
         self.sent_pkts += pkts;
         self.marked_pkts += if packet.is_marked { pkts } else { 0 };
         self.interval.sent_bytes += u64::from(packet.payload_bytes);
@@ -191,6 +199,30 @@ impl Sender {
         }
         self.next_seq = self.next_seq.max(end);
         self.last_sent_ns = at_ns;
+    }
+
+    /// A transfer begins with its first data, or with the first full segment if no more than one's
+    /// bytes in smaller ones came before.
+    fn begin_data(&mut self, at_ns: u64, payload_bytes: u32, vantage: Vantage) {
+        if self.has_full_segment {
+            return;
+        }
+        let mss_bytes = self.mss_bytes.unwrap_or(USUAL_MSS_BYTES);
+        self.has_full_segment = payload_bytes >= mss_bytes;
+        let was_talk = self.has_full_segment && self.small_bytes <= u64::from(mss_bytes);
+        if self.data_begin_ns.is_none() || was_talk {
+            let way_ns = if vantage == Vantage::Receiver { self.one_way_ns() } else { 0 };
+            self.data_begin_ns = Some(at_ns.saturating_sub(way_ns).max(self.begin_ns));
+            self.window_sent_bytes = 0;
+            self.window_delivered_bytes = 0;
+            self.rtts_us.clear();
+        }
+        self.small_bytes += u64::from(payload_bytes);
+    }
+
+    /// Half of the shortest round trip: either way, where none of them is known by itself.
+    fn one_way_ns(&self) -> u64 {
+        self.rtt_base_us.map_or(0, |us| u64::from(us) * 500)
     }
 
     fn handle_departed(&mut self, at_ns: u64, start: u64, end: u64, acked: u64) {
@@ -255,8 +287,8 @@ impl Sender {
             self.hole_since_ns = at_ns;
         }
         let is_known = self.arrived.contains(start, end);
-        let half_rtt_ns = self.rtt_base_us.map_or(0, |us| u64::from(us) * 500);
-        let is_late = at_ns.saturating_sub(self.hole_since_ns) > REORDERING_NS.max(half_rtt_ns);
+        let is_late =
+            at_ns.saturating_sub(self.hole_since_ns) > REORDERING_NS.max(self.one_way_ns());
         if is_known || is_below && is_late {
             self.retransmitted_pkts += pkts;
             if self.open_burst_pkts == 0 {
@@ -374,7 +406,11 @@ impl Sender {
     }
 
     fn in_window(&self, at_ns: u64) -> bool {
-        at_ns > self.window_start_ns
+        self.window_start_ns().is_some_and(|start_ns| at_ns > start_ns)
+    }
+
+    fn window_start_ns(&self) -> Option<u64> {
+        Some(self.data_begin_ns?.saturating_add(self.config.warm_up_ns))
     }
 
     fn inflight_bytes(&self) -> u64 {
@@ -423,7 +459,11 @@ impl Sender {
         let is_behind = vantage == Vantage::Receiver;
         let end_ns =
             if self.last_acked_ns > self.begin_ns { self.last_acked_ns } else { self.last_sent_ns };
-        let window_ns = end_ns.saturating_sub(self.window_start_ns);
+        // Beside the sender an acknowledgement tells of an arrival that was one way before it.
+        let way_ns = if is_behind { 0 } else { self.one_way_ns() };
+        let arrived_ns = end_ns.saturating_sub(way_ns);
+        let window_ns =
+            self.window_start_ns().map_or(0, |start_ns| arrived_ns.saturating_sub(start_ns));
         let samples_end_ns = end_ns.saturating_add(self.config.sample_interval_ns);
         self.samples.retain(|sample| sample.at_ns < samples_end_ns);
         Flow {

@@ -128,6 +128,47 @@ fn what_is_acknowledged_after_a_senders_reset_is_not_counted() {
 }
 
 #[test]
+fn a_transfer_begins_with_its_first_full_segment_and_ends_with_the_last_arrival() {
+    // Two messages, a pause of a minute, three full segments with their ACKs two seconds later.
+    let talk: &[(u32, bool, u32, u32, u16)] = &[
+        (1, false, 5, 0, 40),
+        (2, true, 0, 45, 0),
+        (60, false, 45, 0, 1_448),
+        (61, false, 1_493, 0, 1_448),
+        (62, true, 0, 1_493, 0),
+        (63, true, 0, 2_941, 0),
+    ];
+    let window_of = |rows: &[(u32, bool, u32, u32, u16)]| {
+        let mut bytes = HEAD.to_vec();
+        for &(second, is_back, seq, ack, payload) in rows {
+            bytes.extend(second.to_le_bytes());
+            bytes.extend([0; 4]);
+            bytes.extend(segment((is_back, 0x10, seq, ack, payload, vec![])));
+        }
+        let flows = analysed(&bytes);
+        let flow = &flows[0];
+        (flow.window_ns, flow.window_delivered_bytes, flow.delivered_bytes)
+    };
+    let second = 1_000_000_000;
+    // The base is the message's round trip of 1 s, so the last data arrived half a second before 63.
+    assert_eq!(window_of(talk), (Some(5 * second / 2), 2_896, 2_936));
+    // Who never fills a segment begins with the first.
+    let small: Vec<_> = [(1, false, 5, 0, 40), (2, true, 0, 45, 0), (5, false, 45, 0, 900)]
+        .into_iter()
+        .chain([(6, true, 0, 945, 0)])
+        .collect();
+    assert_eq!(window_of(&small), (Some(9 * second / 2), 940, 940));
+    // More than a segment's bytes in small ones are data, not talk.
+    let paced: Vec<_> = (0..3)
+        .map(|n: u32| (1 + n, false, 5 + 900 * n, 0, 900))
+        .chain([(4, false, 2_705, 0, 1_448), (5, true, 0, 4_153, 0)])
+        .collect();
+    let (window_ns, in_window, all) = window_of(&paced);
+    assert_eq!((in_window, all), (4_148, 4_148));
+    assert!(window_ns > Some(3 * second));
+}
+
+#[test]
 fn the_fuzzers_corpus_is_taken() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/analyse_capture");
     let mut flows = 0;

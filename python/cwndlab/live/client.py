@@ -272,6 +272,7 @@ class Session:
             for flow, (near, far) in zip(flows, algorithms, strict=True):
                 ends[flow.id] = self._attach(flow, duration_ns, near, far, len(flows))
             with prober:
+                asked_ns = now_ns()
                 self.ask(protocol.Start())
                 began_ns = now_ns()
                 for end in ends.values():
@@ -296,13 +297,15 @@ class Session:
                 if found["error"] is not None:
                     msg = f"the transfer broke off: {found['error']}"
                     raise TransferFailedError(msg)
-        probes = [*before, *prober.results]
+        # Where no datagram gets through, the start itself tells of the server's clock.
+        there_ns = far_results[str(flows[0].id)]["began_ns"]
+        started = ProbeResult(asked_ns, there_ns, there_ns, began_ns)
         return Transfer(
             near=near_results,
             far={int(number): result for number, result in far_results.items()},
             probes=prober.results,
             probes_sent=prober.sent,
-            clock=Clock.of(probes),
+            clock=Clock.of([*before, *prober.results, started]),
             began_ns=began_ns,
             server=self.server,
             is_through_proxy=self.is_through_proxy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,7 @@ def measured(
     for flow in scenario.flows:
         near, far = transfer.near[flow.id], transfer.far[flow.id]
         far = far | {"at_ns": [at_ns - offset_ns for at_ns in far["at_ns"]]}
+        far["began_ns"] -= offset_ns
         if far["ended_ns"]:
             far["ended_ns"] -= offset_ns
         sender, receiver = (far, near) if flow.direction == "forward" else (near, far)
@@ -115,15 +117,16 @@ def _flow(
         ):
             if name in last:
                 row[column] = last[name] / 1e6
-    ended_ns = receiver["ended_ns"] or transfer.began_ns + scenario.duration_ns
-    end_ns = min(ended_ns, transfer.began_ns + scenario.duration_ns)
-    begin_ns = transfer.began_ns + scenario.warm_up_ns
+    start_ns: int = _first_to_act(flow, sender, receiver)["began_ns"]
+    ended_ns = receiver["ended_ns"] or start_ns + scenario.duration_ns
+    end_ns = min(ended_ns, start_ns + scenario.duration_ns)
+    begin_ns = start_ns + scenario.warm_up_ns
     row |= {
         "receiver_algorithm": receiver["algorithm"],
         "stack": f"Linux {sender['kernel']}",
         "receiver_stack": f"Linux {receiver['kernel']}",
         "application": flow.application.kind,
-        "start_s": 0.0,
+        "start_s": (start_ns - transfer.began_ns) / _NS_PER_S,
         "end_s": (end_ns - transfer.began_ns) / _NS_PER_S,
         "window_s": (end_ns - begin_ns) / _NS_PER_S if end_ns > begin_ns else None,
         "delivered_bytes": receiver["moved_bytes"],
@@ -131,8 +134,21 @@ def _flow(
     }
     is_complete = flow.application.kind in _COMPLETE and _is_whole(flow, receiver)
     if is_complete:
-        row["completion_ms"] = (ended_ns - transfer.began_ns) / 1e6
+        row["completion_ms"] = (ended_ns - start_ns) / 1e6
     return row
+
+
+def _first_to_act(
+    flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The end whose first byte begins a transfer: who asks for the data, else who sends them."""
+    match flow.application.kind:
+        case "request_response":
+            return receiver
+        case "http" | "sftp":  # the user's end asks, or announces what it sends
+            return receiver if flow.direction == "forward" else sender
+        case _:
+            return sender
 
 
 def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
@@ -151,9 +167,14 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
 
 def _goodput(receiver: Mapping[str, Any], begin_ns: int, end_ns: int) -> float | None:
     """What the application read within the window."""
-    if end_ns <= begin_ns or not receiver["at_ns"]:
+    at_ns, bytes_read = receiver["at_ns"], receiver["application_bytes"]
+    if end_ns <= begin_ns or not at_ns:
         return None
-    read = np.interp([begin_ns, end_ns], receiver["at_ns"], receiver["application_bytes"])
+    if ended_ns := receiver["ended_ns"]:  # between two samples
+        kept = bisect.bisect_left(at_ns, ended_ns)
+        at_ns = [*at_ns[:kept], ended_ns]
+        bytes_read = [*bytes_read[:kept], receiver["moved_bytes"]]
+    read = np.interp([begin_ns, end_ns], at_ns, bytes_read)
     return mbit_s(float(read[1] - read[0]), (end_ns - begin_ns) / _NS_PER_S)
 
 
