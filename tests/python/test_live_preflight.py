@@ -78,6 +78,7 @@ def proxy_to(port: int, *, delay_s: float = 0.0, own_host: str = "127.0.0.2") ->
 def _quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(preflight, "_QUIET_S", 0.05)
+        patch.setattr(preflight, "_DOUBT_S", 0.5)
         yield
 
 
@@ -120,6 +121,31 @@ def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() ->
         found = look(Address(HOST, port, TOKEN))
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
     assert "client's acknowledgements are back after 0 ms, data only after" in proxy.what
+
+
+class SlowToAnswer:
+    """A session whose server is busy at first, on a path of no length."""
+
+    def __init__(self, slow_answers: int) -> None:
+        self.answers = 0
+        self._slow_answers = slow_answers
+
+    def ask(self, _: object) -> dict[str, object]:
+        self.answers += 1
+        time.sleep(0.02 if self.answers <= self._slow_answers else 0)
+        return {"path": {"rtt_ms": 1.0}}
+
+    def view(self) -> dict[str, object]:
+        return {"rtt_ms": 1.0}
+
+
+def test_answers_that_were_late_for_a_while_are_no_proxys() -> None:
+    busy: Any = SlowToAnswer(15)
+    assert preflight._round_trip_ms(busy) < 10  # noqa: SLF001  else it would take seconds
+    assert busy.answers >= 16
+    proxy: Any = SlowToAnswer(10**6)
+    assert preflight._round_trip_ms(proxy) >= 20  # noqa: SLF001  as above
+    assert proxy.answers > 10, "tried for as long as it takes to be sure"
 
 
 STUDY = """

@@ -169,7 +169,7 @@ def _split(
     syn = server.get("syn") or {}
     evidence = _in_handshake(client, server, syn)
     if round_trip_ms is not None:
-        evidence += _in_round_trips(client, server, round_trip_ms)
+        evidence += too_quick(client, server, round_trip_ms)
     if not evidence:
         return []
     if _differ(client.get("sequence"), syn.get("sequence")):
@@ -207,10 +207,10 @@ def _in_handshake(
     return evidence
 
 
-def _in_round_trips(
+def too_quick(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
 ) -> list[str]:
-    """What is acknowledged sooner than it can have arrived."""
+    """What is acknowledged sooner than it can have arrived, if data take that long at least."""
     evidence = []
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")

@@ -13,7 +13,7 @@ from cwndlab.live import protocol
 from cwndlab.live.client import Clock, Session
 from cwndlab.live.flow import set_algorithm
 from cwndlab.live.host import describe_host
-from cwndlab.live.path_view import Finding, compare_views
+from cwndlab.live.path_view import Finding, compare_views, too_quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.live.client import Address
 
 _ROUND_TRIPS = 10
+_DOUBT_S = 6.0
 _QUIET_S = 0.6
 _DATAGRAM_BYTES = 1_200  # with its headers below any path's MTU
 _DATAGRAMS_NS = 5 * 10**9
@@ -154,13 +155,26 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 
 
 def _round_trip_ms(session: Session) -> float:
-    """The quickest way from application to application and back, over TCP."""
-    quickest_s = float("inf")
-    for _ in range(_ROUND_TRIPS):
-        began_s = time.perf_counter()
-        session.ask(protocol.Describe())
-        quickest_s = min(quickest_s, time.perf_counter() - began_s)
-    return quickest_s * 1e3
+    """The quickest way from application to application and back, over TCP.
+
+    What looks like a proxy is tried again for some seconds: a cell's grants and a busy machine may
+    delay ten answers, but hardly all.
+    """
+    quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
+    until_s = time.monotonic() + _DOUBT_S
+    is_in_doubt = True
+    while is_in_doubt and time.monotonic() < until_s:
+        answered_ms, server = _ask_ms(session)
+        quickest_ms = min(quickest_ms, answered_ms)
+        is_in_doubt = bool(too_quick(session.view(), server, quickest_ms))
+    return quickest_ms
+
+
+def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
+    """How long the server's view of the connection took, and that view."""
+    began_s = time.perf_counter()
+    view: dict[str, Any] = session.ask(protocol.Describe())["path"]
+    return 1e3 * (time.perf_counter() - began_s), view
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
