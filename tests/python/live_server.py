@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cwndlab.live import protocol
 from cwndlab.live.client import Address
 from cwndlab.live.server import Limits, Server
-from patience import PATIENCE_S
+from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,3 +87,32 @@ def server_apart(
     process.communicate()
     msg = "the server did not start"
     raise AssertionError(msg)
+
+
+@contextlib.contextmanager
+def iperf3_server() -> Iterator[int]:
+    """`iperf3 --server --json`, which gives its own view of each test, and its port."""
+    while True:
+        with socket.create_server((HOST, 0)) as listener:
+            port: int = listener.getsockname()[1]
+        process = subprocess.Popen(
+            ["iperf3", "--server", "--json", "--port", str(port)],  # noqa: S607  as installed
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert is_soon(lambda: process.poll() is not None or _is_listening(port))  # noqa: B023  now
+            if process.poll() is not None:
+                continue  # somebody else took the port meanwhile
+            yield port
+        finally:
+            process.kill()
+            process.wait()
+        return
+
+
+def _is_listening(port: int) -> bool:
+    with contextlib.suppress(ConnectionRefusedError):
+        socket.create_connection((HOST, port)).close()
+        return True
+    return False

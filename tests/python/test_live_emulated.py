@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,7 @@ import pytest
 from cwndlab.imports.folder import read_file
 from cwndlab.results import open_results
 from iproute import ip, needs_ip
-from live_server import TOKEN, server_apart
+from live_server import TOKEN, iperf3_server, server_apart
 from patience import PATIENCE_S, is_soon
 from test_testbed import needs_kernel
 
@@ -36,9 +35,12 @@ pytestmark = [
 
 STUDY = """
 [study]
-id = "mine"
+id = "{id}"
 duration = "{duration}"
 warm_up = "{warm_up}"
+
+[application]
+{application}
 
 [live]
 pause = "1 ms"
@@ -50,14 +52,16 @@ samples = "1 s"
 algorithm = {algorithms}
 direction = ["downlink", "uplink"]
 """
+USUAL = {"id": "mine", "duration": "1 s", "warm_up": "0 s", "application": 'kind = "bulk"'}
 
 
-def client_folder(folder: Path, duration: str, algorithms: list[str], warm_up: str = "0 s") -> Path:
-    """What the user's machine has: the study and the token."""
+def client_folder(folder: Path, algorithms: list[str], *studies: dict[str, str]) -> Path:
+    """What the user's machine has: studies by their names, and the token."""
     made = folder / "client"
     made.mkdir()
-    text = STUDY.format(duration=duration, algorithms=json.dumps(algorithms), warm_up=warm_up)
-    (made / "study.toml").write_text(text, encoding="utf-8")
+    for keys in studies or ({},):
+        text = STUDY.format(**(USUAL | keys), algorithms=json.dumps(algorithms))
+        (made / f"{(USUAL | keys)['id']}.toml").write_text(text, encoding="utf-8")
     token = made / "cwndlab.token"
     token.write_text(TOKEN, encoding="ascii")
     token.chmod(0o600)
@@ -104,11 +108,11 @@ def text_of(path: Path) -> str:
 
 def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path: Path) -> None:
     """The 5G matrix, shortened: two of its algorithms, both directions."""
-    folder = client_folder(tmp_path, "1 s", ["cubic", "bbr"])
+    folder = client_folder(tmp_path, ["cubic", "bbr"])
     (tmp_path / "server").mkdir()
     runs = folder / "results" / "mine" / "runs"
     server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
-    campaign = f"{CWNDLAB} live study.toml --server $CWNDLAB_HOST:{port}"
+    campaign = f"{CWNDLAB} live mine.toml --server $CWNDLAB_HOST:{port}"
     script = f"""
         echo $CWNDLAB_HOST > host
         {campaign} & first=$!
@@ -154,77 +158,84 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
             assert state.filter(end=end)["snd_cwnd"].min() is not None, (key, end)
 
 
-# ---- the same transfers, seen by TCP_INFO, by packets at their sender, and by iperf3
+# ---- the same transfers, seen by TCP_INFO, by packets at both ends, and by iperf3
 
-FIXED = "rate=12 Mbit/s,delay=15 ms,queue=100 packets"
-"""Slow start overflows the queue; two seconds later the link is full, and stays so."""
+FIXED = "rate=20 Mbit/s,delay=5 ms,queue=40 packets"
+"""Slow start overflows the queue; a second later the link is full, and stays so."""
+WARM_UP_S = 1.0
 
 
-def transfers(capture: Path) -> list[dict[str, Any]]:
+def transfers(capture: Path, warm_up_s: float = 0) -> list[dict[str, Any]]:
     """The four of a capture, in their order; the results that are fetched are far smaller."""
-    flows = read_file(capture, 2)[0].flows
+    flows = read_file(capture, warm_up_s)[0].flows
     largest = sorted(flows, key=lambda flow: -int(flow["delivered_bytes"]))[:4]
     return sorted(largest, key=lambda flow: float(flow["start_s"]))
 
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
-    """Four transfers: down and up between our ends, down and up with iperf3."""
-    folder = client_folder(tmp_path, "4 s", ["reno"], warm_up="2 s")
+    """Four transfers: a file down and up between our ends, three seconds down and up by iperf3."""
+    folder = client_folder(
+        tmp_path,
+        ["reno"],
+        {"duration": "60 s", "application": 'kind = "sized"\nbytes = "2 MB"'},
+        {"id": "theirs", "duration": "3 s", "warm_up": f"{WARM_UP_S:g} s"},
+    )
     (tmp_path / "server").mkdir()
     server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
-    other_port = 20_000 + os.getpid() % 10_000
-    iperf3 = subprocess.Popen(
-        ["iperf3", "--server", "--json", "--port", str(other_port)],  # noqa: S607  as installed
-        stdout=subprocess.DEVNULL,
-    )
     capture = f"{sys.executable} {CAPTURE}"
-    script = f"""
-        echo $CWNDLAB_HOST > host
-        {capture} cwndlab-in inside.pcap {port} {other_port} & wire=$!
-        while [ ! -e go ]; do sleep 0.05; done
-        {CWNDLAB} live study.toml --server $CWNDLAB_HOST:{port}
-        {CWNDLAB} live study.toml --via iperf3 --server $CWNDLAB_HOST:{other_port}
-        sleep 1
-        kill $wire; wait $wire
-    """
     try:
-        with behind(FIXED, script, folder) as shell:
-            wait_for(lambda: bool(text_of(folder / "host")), shell)
-            device = host_device(text_of(folder / "host"))
-            words = [*capture.split(), device, str(folder / "outside.pcap")]
-            outside = subprocess.Popen(
-                [*words, str(port), str(other_port)], stdout=subprocess.PIPE, text=True
-            )
-            assert outside.stdout is not None
-            assert outside.stdout.readline() == "ready\n"
-            (folder / "go").touch()
-            out, _ = shell.communicate(timeout=PATIENCE_S)
-            outside.send_signal(signal.SIGTERM)
-            outside.communicate()
+        with iperf3_server() as other_port:
+            script = f"""
+                echo $CWNDLAB_HOST > host
+                {capture} cwndlab-in inside.pcap {port} {other_port} > inside & wire=$!
+                while [ ! -e go ] || [ ! -s inside ]; do sleep 0.05; done
+                {CWNDLAB} live mine.toml --server $CWNDLAB_HOST:{port}
+                {CWNDLAB} live theirs.toml --via iperf3 --server $CWNDLAB_HOST:{other_port}
+                sleep 1
+                kill $wire; wait $wire
+            """
+            with behind(FIXED, script, folder) as shell:
+                wait_for(lambda: bool(text_of(folder / "host")), shell)
+                device = host_device(text_of(folder / "host"))
+                words = [*capture.split(), device, str(folder / "outside.pcap")]
+                outside = subprocess.Popen(
+                    [*words, str(port), str(other_port)], stdout=subprocess.PIPE, text=True
+                )
+                assert outside.stdout is not None
+                assert outside.stdout.readline() == "ready\n"
+                (folder / "go").touch()
+                out, _ = shell.communicate(timeout=PATIENCE_S)
+                outside.send_signal(signal.SIGTERM)
+                outside.communicate()
     finally:
-        for process in (server, iperf3):
-            process.kill()
-            process.communicate()
+        server.kill()
+        server.communicate()
     assert "draws it" in out, out
-    down, _, iperf3_down, _ = transfers(folder / "outside.pcap")
-    _, up, _, iperf3_up = transfers(folder / "inside.pcap")
+    at = {end: folder / f"{end}.pcap" for end in ("outside", "inside")}
+    senders = {"forward": "outside", "reverse": "inside"}
 
     ours = open_results(folder / "results" / "mine")
     rows = {row["direction"]: row for row in ours.flows().to_dicts()}
-    for direction, packets in (("forward", down), ("reverse", up)):
+    for number, (direction, sender) in enumerate(senders.items()):
+        packets = transfers(at[sender])[number]
         state = pl.read_parquet(ours.path / "runs" / rows[direction]["run"] / "tcp_info.parquet")
         last = state.filter(end="sender").tail(1).to_dicts()[0]
         assert packets["delivered_bytes"] == pytest.approx(last["bytes_acked"], rel=0.01)
         again = last["total_retrans"]
         assert again > 0, "there was something to agree on"
         assert packets["retransmitted_pkts"] == pytest.approx(again, rel=0.01, abs=1)
+        # A second of slow start and recovery: the window begins and ends at the same bytes.
+        for capture_at in at.values():
+            goodput = transfers(capture_at)[number]["goodput_mbit_s"]
+            assert goodput == pytest.approx(rows[direction]["goodput_mbit_s"], rel=0.01), capture_at
 
-    theirs = open_results(folder / "results" / "mine-iperf3")
+    theirs = open_results(folder / "results" / "theirs-iperf3")
     rows = {row["direction"]: row for row in theirs.flows().to_dicts()}
-    for direction, packets in (("forward", iperf3_down), ("reverse", iperf3_up)):
+    for number, (direction, sender) in enumerate(senders.items(), start=2):
         raw = theirs.path / "runs" / rows[direction]["run"] / "iperf3.json"
         received = json.loads(raw.read_bytes())["end"]["sum_received"]
         own = 8e-6 * received["bytes"] / received["end"]
         assert rows[direction]["goodput_mbit_s"] == pytest.approx(own, rel=0.01)
+        packets = transfers(at[sender], WARM_UP_S)[number]
         assert packets["goodput_mbit_s"] == pytest.approx(own, rel=0.01)

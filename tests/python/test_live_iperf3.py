@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import socket
 import stat
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,10 +17,9 @@ from cwndlab.errors import StudyError
 from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.live.iperf3 import Iperf3
-from patience import is_soon
+from live_server import HOST, iperf3_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from cwndlab.results import Results
@@ -66,31 +62,6 @@ def study(folder: Path, **keys: str) -> cw.Study:
 
 def measured(made: cw.Study, folder: Path, address: Iperf3, patience_s: float = 5) -> Results:
     return run_campaign(made, folder, Campaign(address, None, {}, patience_s), lambda _: None)
-
-
-@contextlib.contextmanager
-def iperf3_server() -> Iterator[Iperf3]:
-    """`iperf3 --server --json`, which gives its own view of each test."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    process = subprocess.Popen(
-        ["iperf3", "--server", "--json", "--port", str(port)],  # noqa: S607  as installed
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        assert is_soon(lambda: is_listening(port))
-        yield Iperf3("127.0.0.1", port)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def is_listening(port: int) -> bool:
-    with contextlib.suppress(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port)).close()
-        return True
-    return False
 
 
 def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:
@@ -149,8 +120,8 @@ def test_a_test_that_failed_is_tried_again_and_stays_on_record(
 
 @needs_iperf3
 def test_a_plain_server_is_measured_and_both_ends_are_known(tmp_path: Path) -> None:
-    with iperf3_server() as address:
-        results = measured(study(tmp_path), tmp_path / "r", address)
+    with iperf3_server() as port:
+        results = measured(study(tmp_path), tmp_path / "r", Iperf3(HOST, port))
     flows = results.flows()
     assert flows["algorithm"].to_list() == ["reno", "reno"]
     assert sorted(flows["direction"]) == ["forward", "reverse"]
@@ -168,9 +139,9 @@ def test_an_algorithm_set_on_the_client_alone_gets_no_credit_for_the_downlink(
     tmp_path: Path,
 ) -> None:
     default = "reno" if _default() != "reno" else "cubic"
-    with iperf3_server() as address:
+    with iperf3_server() as port:
         made = study(tmp_path, algorithm_on="client", algorithm=default)
-        results = measured(made, tmp_path / "r", address)
+        results = measured(made, tmp_path / "r", Iperf3(HOST, port))
     rows = {row["direction"]: row["algorithm"] for row in results.flows().to_dicts()}
     assert rows == {"reverse": default, "forward": f"{_default()} (named {default})"}
 
@@ -178,8 +149,8 @@ def test_an_algorithm_set_on_the_client_alone_gets_no_credit_for_the_downlink(
 @needs_iperf3
 def test_what_is_missing_is_told_with_its_remedy(tmp_path: Path) -> None:
     missing = next(name for name in core.algorithms() if this_kernel().state_of(name) is None)
-    with iperf3_server() as address, pytest.raises(CampaignEndedError, match="sudo modprobe"):
-        measured(study(tmp_path, algorithm=missing), tmp_path / "r", address)
+    with iperf3_server() as port, pytest.raises(CampaignEndedError, match="sudo modprobe"):
+        measured(study(tmp_path, algorithm=missing), tmp_path / "r", Iperf3(HOST, port))
     with pytest.raises(CampaignEndedError, match="is `iperf3 --server` running there"):
         measured(study(tmp_path), tmp_path / "s", Iperf3("127.0.0.1", 9), patience_s=-1)
 
