@@ -11,7 +11,10 @@ from rich.text import Text
 from cwndlab.cli.output import format_option, print_rows, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cwndlab.papers import Judgement
+    from cwndlab.report.sections.claims import Trial
     from cwndlab.results import Results
 
 _STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
@@ -69,30 +72,42 @@ def _state(paper_id: str) -> str:
 def print_claims(results: Results) -> None:
     """Print every claim of the paper that a study reproduces, decided."""
     from cwndlab.cli.studies import indented  # noqa: PLC0415  which uses this
-    from cwndlab.papers import claimed_papers, judge_paper  # noqa: PLC0415  slow to load
-    from cwndlab.report.sections.claims import claim_counts  # noqa: PLC0415
+    from cwndlab.papers import (  # noqa: PLC0415  slow to load
+        claimed_papers,
+        judge_paper,
+        load_paper,
+        try_paper,
+    )
+    from cwndlab.report.sections.claims import causes_sentence, claim_counts  # noqa: PLC0415
 
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)
+    trials = try_paper(load_paper(results.id), results, judged)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for name in ("claim", "its own numbers", "ours", "decided by"):
         table.add_column(name, overflow="fold")
     for each in judged:
-        table.add_row(*_row(each))
+        table.add_row(*_row(each, trials))
     say("", f"  {claim_counts(judged)}", indented(table), "")
+    if results.study.is_short:
+        say("  The short version decides nothing: it has too few repetitions.", "")
+    elif sentence := causes_sentence(judged, trials):
+        say(f"  {sentence}", "")
 
 
-def _row(judgement: Judgement) -> list[Any]:
-    from cwndlab.report.sections.claims import measured, own_numbers  # noqa: PLC0415
+def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
+    from cwndlab.report.sections.claims import cause, decided_by  # noqa: PLC0415
 
     verdict = judgement.verdict.value
     why = judgement.why
     if judgement.deciding is not None:
-        why += f": {judgement.deciding.part}, ours {measured(judgement.deciding)}"
+        why = f"{decided_by(judgement.deciding)} ({judgement.why})"
+    if found := cause(judgement, trials):
+        why += f". {found}"
     return [
         judgement.claim.id,
-        own_numbers(judgement),
+        judgement.theirs.value if judgement.theirs else "none printed",
         Text(verdict, _STYLES.get(verdict, "")),
         why,
     ]
