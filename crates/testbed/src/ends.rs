@@ -115,7 +115,7 @@ impl AllEnds {
                 continue;
             }
             if now >= self.end {
-                return Ok(());
+                return self.look_last();
             }
             let mut next = next_mean.min(next_sample).min(self.end);
             for flow in &mut self.flows {
@@ -135,8 +135,8 @@ impl AllEnds {
         }
     }
 
-    /// The last look at every sender.
-    pub(crate) fn finish(&mut self) -> io::Result<()> {
+    /// The last look at every sender: at once, as timers run out that no link restarts any more.
+    fn look_last(&mut self) -> io::Result<()> {
         for flow in &mut self.flows {
             flow.look()?;
         }

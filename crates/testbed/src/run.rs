@@ -134,7 +134,6 @@ pub fn run(
     });
     acted?;
     let (report, watch) = watched?;
-    all.finish()?;
     let netstats: Vec<Netstat> = netstats(&bed.namespaces)?
         .into_iter()
         .zip(&before)
