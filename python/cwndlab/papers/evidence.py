@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
 from cwndlab import stats
 from cwndlab.papers.claims import Claims, Part
@@ -14,6 +15,10 @@ from cwndlab.papers.facts import Paper
 from cwndlab.papers.reading import MEASURES, Series
 from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
+
+AFTER_LOSSES = "after losses over the path"
+"""The number of a flow's time series that is no statistic of one column."""
+_PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
@@ -121,10 +126,11 @@ class Runs:
         )
         rows = self._samples(flows).join(starts, on=["run", "flow"], how="inner")
         inside = rows.filter(pl.col("t_s") > pl.col("begin"))
+        of_flow = inside.group_by("repetition", "run", "flow", maintain_order=True)
+        if part.of_samples == AFTER_LOSSES:
+            return _after_losses(of_flow, flows)
         value = pl.col(part.metric).cast(pl.Float64)
-        return inside.group_by("repetition", "run", "flow").agg(
-            value=_OF_SAMPLES[part.of_samples](value)
-        )
+        return of_flow.agg(value=_OF_SAMPLES[part.of_samples](value))
 
     def _measured(self, part: Part, at: float, flows: pl.DataFrame) -> Floats:
         runs = flows.select("run", "repetition").unique()
@@ -144,6 +150,23 @@ class Runs:
     def _samples(self, flows: pl.DataFrame) -> pl.DataFrame:
         runs = flows["run"].unique(maintain_order=True).to_list()
         return self._results.samples(run=runs).drop("repetition", strict=False)
+
+
+def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return, for each flow, the median threshold that a loss left, in parts of the empty path.
+
+    A threshold changes at losses alone; the path holds the shortest round trip times the goodput.
+    """
+    threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
+    is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
+    left = samples.agg(left_pkts=threshold.filter(is_new).median())
+    path = flows.select(
+        "run",
+        "flow",
+        path_pkts=pl.col("rtt_base_ms") * pl.col("goodput_mbit_s") * 1e3 / (8 * _PAYLOAD_BYTES),
+    )
+    both = left.join(path, on=["run", "flow"])
+    return both.select("repetition", "run", "flow", value=pl.col("left_pkts") / pl.col("path_pkts"))
 
 
 def _identifier(name: str) -> str:

@@ -436,3 +436,26 @@ def test_peaks_are_counted_once_however_long(goodput: list[float], peaks: int) -
     (own,) = known.claims[0].parts
     evidence = Runs(known, Results())
     assert evidence.values(own, Name("cubic", "downlink")) == pytest.approx([peaks])
+
+
+def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
+    # 100 ms at 11.584 Mbit/s: 100 packets of 1448 bytes.
+    flow = {"run": "a", "flow": 0, "repetition": 0, "algorithm": "cubic", "direction": "forward"}
+    thresholds = [None, 400, 400, 120, 120, 120, 80, 110, 110]
+
+    class Results:
+        def flows(self) -> pl.DataFrame:
+            known = {"end_s": 9.5, "window_s": 9.5, "rtt_base_ms": 100.0, "goodput_mbit_s": 11.584}
+            return pl.DataFrame([flow | known])
+
+        def samples(self, **where: object) -> pl.DataFrame:
+            del where
+            return pl.DataFrame(
+                {"run": "a", "flow": 0, "t_s": np.arange(1.0, 10.0), "ssthresh_pkts": thresholds}
+            )
+
+    own = Part(
+        Expression("cubic"), "ssthresh_pkts", "downlink", of_samples="after losses over the path"
+    )
+    found = Runs(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
+    assert found == pytest.approx([1.1]), "120, 80 and 110 were left; the first has no before"
