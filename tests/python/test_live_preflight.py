@@ -100,7 +100,8 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     assert "downlink: the server sends, by reno" in text
     assert "uplink: the client sends, by reno" in text
     assert "no proxy seen" in text
-    assert {row["interface"] for row in found.rows()} == {"lo"}
+    (interface,) = (row for row in found.rows() if row["end"] == "interface")
+    assert (interface["client"], interface["server"]) == ("lo", "lo")
 
 
 def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
@@ -319,6 +320,13 @@ def test_an_algorithm_that_an_end_lacks_is_told_before_the_first_run() -> None:
         for direction, end in (("forward", "server"), ("reverse", "client")):
             with pytest.raises(AlgorithmMissingError, match=f"kernel of the {end} has no nosuch"):
                 look(address, [Sender("nosuch", direction)])
+        with pytest.raises(AlgorithmMissingError) as all_of_them:
+            look(address, [Sender(name, "reverse") for name in ("nosuch", "reno", "neither")])
+    told = str(all_of_them.value).splitlines()
+    assert [line.split(";")[0] for line in told] == [
+        f"the kernel of the client has no {name}" for name in ("neither", "nosuch")
+    ]
+    assert all("cwndlab algorithm load --pin" in line for line in told)
 
 
 def test_the_interface_tells_its_queue_and_counts() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cwndlab.cli.output import command_line, format_option, print_rows, say
+from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import CwndlabError, read_failure
 from cwndlab.quantity import parse_duration, parse_rate
@@ -102,7 +102,7 @@ def preflight_command(
     datagrams = [] if udp is None else measure_datagrams(address, parse_rate(udp))
     if output_format == "table":
         print_rows(found.rows(), output_format)
-        say("", *found.lines())
+        say("", *map(prose, found.lines()))
         if datagrams:
             say("")
             print_rows(datagrams, output_format)
@@ -208,7 +208,7 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
         retries=retries,
         radio_log=None if radio_log is None else RadioLog(radio_log),
     )
-    done = run_campaign(loaded, folder, campaign, say)
+    done = run_campaign(loaded, folder, campaign, lambda line: say(prose(line)))
     print_comparisons(done)
     say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
 

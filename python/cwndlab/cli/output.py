@@ -65,6 +65,11 @@ def say(*lines: RenderableType) -> None:
         to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
+def prose(text: str) -> RenderableType:
+    """A sentence: broken between words on a terminal, whole elsewhere."""
+    return Text(text) if console().is_terminal else text
+
+
 def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
     """Print equal records, as one of the three formats."""
     if output_format == "json":
@@ -74,7 +79,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
     else:
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
         for name in rows[0] if rows else ():
-            table.add_column(name.replace("_", " "), overflow="fold")
+            table.add_column(_heading(name), overflow="fold")
         for row in rows:
             table.add_row(*(Text(_cell(value)) for value in row.values()))
         say(table)
@@ -93,6 +98,14 @@ def print_text(text: str) -> None:
 def command_line(*parts: str | Path) -> str:
     """A command as one types it."""
     return shlex.join(str(part) for part in parts)
+
+
+def _heading(name: str) -> str:
+    """A column's name, its unit as one writes it: goodput_mbit_s is goodput Mbit/s."""
+    for suffix, unit in (("_mbit_s", "Mbit/s"), ("_pct", "%"), ("_pkts", "packets")):
+        if name.endswith(suffix):
+            name = f"{name.removesuffix(suffix)} {unit}"
+    return name.replace("_", " ")
 
 
 def _cell(value: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cwndlab.cli.output import format_option, print_rows, say
+from cwndlab.cli.output import format_option, print_rows, prose, say
 from cwndlab.errors import plural
 from cwndlab.quantity import parse_rate, parse_share
 
@@ -70,9 +70,8 @@ def plan_command(
     needed = plan.needed_repetitions
     aim = f"to see {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
     if needed is None:
-        say("", f"not every pair can be judged {aim}: a pilot needs two repetitions at least")
+        told = f"not every pair can be judged {aim}: a pilot needs two repetitions at least"
     else:
         verdict = "enough" if plan.repetitions >= needed else "too few"
-        say(
-            "", f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"
-        )
+        told = f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"
+    say("", prose(told))

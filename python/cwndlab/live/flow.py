@@ -17,6 +17,7 @@ from cwndlab.kernel.loading import loaded_name
 from cwndlab.live import http, sftp
 from cwndlab.live.clock import now_ns
 from cwndlab.live.exchange import Exchange
+from cwndlab.live.host import describe_host
 from cwndlab.schema import scenario as si
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) 
         try:
             _choose(connection, algorithm)
         except PermissionError:
+            allowed = " ".join([*describe_host()["allowed"], algorithm])
             msg = (
                 f"{algorithm} is kept for root on the {where}; start it there as root, or: "
-                f"sudo sysctl -w net.ipv4.tcp_allowed_congestion_control='... {algorithm}'"
+                f"sudo sysctl -w net.ipv4.tcp_allowed_congestion_control='{allowed}'"
             )
             raise AlgorithmMissingError(msg) from None
         except OSError:
@@ -75,7 +77,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
     """What to say, and what to do about it."""
     return (
         f"the kernel of the {where} has no {algorithm}; load it there: "
-        f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load {algorithm}"
+        f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load --pin {algorithm}"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cwndlab.errors import CwndlabError
 from cwndlab.live import protocol
 from cwndlab.live.client import Clock, Session
-from cwndlab.live.flow import set_algorithm
+from cwndlab.live.flow import AlgorithmMissingError, set_algorithm
 from cwndlab.live.host import describe_host
 from cwndlab.live.path_view import Finding, compare_views, too_quick
 
@@ -72,8 +72,9 @@ class Preflight:
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row an end."""
-        return [_row(end, self.facts[end]) for end in ("client", "server")]
+        """A row a fact, with what each end has of it."""
+        client, server = (_facts(self.facts[end]) for end in ("client", "server"))
+        return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
     def lines(self, *, with_notes: bool = True) -> list[str]:
         """The path, and what stands out."""
@@ -147,11 +148,21 @@ def measure_datagrams(address: Address, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    for name in sorted({s.algorithm for s in senders if s.end == "client" and s.algorithm}):
-        with socket.socket() as unused:
-            set_algorithm(unused, name, "client")
-    for name in sorted({s.algorithm for s in senders if s.end == "server" and s.algorithm}):
-        session.try_algorithm(name)
+    """Make sure that each end can send as it is to; say all that it cannot, at once."""
+    missing = []
+    for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
+        if not name:
+            continue
+        try:
+            if end == "server":
+                session.try_algorithm(name)
+            else:
+                with socket.socket() as unused:
+                    set_algorithm(unused, name, end)
+        except AlgorithmMissingError as error:
+            missing.append(str(error))
+    if missing:
+        raise AlgorithmMissingError("\n".join(missing))
 
 
 def _round_trip_ms(session: Session) -> float:
@@ -317,20 +328,19 @@ def _window(setting: str | None) -> str | None:
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"
 
 
-def _row(end: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     interface = facts["path"].get("interface") or {}
     queue = interface.get("qdisc")
     limit = interface.get("qdisc_limit_pkts") or interface.get("queue_length_pkts")
     if limit and queue != "noqueue":
         queue = f"{queue}, {limit:,} packets"
     return {
-        "end": end,
         "kernel": facts["kernel"],
         "interface": interface.get("name"),
-        "mtu_bytes": interface.get("mtu_bytes"),
+        "MTU, bytes": interface.get("mtu_bytes"),
         "queue": queue,
-        "receive_window": _window(facts.get("receive_buffer_bytes")),
-        "send_buffer": _window(facts.get("send_buffer_bytes")),
+        "receive window": _window(facts.get("receive_buffer_bytes")),
+        "send buffer": _window(facts.get("send_buffer_bytes")),
         "offloads": " ".join(interface.get("offloads", [])) or None,
         "algorithms": " ".join(facts["algorithms"]) or None,
         "default": facts["default_algorithm"],

@@ -27,8 +27,8 @@ def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
         cells.setdefault(run.cell, []).append(run)
     rows: list[dict[str, Any]] = [
         {
-            **members[0].labels,
-            "when": path_of(members[0]).period or "any time",
+            "runs": ", ".join(str(label) for label in members[0].labels.values()),
+            "when": path_of(members[0]).period,
             "done": len([run for run in members if run.key in done]),
             "missing": len([run for run in members if run.key not in done]),
             "broke_off": sum(failed[run.key] for run in members),
@@ -38,6 +38,8 @@ def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
         for members in cells.values()
     ]
     counts = ("done", "missing", "broke_off", "set_aside", "flagged")
+    if not any(row["when"] for row in rows):
+        rows = [{key: value for key, value in row.items() if key != "when"} for row in rows]
     total: dict[str, Any] = dict.fromkeys(rows[0], "")
-    total |= {next(iter(total)): "all"} | {key: sum(row[key] for row in rows) for key in counts}
+    total |= {"runs": "all"} | {key: sum(row[key] for row in rows) for key in counts}
     return [*rows, total]
