@@ -102,6 +102,17 @@ def wait_for(condition: Callable[[], bool], shell: subprocess.Popen[str]) -> Non
     raise AssertionError(shell.stdout.read())
 
 
+def wait_for_data(device: str, shell: subprocess.Popen[str]) -> None:
+    """Wait until a transfer has begun: what is said beside the data is far less."""
+
+    def carried_bytes() -> int:
+        counters = Path("/sys/class/net", device, "statistics")
+        return sum(int((counters / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+
+    before = carried_bytes()
+    wait_for(lambda: carried_bytes() > before + 1_000_000, shell)
+
+
 def text_of(path: Path) -> str:
     return path.read_text(encoding="ascii").strip() if path.exists() else ""
 
@@ -127,17 +138,17 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     try:
         with behind("nr-5g-vaasa-2023", script, folder) as shell:
             wait_for(lambda: len(done()) >= 1, shell)
-            time.sleep(0.5)
+            device = host_device(text_of(folder / "host"))
+            wait_for_data(device, shell)
             first = done()
             (folder / "kill").touch()
             wait_for(lambda: len(done()) >= 2, shell)
-            time.sleep(0.5)
+            wait_for_data(device, shell)
             second = done()
             server.kill()
             server.communicate()
             server, _ = server_apart(tmp_path / "server", port, host="0.0.0.0")  # noqa: S104  as above
             wait_for(lambda: len(done()) >= 3, shell)
-            device = host_device(text_of(folder / "host"))
             cut = ["tc", "qdisc", "replace", "dev", device, "root", "bfifo", "limit", "1"]
             subprocess.run(cut, check=True)
             time.sleep(2)
