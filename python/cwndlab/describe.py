@@ -244,7 +244,15 @@ def describe_flows(scenario: si.Scenario) -> list[str]:
         if flow.stop_ns is not None:
             text += f" to {format_duration(flow.stop_ns)}"
         counted[text] = counted.get(text, 0) + 1
-    return [f"{plural(count, 'flow')}: {text}" for text, count in counted.items()]
+    lines = [f"{plural(count, 'flow')}: {text}" for text, count in counted.items()]
+    if scenario.before:
+        turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
+        lines.append(f"hosts remember runs before: {', '.join(turns)}")
+    return lines
+
+
+def _algorithms(flows: tuple[si.ScenarioFlow, ...]) -> list[str]:
+    return list(dict.fromkeys(flow.sender.algorithm for flow in flows))
 
 
 def _pairs(table: dict[str, Any]) -> str:

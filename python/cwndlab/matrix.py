@@ -259,13 +259,17 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
         changes = {"algorithm": stand_in, "parameters": {}} if is_file else {}
         return end.model_copy(update=changes)
 
-    flows = tuple(
-        flow.model_copy(
-            update={"sender": replaced(flow.sender), "receiver": replaced(flow.receiver)}
+    def all_replaced(flows: tuple[ScenarioFlow, ...]) -> tuple[ScenarioFlow, ...]:
+        return tuple(
+            flow.model_copy(
+                update={"sender": replaced(flow.sender), "receiver": replaced(flow.receiver)}
+            )
+            for flow in flows
         )
-        for flow in resolved.scenario.flows
-    )
-    return resolved.scenario.model_copy(update={"flows": flows})
+
+    scenario = resolved.scenario
+    before = tuple(all_replaced(flows) for flows in scenario.before)
+    return scenario.model_copy(update={"flows": all_replaced(scenario.flows), "before": before})
 
 
 _PLACE_OF_OVERRIDES = re.compile(r"flows\[\d+\]\.\w+\.(stack_overrides): (.*)", re.DOTALL)
@@ -452,7 +456,8 @@ def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: S
 
 def _cell_without_algorithms(scenario: Scenario) -> str:
     """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
-    content = scenario.model_dump(mode="json", exclude_defaults=True, exclude={"seed", "record"})
+    kept_out = {"seed", "record", "before"}
+    content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     for flow in content["flows"]:
         for end in ("sender", "receiver"):
             for key in ("algorithm", "parameters", "host"):
@@ -498,7 +503,8 @@ def _drawn_ns(seed: int, name: str, most_ns: int) -> int:
 
 def _key(scenario: Scenario, files: Mapping[str, FileAlgorithm]) -> str:
     """The name of a result: a hash of everything that determines it."""
-    ends = [end for flow in scenario.flows for end in (flow.sender, flow.receiver)]
+    flows = itertools.chain(scenario.flows, *scenario.before)
+    ends = [end for flow in flows for end in (flow.sender, flow.receiver)]
 
     def sha256(name: str) -> str:
         found = files[name].algorithm if name in files else core.algorithm(name)

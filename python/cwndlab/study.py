@@ -64,6 +64,7 @@ class Study:
         application: str | Table | Sequence[str | Table] | None = None,
         warm_up: str | None = None,
         begin_within: str | None = None,
+        rotation: Sequence[str] | None = None,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
         stack_overrides: Table | None = None,
         record: Table | None = None,
@@ -93,6 +94,7 @@ class Study:
             application: what sends: a kind, or a table with a `kind` and its keys.
             warm_up: what is left out of the statistics at the beginning of each flow.
             begin_within: each repetition begins later by up to this: in another part of a trace.
+            rotation: algorithms that took turns, as far as hosts remember of earlier ones.
             parameters: by algorithm, then by parameter.
             stack_overrides: values of the stack profile that differ from it.
             record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
@@ -124,6 +126,7 @@ class Study:
             "duration": duration,
             "warm_up": warm_up,
             "begin_within": begin_within,
+            "rotation": rotation,
             "repetitions": repetitions,
             "seed": seed,
             "parameters": parameters,
@@ -133,7 +136,8 @@ class Study:
         }
         document = {key: _plain(value) for key, value in document.items() if value is not None}
         more_factors = flatten_factors(document.pop("factors", {}))
-        lists = [key for key, v in document.items() if isinstance(v, list) and key != "flow"]
+        kept = ("flow", "rotation")
+        lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]
         factors = {key: document.pop(key) for key in lists} | more_factors
         if factors:
             document["factors"] = factors

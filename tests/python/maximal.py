@@ -142,6 +142,7 @@ def maximal_scenario() -> si.Scenario:
         warm_up_ns=1000,
         path=si.WirePath(forward=stages, reverse=stages),
         flows=flows,
+        before=(flows[:1], flows[1:]),
         record=si.ScenarioRecord(
             sample_interval_ns=10**8, events=True, ack_trace=True, pcap="capture.pcap"
         ),

@@ -85,7 +85,8 @@ def test_rust_reads_the_maximal_scenario_and_writes_the_same() -> None:
     wires = maximal_scenario()
     flows = tuple(flow.model_copy(update={"user": 1}) for flow in wires.flows)
     for path in (wires.path, *media()):
-        scenario = wires.model_copy(update={"path": path, "flows": flows})
+        turns = (flows[:1], flows[1:])
+        scenario = wires.model_copy(update={"path": path, "flows": flows, "before": turns})
         ours = json.loads(scenario.to_json())
         assert without_nulls(json.loads(core.check_scenario(json.dumps(ours)))) == ours
 

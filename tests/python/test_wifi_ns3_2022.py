@@ -79,13 +79,13 @@ def test_vegas_is_lowest_and_flat_in_company(rates: dict[tuple[str, int], float]
 
 
 def test_vegas_alone_hangs_on_the_first_round_trip(flows: pl.DataFrame) -> None:
-    # The thesis's 54.44 is one draw of a wait of up to 10 ms, by which others are far below.
+    # The thesis's 54.44 is one draw of two waits of up to 9 ms; one of our ten is below the others.
     alone = flows.filter(pl.col("stations") == 1)
     vegas = sorted(alone.filter(pl.col("algorithm") == "vegas")["goodput_mbit_s"].to_list())
     others = alone.filter(pl.col("algorithm") != "vegas")["goodput_mbit_s"].to_list()
-    assert sum(rate > max(others) for rate in vegas) == 4
-    assert vegas[0] < 45
-    assert vegas[-1] > 54.44
+    assert sum(rate > max(others) for rate in vegas) == 9
+    assert mean(vegas) == pytest.approx(54.44, rel=0.01)
+    assert vegas[-1] - vegas[0] > 2
     assert max(others) - min(others) < 0.5
 
 
@@ -100,8 +100,8 @@ def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
     assert {each.theirs for each in judged.values()} == {Verdict.HOLDS}
     verdicts = {claim: each.verdict for claim, each in judged.items()}
     assert verdicts == {
-        "falls-with-stations": Verdict.UNDECIDED,  # Vegas is flat from four stations on
-        "vegas-flat": Verdict.FAILS,  # alone it is ahead in four repetitions of ten
+        "falls-with-stations": Verdict.FAILS,  # Vegas gains 1 % from six stations to seven
+        "vegas-flat": Verdict.UNDECIDED,  # alone it is ahead by 2 %, and 1 % asked for
         "cubic-best": Verdict.UNDECIDED,
     }
     beside = [each for each in judged["cubic-best"].findings if each.part.is_beside]

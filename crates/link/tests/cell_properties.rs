@@ -5,8 +5,8 @@ mod common;
 use common::cell::{access, cell, direction, hsdpa, lte, nr, ppb, user};
 use common::{Frame, Outcome, drain, run_until, us};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig, RadioConfig,
-    RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
+    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, EarlyDiscard, HandoverConfig,
+    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
@@ -68,6 +68,9 @@ fn directions() -> impl Strategy<Value = DirectionConfig> {
                     queue_packets,
                     queue_bytes: queue_bytes.map(Bytes),
                     discard: discard.map(ms),
+                    early_discard: queue_packets.filter(|most| *most > 10).map(|most| {
+                        EarlyDiscard { at_packets: most / 2, spacing_packets: most % 7 + 1 }
+                    }),
                     residual_loss: ppb(loss * 1_000_000),
                     rlc,
                     scheduler,

@@ -5,8 +5,8 @@ mod common;
 use common::cell::{cell, direction, errors, hsdpa, lte, nr, saturate, user};
 use common::{Frame, Outcome, run_until};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, BlockRecord, Cell, CellConfig, DirectionConfig, RadioConfig,
-    SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
+    BackgroundConfig, BlockErrors, BlockRecord, Cell, CellConfig, DirectionConfig, EarlyDiscard,
+    RadioConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel, FadingConfig, OuterLoopConfig};
 use cwndlab_link::{Link, Probability, Way};
@@ -222,6 +222,42 @@ fn a_users_full_queue_is_no_other_users() {
         assert_eq!(delays.len(), 3_000);
         let mean = delays.iter().sum::<f64>() / 3_000.0;
         assert!(mean < 6.0, "{scheduler:?}: {mean} ms");
+    }
+}
+
+#[test]
+fn an_early_discard_takes_one_packet_where_an_overflow_takes_many() {
+    // 80 packets come at once.
+    let missing = |early_discard| {
+        let down = DirectionConfig { queue_packets: Some(60), early_discard, ..direction(10) };
+        let mut cell = cell(&CellConfig { downlink: down, ..lte(50, 1, 10) }, 1);
+        for number in 0..80 {
+            cell.handle_packet(Time::ZERO, 0, Frame::new(number, 1500));
+        }
+        let mut outcome = Outcome::default();
+        run_until(&mut cell, Time::from_secs(1), &mut outcome);
+        let drops = cell.counters(0, Time::from_secs(1)).drops;
+        let arrived = outcome.numbers();
+        let missing: Vec<u32> = (0..80).filter(|number| !arrived.contains(number)).collect();
+        assert_eq!(drops.overflow + drops.aqm, missing.len() as u64);
+        (missing, drops.aqm)
+    };
+    assert_eq!(missing(None), ((60..80).collect(), 0));
+    let early = EarlyDiscard { at_packets: 40, spacing_packets: 15 };
+    let (early_missing, early_drops) = missing(Some(early));
+    assert_eq!(early_drops, 2);
+    assert_eq!(early_missing[..2], [40, 56], "one, and the next after 15 others");
+    assert_eq!(early_missing[2..], (62..80).collect::<Vec<_>>(), "then it is full all the same");
+}
+
+#[test]
+fn an_early_discard_that_cannot_be_is_told() {
+    for (at_packets, spacing_packets) in [(0, 5), (5, 0), (60, 5), (61, 5)] {
+        let early_discard = Some(EarlyDiscard { at_packets, spacing_packets });
+        let down = DirectionConfig { queue_packets: Some(60), early_discard, ..direction(10) };
+        let config = CellConfig { downlink: down, ..lte(50, 1, 10) };
+        let error = Cell::<Frame>::new(&config, 1, "cell").expect_err("no discard");
+        assert!(error.to_string().contains("early_discard: at_packets"), "{error}");
     }
 }
 

@@ -13,6 +13,7 @@
 //! packet is polled before time goes on. Nothing here allocates once the queues have found their
 //! size.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_link::Link;
@@ -28,6 +29,9 @@ use crate::wake::NEAR;
 /// Means are taken from samples at this distance.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Slow start thresholds that hosts remember, by direction and user.
+pub(crate) type Memory = BTreeMap<(usize, u16), u32>;
+
 /// A run in progress.
 pub(crate) struct Engine<'a> {
     pub(crate) path: Path,
@@ -38,6 +42,8 @@ pub(crate) struct Engine<'a> {
     end: Time,
     /// Set by another thread that does not want the rest.
     stop: &'a AtomicBool,
+    /// What hosts remember of connections before the run.
+    memory: Memory,
 }
 
 /// What a wake time belongs to; the first components are the two links.
@@ -69,7 +75,22 @@ impl<'a> Engine<'a> {
         components.extend([Component::MeanSampler, Component::Sampler]);
         let mut path = Path::new(links, stations, NEAR + components.len());
         path.connect_stations(first_station);
-        Self { path, flows, recorder, components, sample_interval, end, stop }
+        let memory = Memory::new();
+        Self { path, flows, recorder, components, sample_interval, end, stop, memory }
+    }
+
+    /// The same, between hosts that remember earlier connections.
+    pub(crate) fn remembering(self, memory: Memory) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// What the hosts remember now.
+    pub(crate) fn memory(&self) -> Memory {
+        let mut memory = self.memory.clone();
+        for flow in &self.flows {
+            memory.extend(self.remembered(flow.hosts()).map(|pkts| (flow.hosts(), pkts)));
+        }
+        memory
     }
 
     /// Runs to the end, or until it is to stop.
@@ -110,11 +131,16 @@ impl<'a> Engine<'a> {
         if self.flows[index].has_started() {
             return;
         }
-        let hosts = self.flows[index].hosts();
-        let ended = self.flows.iter().filter(|flow| flow.hosts() == hosts && flow.has_ended());
-        let last = ended.max_by_key(|flow| (flow.start, flow.id));
-        if let Some(pkts) = last.and_then(|flow| flow.sender.ssthresh_to_remember()) {
+        if let Some(pkts) = self.remembered(self.flows[index].hosts()) {
             self.flows[index].sender.remember_ssthresh(pkts);
+        }
+    }
+
+    fn remembered(&self, hosts: (usize, u16)) -> Option<u32> {
+        let ended = self.flows.iter().filter(|flow| flow.hosts() == hosts && flow.has_ended());
+        match ended.max_by_key(|flow| (flow.start, flow.id)) {
+            Some(last) => last.sender.ssthresh_to_remember(),
+            None => self.memory.get(&hosts).copied(),
         }
     }
 

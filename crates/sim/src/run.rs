@@ -12,17 +12,20 @@ use cwndlab_units::{Duration, Stream, Time};
 use thiserror::Error;
 
 use crate::application::Application;
-use crate::engine::Engine;
+use crate::engine::{Engine, Memory};
 use crate::flow::Flow;
 use crate::output::RunOutput;
 use crate::path::Links;
 use crate::recorder::Recorder;
-use crate::scenario::{EndConfig, Scenario, ScenarioError};
+use crate::scenario::{EndConfig, RecordConfig, Scenario, ScenarioError};
 use crate::station::Stations;
 use crate::summary::{self, FinishedFlow, SenderCounts, flow_summary};
 
 /// Linux counts time in ticks of 4 ms (HZ = 250).
 const TICK_NANOS: u64 = 4_000_000;
+
+/// How long after its application a connection of an earlier run has to send what is left and close.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// A run that cannot begin, or did not reach its end.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -61,8 +64,51 @@ pub fn run_unless_stopped(
     stop: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
     scenario.check()?;
+    let mut memory = Memory::new();
+    for index in 0..scenario.before.len() {
+        let earlier = earlier(scenario, index);
+        let links = build_links(&earlier.path, earlier.seed, traces)?;
+        let place = format!("before[{index}]");
+        let engine = engine(&earlier, &place, links, algorithms, stop)?;
+        let mut engine = engine.remembering(memory);
+        engine.run();
+        memory = engine.memory();
+    }
     let links = build_links(&scenario.path, scenario.seed, traces)?;
-    run_over(scenario, links, algorithms, stop)
+    run_over(scenario, links, algorithms, stop, memory)
+}
+
+/// One of the runs before, of which nothing is recorded, and in which every flow can end.
+fn earlier(scenario: &Scenario, index: usize) -> Scenario {
+    let end = Time::ZERO + scenario.duration;
+    let mut flows = scenario.before[index].clone();
+    for flow in &mut flows {
+        flow.stop.get_or_insert(end);
+    }
+    Scenario {
+        seed: Stream::new(scenario.seed, &format!("before.{index}")).next_u64(),
+        duration: scenario.duration + LINGER,
+        flows,
+        before: Vec::new(),
+        record: RecordConfig::default(),
+        ..scenario.clone()
+    }
+}
+
+/// The run of a scenario, whose flows stand at `place`.
+fn engine<'a>(
+    scenario: &Scenario,
+    place: &str,
+    links: Links,
+    algorithms: &Algorithms,
+    stop: &'a AtomicBool,
+) -> Result<Engine<'a>, RunError> {
+    let end = Time::ZERO + scenario.duration;
+    let (flows, stations) = build_flows(scenario, place, end, algorithms)?;
+    let ids = scenario.flows.iter().map(|flow| flow.id).collect();
+    let recorder = Recorder::new(&scenario.record, ids);
+    let interval = scenario.record.sample_interval;
+    Ok(Engine::new(links, stations, flows, recorder, interval, end, stop))
 }
 
 fn run_over(
@@ -70,13 +116,9 @@ fn run_over(
     links: Links,
     algorithms: &Algorithms,
     stop: &AtomicBool,
+    memory: Memory,
 ) -> Result<RunOutput, RunError> {
-    let end = Time::ZERO + scenario.duration;
-    let (flows, stations) = build_flows(scenario, end, algorithms)?;
-    let ids = scenario.flows.iter().map(|flow| flow.id).collect();
-    let recorder = Recorder::new(&scenario.record, ids);
-    let interval = scenario.record.sample_interval;
-    let mut engine = Engine::new(links, stations, flows, recorder, interval, end, stop);
+    let mut engine = engine(scenario, "flows", links, algorithms, stop)?.remembering(memory);
     engine.run();
     if stop.load(Ordering::Relaxed) {
         return Err(RunError::Stopped);
@@ -100,6 +142,7 @@ fn run_over(
             flow_summary(&finished, &scenario.path)
         })
         .collect();
+    let end = Time::ZERO + scenario.duration;
     let links = summary::links(&mut engine.path, scenario.path.users(), end);
     let mut output = RunOutput { flows, links, ..RunOutput::default() };
     if let Some(recording) = engine.recorder.on_demand {
@@ -122,7 +165,11 @@ pub fn check(
 ) -> Result<(), RunError> {
     scenario.check()?;
     build_links(&scenario.path, scenario.seed, traces)?;
-    build_flows(scenario, Time::ZERO + scenario.duration, algorithms)?;
+    let end = Time::ZERO + scenario.duration;
+    build_flows(scenario, "flows", end, algorithms)?;
+    for index in 0..scenario.before.len() {
+        build_flows(&earlier(scenario, index), &format!("before[{index}]"), end, algorithms)?;
+    }
     Ok(())
 }
 
@@ -151,6 +198,7 @@ pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
 
 fn build_flows(
     scenario: &Scenario,
+    place: &str,
     end: Time,
     algorithms: &Algorithms,
 ) -> Result<(Vec<Flow>, Stations), ScenarioError> {
@@ -164,7 +212,7 @@ fn build_flows(
         let mut end_of = |name: &str, end: &EndConfig| {
             let component = format!("flow.{}.{name}", config.id);
             let seed = Stream::new(scenario.seed, &component).next_u64();
-            let path = format!("flows[{index}].{name}");
+            let path = format!("{place}[{index}].{name}");
             let profile = profiles.find(end, &path)?;
             let congestion = congestion(end, &path, algorithms)?;
             let flow = index as u32;
@@ -273,13 +321,10 @@ mod tests {
         let scenario = Scenario::from_json(&MIXED.replace("END", end)).expect("a good scenario");
         let (traces, algorithms) = (Traces::new(), Algorithms::default());
         let medium = AnyLink::shared(&scenario.path, &traces, scenario.seed).expect("good links");
-        let shared = run_over(
-            &scenario,
-            Links::Shared(Box::new(medium)),
-            &algorithms,
-            &AtomicBool::new(false),
-        )
-        .expect("it runs");
+        let stop = AtomicBool::new(false);
+        let shared = Links::Shared(Box::new(medium));
+        let shared =
+            run_over(&scenario, shared, &algorithms, &stop, Memory::new()).expect("it runs");
         let separate = run(&scenario, &traces, &algorithms).expect("it runs");
         assert_eq!(shared.flows, separate.flows);
         let columns = |output: &RunOutput| {

@@ -36,6 +36,10 @@ pub struct Scenario {
     pub path: PathConfig,
     /// The connections, in any order of start.
     pub flows: Vec<FlowConfig>,
+    /// The connections of earlier runs over the same path, the last one's last: they count for what
+    /// the hosts remember of them.
+    #[serde(default)]
+    pub before: Vec<Vec<FlowConfig>>,
     /// What is recorded beyond the summary.
     #[serde(default)]
     pub record: RecordConfig,
@@ -187,30 +191,38 @@ impl Scenario {
             let message = format!("{:?} is not between 1 ns and 100 days", self.duration);
             return fail("duration_ns", message);
         }
-        if self.flows.is_empty() {
-            return fail("flows", "there is no flow".into());
-        }
         if self.record.sample_interval.is_some_and(|interval| interval < MIN_SAMPLE_INTERVAL) {
             return fail("record.sample_interval_ns", "shorter than 0.1 ms".into());
         }
-        for (index, flow) in self.flows.iter().enumerate() {
-            if self.flows[..index].iter().any(|other| other.id == flow.id) {
-                return fail(
-                    &format!("flows[{index}].id"),
-                    format!("{} is taken by another flow", flow.id),
-                );
+        self.check_flows("flows", &self.flows)?;
+        for (index, flows) in self.before.iter().enumerate() {
+            self.check_flows(&format!("before[{index}]"), flows)?;
+        }
+        Ok(())
+    }
+
+    fn check_flows(&self, place: &str, flows: &[FlowConfig]) -> Result<(), ScenarioError> {
+        let fail = |path: &str, message: String| Err(ScenarioError::new(path, message));
+        if flows.is_empty() {
+            return fail(place, "there is no flow".into());
+        }
+        for (index, flow) in flows.iter().enumerate() {
+            let place = format!("{place}[{index}]");
+            if flows[..index].iter().any(|other| other.id == flow.id) {
+                let message = format!("{} is taken by another flow", flow.id);
+                return fail(&format!("{place}.id"), message);
             }
             if self.path.users().is_some_and(|users| flow.user.get() > users) {
                 let users = self.path.users().unwrap_or_default();
                 let message = format!("user {} of a medium with {users}", flow.user);
-                return fail(&format!("flows[{index}].user"), message);
+                return fail(&format!("{place}.user"), message);
             }
-            flow.check(&format!("flows[{index}]"), self.duration)?;
+            flow.check(&place, self.duration)?;
             let is_wire = self.path.users().is_none();
             for (end, name) in [(&flow.sender, "sender"), (&flow.receiver, "receiver")] {
                 if is_wire && end.host.is_some_and(|host| host.rate.is_none()) {
                     let message = "a wire grants nothing to a device: it needs a rate";
-                    return fail(&format!("flows[{index}].{name}.host"), message.into());
+                    return fail(&format!("{place}.{name}.host"), message.into());
                 }
             }
         }

@@ -74,6 +74,7 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         warm_up_ns=study.warm_up,
         path=path,
         flows=flows,
+        before=_before(study, algorithms),
         record=si.ScenarioRecord(
             sample_interval_ns=study.record.samples or None,
             events=study.record.events,
@@ -82,6 +83,29 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         ),
     )
     return Resolved(scenario, traces.traces, algorithms.files, jitter, study.begin_within)
+
+
+def _before(
+    study: StudyModel, algorithms: AlgorithmReader
+) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
+    """The turns of the other algorithms, the last one's last."""
+    turns = study.rotation
+    if not turns:
+        return ()
+    for n, name in enumerate(turns):
+        algorithms.find(name, ("rotation", n))
+        if name in turns[:n]:
+            raise FieldError(("rotation", n), f"{name} has its turn already; leave it out here")
+    if study.algorithm is None:
+        message = 'it is the study\'s "algorithm" that takes turns, and there is none'
+        raise FieldError(("rotation",), message)
+    if study.algorithm not in turns:
+        message = f"{study.algorithm} has no turn; add it, or leave the rotation out"
+        raise FieldError(("rotation",), message)
+    own = turns.index(study.algorithm)
+    others = (*turns[own + 1 :], *turns[:own])
+    studies = (study.model_copy(update={"algorithm": name}) for name in others)
+    return tuple(resolve_flows(each, algorithms)[0] for each in studies)
 
 
 def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:

@@ -195,6 +195,13 @@ class Given(Model):
     ppb: tuple[Annotated[Ppb, Written(ShareText, "ppb", "shares")], ...]
 
 
+class EarlyDiscard(Model):
+    """Drops one packet at a time: the packet discard prevention counter of UMTS."""
+
+    at_packets: Packets
+    spacing_packets: Packets
+
+
 class CellDirection(Model):
     """One direction of a cell."""
 
@@ -204,6 +211,7 @@ class CellDirection(Model):
     queue_packets: Packets | None = None
     queue_bytes: Size | None = None
     discard_ns: Nanoseconds | None = None
+    early_discard: EarlyDiscard | None = None
     residual_loss_ppb: Share = 0
     rlc: Annotated[Acknowledged | Unacknowledged | Transparent, Field(discriminator="kind")] = (
         Acknowledged(recovery_ns=80_000_000)

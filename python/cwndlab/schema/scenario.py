@@ -325,6 +325,7 @@ class Scenario(Model):
     warm_up_ns: Count = 0
     path: Path
     flows: Annotated[tuple[ScenarioFlow, ...], Field(min_length=1)]
+    before: tuple[Annotated[tuple[ScenarioFlow, ...], Field(min_length=1)], ...] = ()
     record: ScenarioRecord = ScenarioRecord()
     jiffies_phase_ns: Count | None = None
 

@@ -175,6 +175,11 @@ class StudyModel(Model):
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     algorithm: str | None = Field(default=None, description="of every flow that has none itself")
+    rotation: tuple[str, ...] = Field(
+        default=(),
+        description="algorithms that took turns: a run comes after one of each of the others, in "
+        "this order, as far as hosts remember of them",
+    )
     stack: str = Field(default=DEFAULT_STACK, description="of every flow that has none itself")
     user_stack: str | None = Field(
         default=None, description="of the user's end, whichever way data go, if not the study's"

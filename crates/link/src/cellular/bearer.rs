@@ -17,13 +17,14 @@ use super::outbox::Outbox;
 use crate::counters::{Backlog, Drops, Tally};
 use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
-use crate::queue::Limits;
+use crate::queue::{Limits, SpacedDiscard};
 
 /// One user's data in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Bearer<P> {
     limits: Limits,
     discard: Option<Duration>,
+    early_discard: Option<SpacedDiscard>,
     rlc: RlcConfig,
     processing: Duration,
     packet_overhead: u32,
@@ -111,6 +112,7 @@ impl<P: Packet> Bearer<P> {
         Self {
             limits: Limits::new(config.queue_packets, config.queue_bytes),
             discard: config.discard,
+            early_discard: config.early_discard.map(SpacedDiscard::new),
             rlc: config.rlc,
             processing,
             packet_overhead,
@@ -140,6 +142,12 @@ impl<P: Packet> Bearer<P> {
         let bytes = packet.wire_bytes();
         if !self.limits.have_room(self.backlog, bytes) {
             self.drop_packet(told_at, &packet, DropReason::Overflow, out);
+            return Admission::Dropped;
+        }
+        if let Some(discard) = &mut self.early_discard
+            && !discard.takes(self.backlog)
+        {
+            self.drop_packet(told_at, &packet, DropReason::Aqm, out);
             return Admission::Dropped;
         }
         let length = bytes + self.packet_overhead;

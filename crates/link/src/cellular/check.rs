@@ -2,7 +2,9 @@
 
 use cwndlab_units::Duration;
 
-use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
+use super::config::{
+    BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, EarlyDiscard, SchedulerConfig,
+};
 use super::error::CellError;
 use super::plan::Plan;
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
@@ -66,6 +68,12 @@ pub(crate) fn check_direction(
             if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
                 return Err(CellError::OuterLoopTarget(way));
             }
+        }
+    }
+    if let Some(EarlyDiscard { at_packets, spacing_packets }) = config.early_discard {
+        let is_reached = config.queue_packets.is_none_or(|limit| at_packets < limit);
+        if at_packets == 0 || spacing_packets == 0 || !is_reached {
+            return Err(CellError::EarlyDiscard(way));
         }
     }
     if config.transmissions == 0 {

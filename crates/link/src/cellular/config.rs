@@ -150,6 +150,9 @@ pub struct DirectionConfig {
     /// A packet that has waited so long is dropped before it is sent; absent for never.
     #[serde(rename = "discard_ns", default)]
     pub discard: Option<Duration>,
+    /// How the queue tells of its length before it is full.
+    #[serde(default)]
+    pub early_discard: Option<EarlyDiscard>,
     /// What is lost before the queue, such as by a serial line: no radio loss.
     #[serde(rename = "residual_loss_ppb", default)]
     pub residual_loss: Probability,
@@ -170,6 +173,18 @@ pub struct DirectionConfig {
     /// How often a failure is taken for a success, so that the block is left to RLC.
     #[serde(rename = "feedback_error_ppb", default)]
     pub feedback_error: Probability,
+}
+
+/// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
+/// were taken: a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
+/// management for TCP traffic over 3G links", 2003), of one threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyDiscard {
+    /// How many packets may wait.
+    pub at_packets: u32,
+    /// How many packets are taken before the next is dropped.
+    pub spacing_packets: u32,
 }
 
 /// Which blocks fail.

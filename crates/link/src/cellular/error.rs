@@ -66,6 +66,12 @@ pub enum CellError {
     /// An outer loop that cannot settle.
     #[error("{0:?}: adaptation: target_ppb must be more than 0 and less than 1000000000")]
     OuterLoopTarget(Way),
+    /// An early discard that never comes, or never ends.
+    #[error(
+        "{0:?}: early_discard: at_packets must be at least 1 and less than queue_packets, and \
+         spacing_packets at least 1"
+    )]
+    EarlyDiscard(Way),
     /// A block that is never sent.
     #[error("{0:?}: transmissions must be at least 1")]
     NoTransmission(Way),

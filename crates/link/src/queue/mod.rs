@@ -3,6 +3,7 @@
 mod codel;
 mod drop_tail;
 mod red;
+mod spaced;
 mod step;
 
 use cwndlab_units::Time;
@@ -10,6 +11,7 @@ use cwndlab_units::Time;
 pub(crate) use codel::{Codel, Waiting};
 pub(crate) use drop_tail::Limits;
 pub(crate) use red::Red;
+pub(crate) use spaced::SpacedDiscard;
 pub(crate) use step::Step;
 
 use crate::{Backlog, DropReason};

@@ -35,6 +35,7 @@ pub(crate) fn direction(scheme: u8) -> DirectionConfig {
         queue_packets: None,
         queue_bytes: None,
         discard: None,
+        early_discard: None,
         residual_loss: Probability::ZERO,
         rlc: RlcConfig::default(),
         scheduler: SchedulerConfig::RoundRobin,

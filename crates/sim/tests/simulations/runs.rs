@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::setup::{Setup, algorithm, bottleneck, wire};
+use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateTrace, Traces};
 use cwndlab_sim::{RunError, RunOutput, Scenario};
@@ -358,4 +358,68 @@ fn a_threshold_is_remembered_from_one_connection_to_the_next_where_the_stack_cac
     };
     assert!(first_threshold(false).is_nan(), "a first threshold is infinite");
     assert!(first_threshold(true) >= 2.0);
+}
+
+/// The first threshold of a connection after others of the same hosts, in runs before its own.
+fn threshold_after(before: &[&str], stack_overrides: serde_json::Value) -> f64 {
+    let setup = Setup {
+        application: json!({"kind": "sized", "bytes": 1_000_000}),
+        stack_overrides,
+        record: json!({"sample_interval_ns": 10_000_000}),
+        ..Setup::new(vec![algorithm("reno")])
+    };
+    let mut scenario = setup.json();
+    let earlier = |name: &&str| {
+        let mut flow = scenario["flows"][0].clone();
+        flow["sender"]["algorithm"] = json!(name);
+        json!([flow])
+    };
+    let flows: Vec<_> = before.iter().map(earlier).collect();
+    scenario["before"] = json!(flows);
+    let output = run_json(&scenario, &Traces::default());
+    assert_eq!(output.flows.len(), 1, "of the runs before nothing is told");
+    let samples = output.samples.expect("samples");
+    assert!(samples.t_s[0] < 0.02, "the clock begins with the run itself");
+    samples.ssthresh_pkts[4]
+}
+
+#[test]
+fn hosts_remember_the_runs_before_where_the_stack_does() {
+    let caches = |is_cached: bool| json!({"cached_ssthresh": is_cached});
+    assert!(threshold_after(&[], caches(true)).is_nan(), "there was nothing before");
+    assert!(threshold_after(&["reno"], caches(false)).is_nan(), "this stack forgets");
+    let after_reno = threshold_after(&["reno"], caches(true));
+    let after_scalable = threshold_after(&["scalable"], caches(true));
+    assert!(after_reno >= 2.0);
+    // Scalable gives up an eighth where Reno gives up half: the run before decides, and the last
+    // one most.
+    assert!(after_scalable > after_reno, "{after_scalable} {after_reno}");
+    let last_is_reno = threshold_after(&["scalable", "reno"], caches(true));
+    assert!(last_is_reno < after_scalable, "{last_is_reno}");
+}
+
+#[test]
+fn what_is_wrong_with_a_run_before_names_it() {
+    let mut scenario = Setup::new(vec![algorithm("reno")]).json();
+    let flow = scenario["flows"][0].clone();
+    let error = |before: serde_json::Value| {
+        scenario["before"] = before;
+        match Scenario::from_json(&scenario.to_string()) {
+            Ok(scenario) => {
+                cwndlab_sim::check(&scenario, &Traces::default(), &Algorithms::default())
+                    .expect_err("a bad run before")
+                    .to_string()
+            }
+            Err(error) => error.to_string(),
+        }
+    };
+    let mut error = error;
+    assert!(error(json!([[]])).starts_with("before[0]: there is no flow"));
+    let mut late = flow.clone();
+    late["start_ns"] = json!(u64::MAX / 2);
+    assert!(error(json!([[flow.clone()], [late]])).starts_with("before[1][0].start_ns"));
+    let mut unknown = flow.clone();
+    unknown["sender"]["algorithm"] = json!("rano");
+    let message = error(json!([[flow, unknown]]));
+    assert!(message.starts_with("before[0][1].id"), "{message}");
 }

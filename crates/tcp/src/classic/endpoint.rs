@@ -50,7 +50,7 @@ pub(crate) struct ClassicEndpoint {
     settings: Arc<ClassicSettings>,
     state: State,
     pending: Pending,
-    /// How long the SYN waits for its address, and until when.
+    /// How long the first packet waits for its address, and until when.
     address_wait: Duration,
     address_known: Time,
     sender: Sender,
@@ -87,8 +87,10 @@ impl ClassicEndpoint {
     ) -> Self {
         let mut sender = Sender::new(Arc::clone(&settings), congestion, jiffies_phase);
         sender.sk.cc_random = seed;
-        let waits = settings.address_wait().as_nanos();
-        let address_wait = Stream::new(seed, "address").below(waits + 1);
+        let address_wait = match u64::from(settings.address_wait_ms) {
+            0 => 0,
+            waits => Stream::new(seed, "address").below(waits),
+        };
         let buffer = settings.receive_buffer_bytes;
         let shift = (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14);
         Self {
@@ -96,7 +98,7 @@ impl ClassicEndpoint {
             user,
             state: State::Closed,
             pending: Pending::default(),
-            address_wait: Duration::from_nanos(address_wait),
+            address_wait: Duration::from_millis(address_wait),
             address_known: Time::ZERO,
             sender,
             receiver: Receiver::new(),
@@ -184,6 +186,7 @@ impl ClassicEndpoint {
                     self.sender.open(now);
                     self.state = State::SynReceived;
                 }
+                self.address_known = now + self.address_wait;
                 self.pending.syn_ack = true;
             }
             State::SynSent | State::Established if segment.flags.has(Flags::ACK) => {
@@ -274,7 +277,8 @@ impl ClassicEndpoint {
             self.counters.segments_out += 1;
             self.out.push_segment(segment);
         }
-        let syn_due = if self.pending.syn { self.address_known } else { Time::NEVER };
+        let is_first_due = self.pending.syn || self.pending.syn_ack;
+        let syn_due = if is_first_due { self.address_known } else { Time::NEVER };
         self.out.give(self.sender.timer().min(self.receiver.ack_due()).min(syn_due))
     }
 
@@ -289,12 +293,13 @@ impl ClassicEndpoint {
     }
 
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.pending.syn && self.address_known <= now {
-            self.pending.syn = false;
-            return Some(self.syn(now, Flags::SYN));
-        }
-        if std::mem::take(&mut self.pending.syn_ack) {
-            return Some(self.syn(now, Flags::SYN | Flags::ACK));
+        if self.address_known <= now {
+            if std::mem::take(&mut self.pending.syn) {
+                return Some(self.syn(now, Flags::SYN));
+            }
+            if std::mem::take(&mut self.pending.syn_ack) {
+                return Some(self.syn(now, Flags::SYN | Flags::ACK));
+            }
         }
         if self.state != State::Established {
             return None;

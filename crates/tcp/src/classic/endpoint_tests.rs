@@ -111,7 +111,7 @@ fn linux_agent_sends_data_behind_its_first_packet() {
 }
 
 #[test]
-fn a_syn_waits_for_its_address_and_the_wait_is_round_trip() {
+fn either_end_waits_for_its_address_and_the_waits_are_round_trip() {
     let with = |address_wait_ms| {
         let settings = ClassicSettings { address_wait_ms, ..ns_3() };
         let mut wire = Wire::new(settings, &[]);
@@ -119,9 +119,27 @@ fn a_syn_waits_for_its_address_and_the_wait_is_round_trip() {
         (wire.log.len(), wire.ends[0].info().srtt_us)
     };
     assert_eq!(with(0), (3, 20_000));
+    assert_eq!(with(1), (3, 20_000), "0 ms is the only number below 1");
     let (segments, handshake_us) = with(10);
     assert_eq!(segments, 3, "no SYN is sent twice");
-    assert!((20_001..=30_000).contains(&handshake_us), "{handshake_us}");
+    // Both ends have the same seed here, and so draw the same wait.
+    let waits_us = handshake_us - 20_000;
+    assert!((2_000..=18_000).contains(&waits_us) && waits_us % 2_000 == 0, "{handshake_us}");
+}
+
+#[test]
+fn an_address_that_is_known_is_not_waited_for_again() {
+    let settings = || ClassicSettings { address_wait_ms: 10, ..ns_3() };
+    let mut wire = Wire::new(settings(), &[]);
+    wire.run(seconds(1));
+    let wait = Duration::from_micros(u64::from(wire.ends[0].info().srtt_us - 20_000) / 2);
+    // The answer is lost: the SYN is sent again after 3 s, and both go at once.
+    let mut wire = Wire::new(settings(), &[1]);
+    let again = seconds(3) + wait + DELAY + DELAY;
+    wire.run(Time::from_micros(again.as_micros() - 1));
+    assert_eq!(wire.ends[0].info().srtt_us, 0);
+    wire.run(again);
+    assert!(wire.ends[0].info().srtt_us > 0, "the connection is open");
 }
 
 #[test]

@@ -100,8 +100,8 @@ pub struct ClassicSettings {
     pub timestamp_tick_us: u32,
     /// Which of them the algorithm is told.
     pub rtt_report: RttReport,
-    /// The first packet waits for its peer's address: for a time up to this, drawn anew for each
-    /// connection, that counts as round trip.
+    /// The first packet of either end waits for its peer's address: whole milliseconds, fewer than
+    /// this, drawn anew for each connection, that count as round trip.
     pub address_wait_ms: u32,
     /// Segments in order that make an ACK without waiting.
     pub ack_segments: u32,
@@ -136,10 +136,6 @@ impl ClassicSettings {
         }
         let ticks = now.as_micros() / tick - sent.as_micros() / tick;
         Duration::from_micros((ticks * tick).max(1))
-    }
-
-    pub(crate) fn address_wait(&self) -> Duration {
-        Duration::from_millis(self.address_wait_ms.into())
     }
 
     pub(crate) fn delayed_ack(&self) -> Duration {

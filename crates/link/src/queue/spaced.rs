@@ -1,0 +1,59 @@
+//! Discards one by one, far from each other: a packet discard prevention counter.
+//!
+//! A queue that overflows under a growing window drops several packets before their sender hears of
+//! the first. Sågfors, Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G links",
+//! 2003, let the queue of a radio bearer drop one packet where a threshold is reached, and then count
+//! packets before the next may be dropped. Of theirs this has one threshold.
+
+use crate::Backlog;
+use crate::cellular::EarlyDiscard;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpacedDiscard {
+    config: EarlyDiscard,
+    /// How many packets were taken since the last discard.
+    taken: u32,
+}
+
+impl SpacedDiscard {
+    pub(crate) fn new(config: EarlyDiscard) -> Self {
+        Self { config, taken: u32::MAX }
+    }
+
+    /// Whether a packet that finds this backlog is taken.
+    pub(crate) fn takes(&mut self, backlog: Backlog) -> bool {
+        let is_due = self.taken >= self.config.spacing_packets;
+        if is_due && backlog.packets >= self.config.at_packets {
+            self.taken = 0;
+            return false;
+        }
+        self.taken = self.taken.saturating_add(1);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(discard: &mut SpacedDiscard, packets: u32) -> bool {
+        discard.takes(Backlog { packets, bytes: u64::from(packets) * 1500 })
+    }
+
+    #[test]
+    fn one_is_dropped_at_the_threshold_and_the_next_after_so_many_others() {
+        let mut discard = SpacedDiscard::new(EarlyDiscard { at_packets: 10, spacing_packets: 4 });
+        assert!((0..10).all(|packets| takes(&mut discard, packets)));
+        let taken: Vec<bool> = (0..10).map(|_| takes(&mut discard, 12)).collect();
+        let one_in_five = [false, true, true, true, true].repeat(2);
+        assert_eq!(taken, one_in_five, "the first at once, then every fifth");
+    }
+
+    #[test]
+    fn what_came_while_the_queue_was_short_counts_too() {
+        let mut discard = SpacedDiscard::new(EarlyDiscard { at_packets: 10, spacing_packets: 4 });
+        assert!(!takes(&mut discard, 10));
+        assert!((0..4).all(|_| takes(&mut discard, 1)));
+        assert!(!takes(&mut discard, 10));
+    }
+}
