@@ -129,3 +129,10 @@ def test_the_warm_up_is_counted_from_there(tmp_path: Path) -> None:
     row = row_of(tmp_path, "downlink", SIZED, near, end(-20, 1_000), warm_up="520 ms")
     assert row["window_s"] == pytest.approx(0.5)
     assert row["goodput_mbit_s"] == pytest.approx(8, rel=1e-6)
+
+
+def test_samples_that_came_late_take_nothing_away(tmp_path: Path) -> None:
+    """A busy machine's first sample is of bytes that were read long ago."""
+    near = end(0, 1_000, [(300, BYTES // 4)])
+    row = row_of(tmp_path, "downlink", SIZED, near, end(-20, 1_000))
+    assert row["goodput_mbit_s"] == pytest.approx(8e-6 * BYTES / 1.02, rel=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +130,7 @@ def _flow(
         "end_s": (end_ns - transfer.began_ns) / _NS_PER_S,
         "window_s": (end_ns - begin_ns) / _NS_PER_S if end_ns > begin_ns else None,
         "delivered_bytes": receiver["moved_bytes"],
-        "goodput_mbit_s": _goodput(receiver, begin_ns, end_ns),
+        "goodput_mbit_s": _goodput(receiver, start_ns, begin_ns, end_ns),
     }
     is_complete = flow.application.kind in _COMPLETE and _is_whole(flow, receiver)
     if is_complete:
@@ -165,16 +165,19 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
     return wanted is not None and receiver["moved_bytes"] >= wanted
 
 
-def _goodput(receiver: Mapping[str, Any], begin_ns: int, end_ns: int) -> float | None:
-    """What the application read within the window."""
-    at_ns, bytes_read = receiver["at_ns"], receiver["application_bytes"]
-    if end_ns <= begin_ns or not at_ns:
+def _goodput(
+    receiver: Mapping[str, Any], start_ns: int, begin_ns: int, end_ns: int
+) -> float | None:
+    """What the application read within the window; of a transfer that began at `start_ns`."""
+    if end_ns <= begin_ns or not receiver["at_ns"]:
         return None
-    if ended_ns := receiver["ended_ns"]:  # between two samples
-        kept = bisect.bisect_left(at_ns, ended_ns)
-        at_ns = [*at_ns[:kept], ended_ns]
-        bytes_read = [*bytes_read[:kept], receiver["moved_bytes"]]
-    read = np.interp([begin_ns, end_ns], at_ns, bytes_read)
+    # Samples come when their thread does; what is known of first and last byte is exact.
+    ended_ns = receiver["ended_ns"] or math.inf
+    samples = zip(receiver["at_ns"], receiver["application_bytes"], strict=True)
+    points = [(start_ns, 0), *(each for each in samples if start_ns < each[0] < ended_ns)]
+    if receiver["ended_ns"]:
+        points.append((ended_ns, receiver["moved_bytes"]))
+    read = np.interp([begin_ns, end_ns], *np.array(points).T)
     return mbit_s(float(read[1] - read[0]), (end_ns - begin_ns) / _NS_PER_S)
 
 
