@@ -78,7 +78,7 @@ def proxy_to(port: int, *, delay_s: float = 0.0, own_host: str = "127.0.0.2") ->
 def _quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(preflight, "_QUIET_S", 0.05)
-        patch.setattr(preflight, "_DOUBT_S", 0.5)
+        patch.setattr(preflight, "_DOUBT_S", 2.0)
         yield
 
 
@@ -95,7 +95,8 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     assert syn["mss_bytes"] == client["advertised_mss_bytes"]
     assert client["sequence"] in {syn["sequence"], None}
     assert found.facts["round_trip_ms"] < 500
-    assert abs(found.facts["clock_offset_ms"]) < 100
+    # One machine, one clock: they seem to differ by what is not known of them.
+    assert abs(found.facts["clock_offset_ms"]) <= found.facts["clock_uncertainty_ms"] + 0.001
     text = "\n".join(found.lines())
     assert "downlink: the server sends, by reno" in text
     assert "uplink: the client sends, by reno" in text
