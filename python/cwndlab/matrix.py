@@ -275,14 +275,31 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
 _PLACE_OF_OVERRIDES = re.compile(r"flows\[\d+\]\.\w+\.(stack_overrides): (.*)", re.DOTALL)
 
 
+_PLACE_OF_MEDIUM = re.compile(r"path\.(cell|wifi): (?:(Down|Up): )?((\w+): .*|.*)", re.DOTALL)
+
+
 def _place_in_study(refusal: str, draft: _Draft) -> tuple[KeyPath, str]:
     """What the simulator refuses, at the key of the study where that is known."""
+    if medium := _PLACE_OF_MEDIUM.fullmatch(refusal):
+        kind, way, message, key = medium.groups()
+        places = ("link", kind, way and f"{way.lower()}link", key)
+        return _written(draft.document, [place for place in places if place]), message
     match = _PLACE_OF_OVERRIDES.fullmatch(refusal)
     if match is None:
         return (), f"the simulator refuses it: {refusal}"
     flows = draft.document.get("flow", [])
     said = [("flow", n, match[1]) for n, flow in enumerate(flows) if match[1] in flow]
     return (said[0] if said else (match[1],)), match[2]
+
+
+def _written(document: Mapping[str, Any], key: Sequence[str]) -> KeyPath:
+    """As much of the key as the document has."""
+    value: object = document
+    for depth, part in enumerate(key):
+        if not isinstance(value, dict) or part not in value:
+            return tuple(key[:depth])
+        value = value[part]
+    return tuple(key)
 
 
 def _groups(study: StudyModel) -> list[list[dict[str, _Level]]]:

@@ -245,3 +245,22 @@ def test_data_and_acks_share_the_air_of_wifi(tmp_path: Path) -> None:
     alone = one.flows()["goodput_mbit_s"][0]
     assert 0.8 * alone < flows.sum() < 1.1 * alone
     assert flows.min() > 0.05 * alone
+
+
+def test_a_refusal_stands_at_the_nearest_key_that_is_written(tmp_path: Path) -> None:
+    study = tmp_path / "x.toml"
+
+    def place_of(keys: str) -> str:
+        study.write_text(f'[study]\nalgorithm = "cubic"\n[link]\npreset = "lte-good"\n{keys}')
+        with pytest.raises(StudyError) as refused:
+            Study.load(study)
+        return str(refused.value).split("\n")[0].split("/")[-1].split(" = ")[0]
+
+    handover = '{ interval = "10 ms", interruption = "50 ms", is_lossless = true }'
+    assert place_of(f"cell.handover = {handover}\n") == "x.toml:5: link.cell.handover"
+    discard = "{ at_packets = 0, spacing_packets = 5 }"
+    place = place_of(f"[link.cell.uplink]\nearly_discard = {discard}\n")
+    assert place == "x.toml:6: link.cell.uplink.early_discard"
+    # What no key of the study says alone stands at its table.
+    radio = '{ kind = "lte", resource_blocks = 51 }'
+    assert place_of(f"[link.cell]\nradio = {radio}\n") == "x.toml:5: link.cell"
