@@ -221,6 +221,12 @@ class Study:
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
 
+    def with_captures(self) -> Study:
+        """The same study, with a capture of each run."""
+        document = copy.deepcopy(self.document)
+        document.setdefault("record", {})["pcap"] = True
+        return self.changed(document)
+
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Study:
         """The same study, but with so many repetitions of the cells whose labels are meant."""
         study = copy.copy(self)

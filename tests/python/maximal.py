@@ -119,6 +119,9 @@ def maximal_scenario() -> si.Scenario:
             gso_packets=44,
             gro_ns=50_000,
             receive_bits_per_sec=24_000_000,
+            packet_ns=700,
+            wake_ns=15_000,
+            receive_packet_ns=2_000,
             receive_buffer_bytes=64_000,
         ),
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from cwndlab.study import Study
 from cwndlab.validation.judge import COMPARED, Judgement, Pair, Verdict, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
-from cwndlab.validation.run import Validation, validate, with_traces
+from cwndlab.validation.run import Validation, behind_interfaces, validate, with_traces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,6 +177,27 @@ def test_contested_cells_get_ten_seeds_and_the_others_no_more(
     # And again, nothing is lost or made anew.
     validate(study(repetitions=2), tmp_path)
     assert in_simulation[4:] == [4, 4, 12, 12]
+
+
+def test_the_simulator_has_the_hosts_of_a_kernel_study_unless_the_study_names_others() -> None:
+    def hosts(made: Study) -> list[list[Any]]:
+        scenarios = [json.loads(run.scenario.to_json()) for run in made.matrix.runs]
+        ends = [scenario["flows"][0] for scenario in scenarios]
+        return [[end["sender"].get("host"), end["receiver"].get("host")] for end in ends]
+
+    kernel = study()
+    assert hosts(kernel) == [[None, None]] * 2
+    for sender, receiver in hosts(behind_interfaces(kernel)):
+        assert sender == receiver
+        assert sender["gso_packets"] == 44
+        assert sender["receive_packet_ns"] > 0
+        assert sender["wake_ns"] > 0
+    sender, receiver = hosts(behind_interfaces(study(server_host="none")))[0]
+    assert sender is None
+    assert receiver is not None
+    # Cells and seeds are the same: only so can they be compared.
+    runs = [behind_interfaces(kernel).matrix.runs, kernel.matrix.runs]
+    assert len({tuple((run.seed, str(run.labels)) for run in each) for each in runs}) == 1
 
 
 def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ use cwndlab_units::{Duration, Output, Time};
 use serde::Serialize;
 
 use crate::awake::Awake;
-use crate::lateness::Histogram;
-use crate::{Clock, Frame, Lateness, Priority, Tun, set_priority};
+use crate::{Clock, Frame, Histogram, Percentiles, Priority, Tun, set_priority};
 
 /// From here on a run is no measurement of its link any more: 99 % of the frames have to leave
 /// within this time.
@@ -69,7 +68,11 @@ impl Stop {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
     /// How late frames left.
-    pub lateness: Lateness,
+    pub lateness: Percentiles,
+    /// How long a frame took that came together with the one before.
+    pub read_time: Percentiles,
+    /// How long a frame took that was due together with the one before.
+    pub write_time: Percentiles,
     /// Frames that came.
     pub arrived: u64,
     /// Frames that a TUN dropped because its ring was full.
@@ -93,6 +96,10 @@ pub struct Emulator<L, T> {
     tuns: Vec<Tun>,
     tap: T,
     late: Histogram,
+    reading: Histogram,
+    writing: Histogram,
+    /// When the last frame was about to be written.
+    last_departure: Time,
     arrived: u64,
     refused: u64,
     foreign: u64,
@@ -106,7 +113,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             link,
             tuns,
             tap,
-            late: Histogram::new(),
+            late: Histogram::default(),
+            reading: Histogram::default(),
+            writing: Histogram::default(),
+            last_departure: Time::ZERO,
             arrived: 0,
             refused: 0,
             foreign: 0,
@@ -146,7 +156,9 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         let cpu = cpu_time().as_nanos() - cpu_before.as_nanos();
         let ring_drops = self.tuns.iter().map(Tun::ring_drops).sum::<io::Result<u64>>()?;
         let mut report = Report {
-            lateness: self.late.lateness(),
+            lateness: self.late.percentiles(),
+            read_time: self.reading.percentiles(),
+            write_time: self.writing.percentiles(),
             arrived: self.arrived,
             ring_drops,
             refused: self.refused,
@@ -169,6 +181,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 Output::Packet { at, port, packet } => {
                     let actual = clock.now();
                     self.late.record(actual.saturating_since(at));
+                    if at <= self.last_departure {
+                        self.writing.record(actual.saturating_since(self.last_departure));
+                    }
+                    self.last_departure = actual;
                     if !self.tuns.get(usize::from(port)).is_some_and(|tun| tun.write(&packet)) {
                         self.refused += 1;
                     }
@@ -184,12 +200,18 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
 
     /// Takes in what a namespace has sent.
     fn take_in(&mut self, port: usize, clock: Clock) {
+        let mut before = None;
         for _ in 0..READ_BATCH {
             let Some(mut frame) = self.tuns[port].read() else { return };
             let now = clock.now();
+            if let Some(before) = before.replace(now) {
+                self.reading.record(now.saturating_since(before));
+            }
             // Nothing is put into a link before what was due until then has come out of it.
             if self.link.wake_time().min(self.tap.wake_time()) <= now {
                 self.give_out(now, clock);
+                // What that took is not counted with the next.
+                before = None;
             }
             self.arrived += 1;
             self.last_arrival = now;
@@ -262,7 +284,9 @@ mod tests {
 
     fn report(p99_us: f64, ring_drops: u64, refused: u64) -> Report {
         Report {
-            lateness: Lateness { p99_us, ..Lateness::default() },
+            lateness: Percentiles { p99_us, ..Percentiles::default() },
+            read_time: Percentiles::default(),
+            write_time: Percentiles::default(),
             arrived: 1_000,
             ring_drops,
             refused,

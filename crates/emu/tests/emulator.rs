@@ -129,7 +129,7 @@ fn a_round_trip_takes_both_delays() {
     let (report, counts) = bed.finish();
     assert_eq!((counts.arrived, counts.departed), ([rounds; 2], [rounds; 2]));
     assert_eq!((report.arrived, report.ring_drops, report.refused), (2 * rounds, 0, 0));
-    assert_eq!(report.lateness.frames, 2 * rounds);
+    assert_eq!(report.lateness.count, 2 * rounds);
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub struct HostConfig {
     /// modem without any other memory, which sends when it is granted to.
     #[serde(rename = "bits_per_sec", default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// How long the device takes for each packet, beside its rate.
+    #[serde(rename = "packet_ns", default)]
+    pub packet_time: Duration,
     /// The most segments that TCP hands over at once (`gso_max_segs`); 1 is no offload.
     #[serde(rename = "gso_packets", default = "one")]
     pub burst_packets: u32,
@@ -37,10 +40,17 @@ pub struct HostConfig {
     /// Without one every packet is handed over by itself.
     #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
     pub merge_interval: Option<Duration>,
+    /// How long after data have come who waits for them reads: what comes in that time is read, and
+    /// mostly acknowledged, together.
+    #[serde(rename = "wake_ns", default)]
+    pub wake_time: Duration,
     /// How fast the device takes what the link brings; at once if absent.
     #[serde(rename = "receive_bits_per_sec", default, skip_serializing_if = "Option::is_none")]
     pub receive_rate: Option<Rate>,
-    /// What waits for that at most; what comes on top of it is lost.
+    /// How long it takes for each packet that the link brings, beside that rate.
+    #[serde(rename = "receive_packet_ns", default)]
+    pub receive_packet_time: Duration,
+    /// What waits for both at most; what comes on top of it is lost.
     #[serde(rename = "receive_buffer_bytes", default)]
     pub receive_buffer: Bytes,
 }
@@ -48,8 +58,10 @@ pub struct HostConfig {
 impl HostConfig {
     /// The line between the link and the device, if that takes time.
     pub fn receiving(self) -> Option<Self> {
-        let rate = Some(self.receive_rate?);
-        Some(Self { buffer: self.receive_buffer, rate, ..Self::default() })
+        let (rate, packet_time) = (self.receive_rate, self.receive_packet_time);
+        let takes_time = rate.is_some() || packet_time > Duration::ZERO;
+        let buffer = self.receive_buffer;
+        takes_time.then(|| Self { buffer, rate, packet_time, ..Self::default() })
     }
 }
 
@@ -60,9 +72,12 @@ impl Default for HostConfig {
             qdisc: Qdisc::default(),
             buffer: Bytes(0),
             rate: None,
+            packet_time: Duration::ZERO,
             burst_packets: one(),
             merge_interval: None,
+            wake_time: Duration::ZERO,
             receive_rate: None,
+            receive_packet_time: Duration::ZERO,
             receive_buffer: Bytes(0),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Packet};
-use cwndlab_units::{Bytes, Rate, Time};
+use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use crate::config::HostConfig;
 use crate::queue::Queue;
@@ -23,9 +23,10 @@ pub struct Host<P> {
 /// What empties the device's buffer.
 #[derive(Clone, Debug)]
 enum Device<P> {
-    /// The device, at its rate.
+    /// The device, at its rate if it has one, and with some time for each packet.
     Timed {
-        rate: Rate,
+        rate: Option<Rate>,
+        packet_time: Duration,
         /// What it holds, and when each has left.
         packets: VecDeque<(Time, P)>,
         bytes: u64,
@@ -50,11 +51,12 @@ pub struct HostCounters {
 impl<P: Packet> Host<P> {
     /// An idle device.
     pub fn new(config: HostConfig) -> Self {
-        let device = match config.rate {
-            Some(rate) => {
-                Device::Timed { rate, packets: VecDeque::new(), bytes: 0, busy_until: Time::ZERO }
-            }
-            None => Device::Link,
+        let HostConfig { rate, packet_time, .. } = config;
+        let device = if rate.is_none() && packet_time == Duration::ZERO {
+            Device::Link
+        } else {
+            let (packets, busy_until) = (VecDeque::new(), Time::ZERO);
+            Device::Timed { rate, packet_time, packets, bytes: 0, busy_until }
         };
         Self {
             buffer_bytes: config.buffer.0,
@@ -165,14 +167,18 @@ impl<P: Packet> Host<P> {
 
     /// Moves what fits from the queue into a device with a rate.
     fn feed(&mut self, now: Time) {
-        let Device::Timed { rate, packets, bytes, busy_until } = &mut self.device else { return };
+        let Device::Timed { rate, packet_time, packets, bytes, busy_until } = &mut self.device
+        else {
+            return;
+        };
         while let Some(packet) = self.queue.front() {
             let length = u64::from(packet.wire_bytes());
             if !packets.is_empty() && *bytes + length > self.buffer_bytes {
                 break;
             }
             let packet = self.queue.pop().expect("front was Some");
-            *busy_until = now.max(*busy_until) + Bytes(length) / *rate;
+            let sending = rate.map_or(Duration::ZERO, |rate| Bytes(length) / rate);
+            *busy_until = now.max(*busy_until) + sending + *packet_time;
             *bytes += length;
             packets.push_back((*busy_until, packet));
         }
@@ -184,7 +190,6 @@ const FULL_PACKET_BYTES: u64 = 1_500;
 
 #[cfg(test)]
 mod tests {
-    use cwndlab_units::Duration;
     use proptest::prelude::*;
 
     use super::*;

@@ -121,7 +121,7 @@ impl Flow {
             dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none(),
-            reading_delay: Duration::ZERO,
+            reading_delay: config.receiver.host.map_or(Duration::ZERO, |host| host.wake_time),
             reading: Time::NEVER,
             control_wake: Time::NEVER,
             first_component: 0,
@@ -134,11 +134,6 @@ impl Flow {
         self.data_entrance = path.entrance(self.direction, self.user);
         self.ack_entrance = path.entrance(1 - self.direction, self.user);
         self.set_control(path);
-    }
-
-    /// The receiver's application takes this long to wake up.
-    pub(crate) fn set_reading_delay(&mut self, delay: Duration) {
-        self.reading_delay = delay;
     }
 
     pub(crate) fn has_started(&self) -> bool {
@@ -207,12 +202,7 @@ impl Flow {
             if !self.is_receiver_direct && self.is_received_later(RECEIVER, now, segment, path) {
                 return;
             }
-            self.receiver.handle_segment(now, segment);
-            if self.reading_delay == Duration::ZERO {
-                self.serve_receiver(now, path);
-            } else {
-                self.wake_receiver(now, path);
-            }
+            self.give_to_receiver(now, segment, path);
         } else if self.is_direct {
             self.give_to_sender(now, segment, path, recorder);
         } else {
@@ -265,8 +255,7 @@ impl Flow {
     ) {
         self.tell_room(now, path);
         if self.stations[RECEIVER] == Some(station) {
-            self.receiver.handle_segment(now, segment);
-            self.serve_receiver(now, path);
+            self.give_to_receiver(now, segment, path);
         } else {
             self.give_to_sender(now, segment, path, recorder);
         }
@@ -332,6 +321,17 @@ impl Flow {
         }
         self.record.handle_ack(segment.ack);
         self.serve_sender(now, path, recorder);
+    }
+
+    /// The receiver gets a segment, and its application reads: at once, or when it is awake.
+    #[inline(always)]
+    fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
+        self.receiver.handle_segment(now, segment);
+        if self.reading_delay == Duration::ZERO {
+            self.serve_receiver(now, path);
+        } else {
+            self.wake_receiver(now, path);
+        }
     }
 
     /// The application at the receiver is woken, if it waits for what has come.

@@ -229,10 +229,8 @@ fn build_flows(
         let receiver = end_of("receiver", &config.receiver)?;
         let stream = Stream::new(scenario.seed, &format!("flow.{}.application", config.id));
         let application = Application::new(&config.application, stream);
-        let wake = receiver.application_wake();
         let ends = [sender, receiver];
         let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
-        flow.set_reading_delay(wake);
         let (way, user) = (flow.direction, config.user);
         flow.stations = [(&config.sender, way), (&config.receiver, 1 - way)]
             .map(|(end, direction)| stations.find_or_add(end.host, direction, user, false));

@@ -237,14 +237,6 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.read(now, max))
     }
 
-    /// How long after data have come the application of such a stack reads them.
-    pub fn application_wake(&self) -> Duration {
-        match &self.stack {
-            Stack::Linux(endpoint) => endpoint.application_wake(),
-            Stack::Classic(_) => Duration::ZERO,
-        }
-    }
-
     /// Bytes that [`Endpoint::read`] would give now.
     #[inline]
     pub fn readable(&self) -> u64 {

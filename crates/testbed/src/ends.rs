@@ -6,7 +6,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use cwndlab_emu::{Clock, Namespace};
+use cwndlab_emu::{Clock, Histogram, Namespace};
 use cwndlab_sim::{Application, FlowConfig, FlowRecord, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -17,7 +17,7 @@ use crate::run::RunError;
 use crate::socket::Socket;
 use crate::states::States;
 use crate::tcp_info::TcpInfo;
-use crate::watch::{Ends, FIRST_PORT};
+use crate::watch::{Ends, FIRST_PORT, WakeUp};
 
 /// Means are taken from samples at this distance, as in the simulator.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
@@ -63,6 +63,9 @@ pub(crate) struct AllEnds {
     pub(crate) flows: Vec<FlowEnds>,
     poll: Poll,
     ends: Ends,
+    wake_up: WakeUp,
+    /// How long after data had come whoever reads them was awake.
+    pub(crate) waking: Histogram,
     /// Kept where samples are.
     pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
@@ -76,6 +79,7 @@ impl AllEnds {
         bed: &Bed,
         names: &KernelNames,
         ends: Ends,
+        wake_up: WakeUp,
     ) -> Result<Self, RunError> {
         let end = Time::ZERO + scenario.duration;
         let poll = Poll::new()?;
@@ -87,7 +91,8 @@ impl AllEnds {
         }
         let sample_interval = scenario.record.sample_interval;
         let states = sample_interval.map(|_| States::default());
-        Ok(Self { flows, poll, ends, states, sample_interval, end })
+        let waking = Histogram::default();
+        Ok(Self { flows, poll, ends, wake_up, waking, states, sample_interval, end })
     }
 
     /// Lets everything happen until the end of the run.
@@ -125,7 +130,13 @@ impl AllEnds {
                 }
                 next = next.min(flow.wake_time());
             }
+            self.wake_up.wait();
             self.poll.wait(next.saturating_since(clock.now()), &mut ready)?;
+            let came = self.wake_up.end();
+            let is_read = |&token: &u64| token as usize % 4 == RECEIVER;
+            if let Some(came) = came.filter(|_| ready.iter().any(is_read)) {
+                self.waking.record(clock.now().saturating_since(came));
+            }
             for &token in &ready {
                 let (index, part) = (token as usize / 4, token as usize % 4);
                 let flow = &mut self.flows[index];

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use cwndlab_emu::Report;
+use cwndlab_emu::{Percentiles, Report};
 use cwndlab_sim::{Events, FlowSummary, LinkSummary, Samples, Scenario};
 use serde::{Deserialize, Serialize};
 
@@ -93,4 +93,6 @@ pub struct KernelView {
     pub namespaces: Vec<u64>,
     /// What each of them has counted during the run (`TcpExt` of `/proc/net/netstat`).
     pub netstat: Vec<BTreeMap<String, u64>>,
+    /// How long after data had come to their machine the receiving applications were awake.
+    pub wake_time: Percentiles,
 }

@@ -21,7 +21,7 @@ use crate::ends::{AllEnds, FlowEnds};
 use crate::netstat::Netstat;
 use crate::protocol::{KernelNames, KernelView};
 use crate::states::States;
-use crate::watch::{Ends, Watch, WatchedFlow};
+use crate::watch::{Ends, WakeUp, Watch, WatchedFlow};
 
 /// A run that could not be made.
 #[derive(Debug, Error)]
@@ -115,10 +115,11 @@ pub fn run(
     let bed = Bed::new(scenario.path.users().unwrap_or(1))?;
     let before = netstats(&bed.namespaces)?;
     let ends = Ends::new(scenario.flows.len());
-    let mut all = AllEnds::new(scenario, &bed, names, ends.clone())?;
+    let wake_up = WakeUp::default();
+    let mut all = AllEnds::new(scenario, &bed, names, ends.clone(), wake_up.clone())?;
     let end = Time::ZERO + scenario.duration;
     let (clock, stop) = (Clock::start(), Stop::new());
-    let emulator = Emulator::new(link, bed.tuns, Watch::new(scenario, ends));
+    let emulator = Emulator::new(link, bed.tuns, Watch::new(scenario, ends, wake_up));
     let (acted, watched) = thread::scope(|scope| {
         let emulating = scope.spawn(|| emulator.run(clock, end, &stop));
         let acting = scope.spawn(|| {
@@ -140,11 +141,13 @@ pub fn run(
         .map(|(after, before)| after.since(before))
         .collect();
     let states = all.states.take().map(States::into_bytes);
+    let wake_time = all.waking.percentiles();
     let output = output(scenario, watch, all, &netstats)?;
     let kernel = KernelView {
         began_ns: clock.origin_nanos(),
         namespaces: bed.namespaces.iter().map(Namespace::number).collect::<io::Result<_>>()?,
         netstat: netstats.into_iter().map(Netstat::into_counters).collect(),
+        wake_time,
     };
     Ok(KernelOutput { output, report, states, kernel })
 }

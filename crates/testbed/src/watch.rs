@@ -35,9 +35,39 @@ impl Ends {
     }
 }
 
+/// The first data that reached an application's machine while the applications waited, told by the
+/// watch to the ends: so they know how long they took to wake up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WakeUp(Arc<AtomicU64>);
+
+/// Nothing has come yet.
+const NOTHING: u64 = 0;
+/// Nobody waits.
+const NOBODY: u64 = u64::MAX;
+
+impl WakeUp {
+    /// The applications begin to wait.
+    pub(crate) fn wait(&self) {
+        self.0.store(NOTHING, Ordering::Release);
+    }
+
+    fn handle_data(&self, now: Time) {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+        // Where something has come already, or nobody waits, there is nothing to tell.
+        let _ = self.0.compare_exchange(NOTHING, now.as_nanos(), success, failure);
+    }
+
+    /// They are awake. When what came first came, if anything did.
+    pub(crate) fn end(&self) -> Option<Time> {
+        let came = self.0.swap(NOBODY, Ordering::AcqRel);
+        (came != NOTHING && came != NOBODY).then(|| Time::from_nanos(came))
+    }
+}
+
 /// Watches the link of a run.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    wake_up: WakeUp,
     pub(crate) flows: Vec<WatchedFlow>,
     pub(crate) events: Option<Vec<(Time, LinkEvent)>>,
     pub(crate) capture: Option<Capture>,
@@ -78,7 +108,7 @@ pub(crate) struct Row {
 }
 
 impl Watch {
-    pub(crate) fn new(scenario: &Scenario, ends: Ends) -> Self {
+    pub(crate) fn new(scenario: &Scenario, ends: Ends, wake_up: WakeUp) -> Self {
         let end = Time::ZERO + scenario.duration;
         let flows = scenario.flows.iter().map(|flow| WatchedFlow {
             record: FlowRecord::new(
@@ -96,6 +126,7 @@ impl Watch {
         begins.sort_unstable_by(|a, b| b.cmp(a));
         let sample_interval = scenario.record.sample_interval;
         Self {
+            wake_up,
             flows: flows.collect(),
             events: scenario.record.events.then(Vec::new),
             capture: scenario.record.pcap.is_some().then(Capture::new),
@@ -204,6 +235,7 @@ impl<L: Link<Frame>> Tap<L> for Watch {
                 capture.push(now, frame.content());
             }
         } else if packet.payload_bytes > 0 {
+            self.wake_up.handle_data(now);
             flow.record.handle_arrived(now, frame.wire_bytes(), frame.ecn() == Ecn::Ce);
         }
     }

@@ -49,6 +49,14 @@ backend_option = click.option(
 )
 
 
+pcap_option = click.option(
+    "--pcap",
+    "is_captured",
+    is_flag=True,
+    help="Keep each run's packets, headers only, in its capture.pcap.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """Where runs happen, as a command was told."""
@@ -72,6 +80,7 @@ class Where:
 @backend_option
 @jobs_option
 @executor_option
+@pcap_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
 @format_option
@@ -83,6 +92,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     cluster: str | None,
     output_format: str,
     *,
+    is_captured: bool,
     is_quick: bool,
     is_dry: bool,
 ) -> None:
@@ -93,6 +103,8 @@ def run_command(  # noqa: PLR0913  one argument per option
     from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(study, is_quick=is_quick)
+    if is_captured:
+        loaded = loaded.with_captures()
     if is_dry:
         from cwndlab.describe import describe_study  # noqa: PLC0415  seldom needed
 
@@ -109,7 +121,12 @@ def run_command(  # noqa: PLR0913  one argument per option
         return
     where = Where(backend, jobs, cluster)
     again = command_line(
-        "cwndlab", "run", study, *_options(results, is_quick=is_quick), *where.options
+        "cwndlab",
+        "run",
+        study,
+        *_options(results, is_quick=is_quick),
+        *where.options,
+        *(["--pcap"] if is_captured else []),
     )
     folder = results or _default_folder(loaded, backend, is_quick=is_quick)
     with completed(loaded, folder, where, f"`{again}`") as done:
@@ -118,6 +135,8 @@ def run_command(  # noqa: PLR0913  one argument per option
         else:
             print_comparisons(done)
             say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+            if is_captured:
+                say(f"  captures: {done.path / 'runs'}/*/capture.pcap")
 
 
 @click.command("report")

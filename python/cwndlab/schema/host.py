@@ -27,14 +27,23 @@ class Host(Model):
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None, description="of the device; without one the link empties its buffer"
     )
+    packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
+        default=0, description="that it takes for each packet, beside the rate"
+    )
     gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
         default=1, description="segments that TCP hands over at once, at most; 1: no offload"
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None, description="what is received within this time is merged; absent: nothing"
     )
+    wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
+        default=0, description="after which who waits for data reads what has come"
+    )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
         Field(default=None, description="at which it takes what the link brings, else at once")
+    )
+    receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
+        default=0, description="that it takes for each of these packets, beside that rate"
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0, description="what waits for that at most; the rest is lost"

@@ -276,14 +276,17 @@ fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
     traces.insert("bursts", RateTrace::parse_mahimahi(text.as_bytes()).expect("a good trace"));
     let rate = json!({"kind": "mahimahi", "path": "bursts"});
     let run = |wake_us: u32| {
-        let mut setup = Setup {
+        let setup = Setup {
             forward: json!([{"rate": rate, "delay_ns": 20_000_000,
                 "queue": {"kind": "drop_tail", "packets": 250}}]),
             duration_s: 10,
             ..Setup::new(vec![algorithm("cubic")])
         };
-        setup.stack_overrides = json!({"application_wake_us": wake_us});
-        let output = setup.run_with(&traces);
+        let mut scenario = setup.json();
+        scenario["flows"][0]["receiver"]["host"] = json!({
+            "queue_packets": 10_000, "bits_per_sec": 100_000_000_000_u64, "wake_ns": wake_us * 1_000,
+        });
+        let output = run_json(&scenario, &traces);
         (output.links[1].arrived_pkts, output.flows[0].goodput_mbit_s)
     };
     let ((many, before), (few, after)) = (run(0), run(50));

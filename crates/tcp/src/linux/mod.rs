@@ -363,10 +363,6 @@ impl LinuxEndpoint {
         counters
     }
 
-    pub(crate) fn application_wake(&self) -> Duration {
-        Duration::from_micros(u64::from(self.settings.application_wake_us))
-    }
-
     pub(crate) fn cwnd_pkts(&self) -> u32 {
         self.sk.snd_cwnd
     }

@@ -100,9 +100,6 @@ pub struct LinuxSettings {
     /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
     /// as with `gso_max_segs` 1, each has its own.
     pub segmentation_offload: bool,
-    /// How long after data have come the application reads: what comes in that time is read, and
-    /// mostly acknowledged, together.
-    pub application_wake_us: u32,
     /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
     pub compressed_sack_delay_us: u32,
     /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else

@@ -1,4 +1,4 @@
-//! How late frames left, by the hundred million in a fixed amount of memory.
+//! How long something took, by the hundred million in a fixed amount of memory.
 
 use cwndlab_units::Duration;
 use serde::Serialize;
@@ -8,44 +8,48 @@ const SUB_BITS: u32 = 6;
 /// From 17 seconds on, all is one bucket.
 const MOST_NANOS: u64 = (1 << 34) - 1;
 
-/// Counts of latenesses, in buckets whose width grows with the lateness.
+/// Counts of durations, in buckets whose width grows with the duration.
 #[derive(Clone, Debug)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     buckets: Vec<u64>,
     count: u64,
     most: Duration,
 }
 
-/// Percentiles of how much later than due frames left.
+/// Percentiles of what took so long.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Lateness {
-    /// Frames that left.
-    pub frames: u64,
-    /// Half of them left no later than this.
+pub struct Percentiles {
+    /// How many there were.
+    pub count: u64,
+    /// Half of them took no longer than this.
     pub p50_us: f64,
-    /// 99 of 100 left no later than this.
+    /// 99 of 100 took no longer than this.
     pub p99_us: f64,
-    /// 999 of 1000 left no later than this.
+    /// 999 of 1000 took no longer than this.
     pub p999_us: f64,
-    /// The latest.
+    /// The longest.
     pub max_us: f64,
 }
 
-impl Histogram {
-    pub(crate) fn new() -> Self {
+impl Default for Histogram {
+    fn default() -> Self {
         Self { buckets: vec![0; bucket(MOST_NANOS) + 1], count: 0, most: Duration::ZERO }
     }
+}
 
+impl Histogram {
+    /// Counts one.
     #[inline]
-    pub(crate) fn record(&mut self, late: Duration) {
-        self.buckets[bucket(late.as_nanos().min(MOST_NANOS))] += 1;
+    pub fn record(&mut self, took: Duration) {
+        self.buckets[bucket(took.as_nanos().min(MOST_NANOS))] += 1;
         self.count += 1;
-        self.most = self.most.max(late);
+        self.most = self.most.max(took);
     }
 
-    pub(crate) fn lateness(&self) -> Lateness {
-        Lateness {
-            frames: self.count,
+    /// What is told of them; all zero if there are none.
+    pub fn percentiles(&self) -> Percentiles {
+        Percentiles {
+            count: self.count,
             p50_us: self.quantile_us(0.5),
             p99_us: self.quantile_us(0.99),
             p999_us: self.quantile_us(0.999),
@@ -53,7 +57,7 @@ impl Histogram {
         }
     }
 
-    /// 0 if nothing left.
+    /// 0 if there is nothing.
     fn quantile_us(&self, quantile: f64) -> f64 {
         let rank = (quantile * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -85,18 +89,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_those_of_the_sorted_latenesses() {
-        let mut histogram = Histogram::new();
+    fn percentiles_are_those_of_the_sorted_durations() {
+        let mut histogram = Histogram::default();
         for nanos in (0..10_000_u64).map(|n| n * n) {
             histogram.record(Duration::from_nanos(nanos));
         }
-        let lateness = histogram.lateness();
+        let lateness = histogram.percentiles();
         let near = |got: f64, nanos: f64| (got * 1e3 / nanos - 1.0).abs() < 0.017;
         assert!(near(lateness.p50_us, 5_000_f64 * 5_000_f64), "{lateness:?}");
         assert!(near(lateness.p99_us, 9_900_f64 * 9_900_f64), "{lateness:?}");
         assert!(near(lateness.p999_us, 9_990_f64 * 9_990_f64), "{lateness:?}");
         assert_eq!(lateness.max_us, 99_980.001);
-        assert_eq!(lateness.frames, 10_000);
+        assert_eq!(lateness.count, 10_000);
     }
 
     #[test]
@@ -111,9 +115,9 @@ mod tests {
 
     #[test]
     fn nothing_is_not_late_and_a_stall_is_no_panic() {
-        assert_eq!(Histogram::new().lateness(), Lateness::default());
-        let mut histogram = Histogram::new();
+        assert_eq!(Histogram::default().percentiles(), Percentiles::default());
+        let mut histogram = Histogram::default();
         histogram.record(Duration::from_secs(60));
-        assert_eq!(histogram.lateness().max_us, 60e6);
+        assert_eq!(histogram.percentiles().max_us, 60e6);
     }
 }
