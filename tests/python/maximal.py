@@ -117,6 +117,7 @@ def maximal_scenario() -> si.Scenario:
             buffer_bytes=4_500,
             bits_per_sec=12_000_000,
             gso_packets=44,
+            orphans=True,
             gro_ns=50_000,
             receive_bits_per_sec=24_000_000,
             packet_ns=700,

@@ -36,6 +36,10 @@ pub struct HostConfig {
     /// The most segments that TCP hands over at once (`gso_max_segs`); 1 is no offload.
     #[serde(rename = "gso_packets", default = "one")]
     pub burst_packets: u32,
+    /// Packets no longer count as the socket's once the device has them (TUN), so that Small Queues
+    /// hold nothing back.
+    #[serde(rename = "orphans", default)]
+    pub is_orphaning: bool,
     /// How long the device waits for more before it hands over what it received, merged (GRO).
     /// Without one every packet is handed over by itself.
     #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +78,7 @@ impl Default for HostConfig {
             rate: None,
             packet_time: Duration::ZERO,
             burst_packets: one(),
+            is_orphaning: false,
             merge_interval: None,
             wake_time: Duration::ZERO,
             receive_rate: None,

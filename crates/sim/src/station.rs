@@ -68,8 +68,8 @@ impl Stations {
 
     /// What the endpoints behind a device have to know of it.
     pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
-        let HostConfig { burst_packets, qdisc, .. } = self.all[number].config;
-        HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq }
+        let HostConfig { burst_packets, qdisc, is_orphaning, .. } = self.all[number].config;
+        HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq, is_orphaning }
     }
 
     /// The way of what a device behind the link passes on; None of one before it.

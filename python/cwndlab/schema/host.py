@@ -33,6 +33,10 @@ class Host(Model):
     gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
         default=1, description="segments that TCP hands over at once, at most; 1: no offload"
     )
+    orphans: bool = Field(
+        default=False,
+        description="what the device has no longer counts as the socket's: no Small Queues",
+    )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None, description="what is received within this time is merged; absent: nothing"
     )

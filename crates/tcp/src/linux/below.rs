@@ -27,6 +27,8 @@ pub struct HostTraits {
     pub burst_pkts: u32,
     /// The host paces, whatever the algorithm (fq).
     pub is_pacing: bool,
+    /// What is handed over no longer counts as the socket's.
+    pub is_orphaning: bool,
 }
 
 /// What the host below takes and holds.
@@ -125,7 +127,7 @@ impl LinuxEndpoint {
     /// goes.
     pub(super) fn is_enough_below(&mut self) -> bool {
         let Some(Below { traits, held_pkts, .. }) = self.below else { return false };
-        if !self.settings.small_queues {
+        if !self.settings.small_queues || traits.is_orphaning {
             return false;
         }
         let burst = self.burst_pkts(traits);

@@ -107,6 +107,8 @@ impl LinuxEndpoint {
         let segments_before = self.counters.segments_out;
         let mut written = 0;
         let mut has_tail = self.has_unsent();
+        let is_burst_cut_below = self.settings.segmentation_offload && self.below.is_some();
+        let tail_bytes = if is_burst_cut_below { self.buffer.tail_room(0, mss) } else { mss };
         if filled > 0 {
             self.buffer.unmark_push();
         }
@@ -118,6 +120,9 @@ impl LinuxEndpoint {
             } else {
                 left.min(mss - filled)
             };
+            // Where bursts are cut below, a push follows when the buffer at the tail is full.
+            let room = tail_bytes.saturating_sub(self.buffer.unsent(self.sk.snd_nxt));
+            let piece = if is_burst_cut_below && room > 0 { piece.min(room) } else { piece };
             let taken = if has_tail && self.settings.segmentation_offload {
                 self.buffer.take_into_tail(piece, self.sk.snd_nxt, self.sk.mss_cache)
             } else {
@@ -133,7 +138,7 @@ impl LinuxEndpoint {
                 if self.buffer.needs_push(self.max_window) {
                     self.buffer.mark_push();
                     self.write_xmit(false);
-                } else if self.buffer.unsent(self.sk.snd_nxt) == mss {
+                } else if self.buffer.unsent(self.sk.snd_nxt) == tail_bytes {
                     self.write_xmit(false);
                 }
             }
@@ -480,8 +485,11 @@ impl LinuxEndpoint {
         if !self.buffer.is_blocked {
             return;
         }
-        self.expand_send_buffer();
-        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        // While the window is full, more room would not make it fuller.
+        if self.in_flight() < self.sk.snd_cwnd {
+            self.expand_send_buffer();
+            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        }
         if self.buffer.is_writable() {
             self.buffer.is_blocked = false;
             self.buffer.chrono.stop(Limit::SendBuffer, self.now);

@@ -97,11 +97,16 @@ impl SendBuffer {
     /// into it however much memory is used. Segments leave from its front as it is filled, so this
     /// ends only where the window does.
     pub(crate) fn take_into_tail(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
-        let room = (u64::from(GSO_MAX_BYTES / mss * mss)).saturating_sub(self.unsent(snd_nxt));
+        let room = self.tail_room(self.unsent(snd_nxt), u64::from(mss));
         let into_tail = wanted.min(room);
         self.queued_bytes += into_tail;
         self.write_seq = self.write_seq.wrapping_add(into_tail as u32);
         into_tail + if into_tail < wanted { self.take(wanted - into_tail, snd_nxt, mss) } else { 0 }
+    }
+
+    /// What fits into the buffer at the tail beside the `unsent` bytes in it, in whole segments.
+    pub(crate) fn tail_room(&self, unsent: u64, mss: u64) -> u64 {
+        (u64::from(GSO_MAX_BYTES) / mss * mss).saturating_sub(unsent)
     }
 
     /// How many more whole segments may be written until [`SendBuffer::needs_push`].
