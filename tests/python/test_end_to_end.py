@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sysconfig
 import threading
@@ -183,6 +184,21 @@ pcap = true
     key = results.runs()["run"][0]
     capture = (results.path / "runs" / key / "capture.pcap").read_bytes()
     assert capture[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
+
+
+def test_captures_are_kept_on_demand_and_open_elsewhere(tmp_path: Path) -> None:
+    text = f'[study]\nid = "s"\nlink = "{LINK}"\nalgorithm = "reno"\nduration = "1 s"\n'
+    (tmp_path / "s.toml").write_text(text)
+    run(tmp_path, "run", "s.toml")
+    assert not list(tmp_path.glob("results/s/runs/*/capture.pcap"))
+    out, _ = run(tmp_path, "run", "s.toml", "--pcap", "--results", "captured")
+    assert "captured/runs/*/capture.pcap" in out
+    [capture] = tmp_path.glob("captured/runs/*/capture.pcap")
+    assert capture.stat().st_size > 100_000
+    if tshark := shutil.which("tshark"):
+        command = [tshark, "-r", str(capture), "-c", "1", "-T", "fields", "-e", "tcp.flags.syn"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        assert told.stdout.strip() in {"1", "True"}
 
 
 def test_parameters_and_stacks_reach_the_simulator(tmp_path: Path) -> None:

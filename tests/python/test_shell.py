@@ -7,8 +7,10 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -106,6 +108,41 @@ def test_a_download_gets_the_rate_the_delay_and_the_algorithm_of_its_shell(
     assert 6.5 < float(rate) < 8.2
     assert 40 <= float(connect_ms) < 60
     assert Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="utf-8") != ""
+
+
+@needs_kernel
+def test_a_shell_keeps_the_packets_of_its_program(tmp_path: Path) -> None:
+    capture = tmp_path / "shell.pcap"
+    began = time.time()
+    program = (
+        "import os, socket; socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(1000), (%s, 9))"
+    )
+    command = [sys.executable, "-c", program % 'os.environ["CWNDLAB_HOST"]']
+    output_of([*SHELL, "--link", LINK, "--pcap", str(capture), "--", *command])
+    content = capture.read_bytes()
+    assert content[:4] == b"\x4d\x3c\xb2\xa1", "pcap with nanoseconds"
+    sent = [
+        (at, length) for at, length, packet in packets(content) if packet[9] == socket.IPPROTO_UDP
+    ]
+    [(at, length)] = sent
+    assert began - 1 < at < time.time() + 1, "by the time of day"
+    assert length == 1028
+    if tshark := shutil.which("tshark"):
+        told = output_of([tshark, "-r", str(capture), "-Y", "udp.dstport == 9"])
+        assert "1000" in told
+    refused = [*SHELL, "--link", LINK, "--pcap", str(tmp_path / "none" / "x"), "--", "true"]
+    done = subprocess.run(refused, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "none/x" in done.stderr
+
+
+def packets(content: bytes) -> Iterator[tuple[float, int, bytes]]:
+    """Time, length and what is kept of each packet of a capture."""
+    place = 24
+    while place < len(content):
+        seconds, nanos, kept, length = struct.unpack_from("<4I", content, place)
+        place += 16 + kept
+        yield seconds + nanos / 1e9, length, content[place - kept : place]
 
 
 @needs_kernel

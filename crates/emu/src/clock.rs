@@ -6,12 +6,16 @@ use cwndlab_units::Time;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_nanos: u64,
+    origin_of_day_nanos: u64,
 }
 
 impl Clock {
     /// A run that begins now.
     pub fn start() -> Self {
-        Self { origin_nanos: monotonic_nanos() }
+        Self {
+            origin_nanos: nanos(libc::CLOCK_MONOTONIC),
+            origin_of_day_nanos: nanos(libc::CLOCK_REALTIME),
+        }
     }
 
     /// When the run began on the machine's monotonic clock, by which other programs tell time too.
@@ -19,19 +23,24 @@ impl Clock {
         self.origin_nanos
     }
 
+    /// When the run began by the time of day, since 1970.
+    pub fn origin_of_day_nanos(&self) -> u64 {
+        self.origin_of_day_nanos
+    }
+
     /// The time since the run began.
     #[inline]
     pub fn now(&self) -> Time {
-        Time::from_nanos(monotonic_nanos() - self.origin_nanos)
+        Time::from_nanos(nanos(libc::CLOCK_MONOTONIC) - self.origin_nanos)
     }
 }
 
 #[inline]
-fn monotonic_nanos() -> u64 {
+fn nanos(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that the call may write to.
-    let status = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    assert_eq!(status, 0, "Linux has a monotonic clock");
+    let status = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    assert_eq!(status, 0, "Linux has both clocks");
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -128,6 +128,7 @@ scripts! {
     sack_reneging,
     sack_uncompressed,
     send_buffer,
+    send_buffer_linux_6_18,
     sequence_wrap,
     silly_window,
     simultaneous_close,

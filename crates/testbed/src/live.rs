@@ -13,6 +13,8 @@ use cwndlab_link::{Link, LinkEvent, Packet, Way};
 use cwndlab_units::{Duration, Time};
 use serde::Serialize;
 
+use crate::capture::GrowingCapture;
+
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The last interval of both directions: to the program, and from it.
@@ -36,7 +38,12 @@ pub(crate) struct LiveTap {
     status: Status,
     sums: [Sum; 2],
     next: Time,
+    /// What passes the program's interface.
+    capture: Option<GrowingCapture>,
 }
+
+/// The port of the program.
+const PROGRAM: u16 = 1;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -46,14 +53,25 @@ struct Sum {
 }
 
 impl LiveTap {
-    pub(crate) fn new(status: Status) -> Self {
-        Self { status, sums: Default::default(), next: Time::ZERO + INTERVAL }
+    pub(crate) fn new(status: Status, capture: Option<GrowingCapture>) -> Self {
+        Self { status, sums: Default::default(), next: Time::ZERO + INTERVAL, capture }
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// If it could not be written.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.capture.map_or(Ok(()), GrowingCapture::finish)
     }
 }
 
 impl<L: Link<Frame>> Tap<L> for LiveTap {
-    fn handle_arrival(&mut self, _now: Time, port: u16, frame: &mut Frame) {
+    fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
         frame.assign(flow_of(frame.content()), port.max(1));
+        if let Some(capture) = self.capture.as_mut().filter(|_| port == PROGRAM) {
+            capture.push(now, frame.content());
+        }
     }
 
     fn handle_departure(&mut self, now: Time, _at: Time, port: u16, frame: &Frame) {
@@ -61,6 +79,9 @@ impl<L: Link<Frame>> Tap<L> for LiveTap {
         sum.bytes += u64::from(frame.wire_bytes());
         sum.packets += 1;
         sum.delay += now.saturating_since(frame.entered());
+        if let Some(capture) = self.capture.as_mut().filter(|_| port == PROGRAM) {
+            capture.push(now, frame.content());
+        }
     }
 
     fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
@@ -71,6 +92,9 @@ impl<L: Link<Frame>> Tap<L> for LiveTap {
 
     fn handle_wake(&mut self, now: Time, link: &mut L) {
         self.next += INTERVAL;
+        if let Some(capture) = &mut self.capture {
+            capture.write();
+        }
         let mut directions = [Way::Down, Way::Up].map(|way| {
             let mut direction = Direction::default();
             for stage in link.stages_of(way, 1) {

@@ -27,6 +27,7 @@ use cwndlab_link::{AnyLink, PathConfig};
 use cwndlab_units::Time;
 use serde::Deserialize;
 
+use crate::capture::GrowingCapture;
 use crate::child;
 use crate::live::{self, LiveTap, Status};
 use crate::proxy;
@@ -48,6 +49,9 @@ pub struct ShellSetup {
     /// directions, that do not choose one themselves.
     #[serde(default)]
     pub algorithm: Option<String>,
+    /// A file for the packets at the program's interface.
+    #[serde(default)]
+    pub capture: Option<PathBuf>,
 }
 
 /// The device of a namespace that is behind a link.
@@ -68,6 +72,11 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
     }
     let traces = read_traces(&setup.path, &setup.traces).map_err(RunError::Missing)?;
     let link = AnyLink::<Frame>::shared(&setup.path, &traces, setup.seed)?;
+    let file = setup.capture.as_deref().map(|path| {
+        fs::File::create(path)
+            .map_err(|error| RunError::Missing(format!("{}: {error}", path.display())))
+    });
+    let file = file.transpose()?;
     let outside = Namespace::current()?;
     let inside = Namespace::new()?;
     // What is behind a further link is reached through here. Concerns the new namespace alone.
@@ -86,7 +95,8 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
     let (clock, stop, status) = (Clock::start(), Stop::new(), Status::default());
     live::publish(status.clone())?;
     let environment = proxy::offer(place.outer())?;
-    let emulator = Emulator::new(link, vec![outer, inner], LiveTap::new(status));
+    let capture = file.map(|file| GrowingCapture::begin(file, clock.origin_of_day_nanos()));
+    let emulator = Emulator::new(link, vec![outer, inner], LiveTap::new(status, capture));
     let emulating = thread::spawn({
         let stop = stop.clone();
         move || emulator.run(clock, Time::NEVER, &stop)
@@ -95,11 +105,12 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
     prepared.envs(environment);
     let ended = child::run(prepared, &inside);
     stop.stop();
-    let (report, _) = emulating.join().expect("no panic")?;
+    let (report, tap) = emulating.join().expect("no panic")?;
     let ended = ended.map_err(|error| {
         let program = command[0].to_string_lossy().into_owned();
         RunError::Program { program, error }
     })?;
+    tap.finish()?;
     Ok((ended, report))
 }
 

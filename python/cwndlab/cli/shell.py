@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,13 +44,20 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
 )
+@click.option(
+    "--pcap",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Keep the headers of all packets at COMMAND's interface.",
+)
 @click.option("--watch", "is_watching", is_flag=True, help="Show what goes over a shell's link.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def shell_command(
+def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
     link: str | None,
     reverse_link: str | None,
     algorithm: str | None,
     seed: int,
+    pcap: Path | None,
     is_watching: bool,  # noqa: FBT001  click calls it so
     command: tuple[str, ...],
 ) -> None:
@@ -70,6 +78,8 @@ def shell_command(
         msg = "a shell needs a --link (cwndlab link list)"
         raise click.UsageError(msg)
     setup = _setup(link, reverse_link, seed)
+    if pcap is not None:
+        setup["capture"] = str(pcap.resolve())
     _become(setup, link, algorithm, command or (os.environ.get("SHELL", _DEFAULT_PROGRAM),))
 
 

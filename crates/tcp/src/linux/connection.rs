@@ -107,8 +107,9 @@ impl LinuxEndpoint {
         let segments_before = self.counters.segments_out;
         let mut written = 0;
         let mut has_tail = self.has_unsent();
+        let tail_bytes = self.buffer.tail_bytes(self.max_window, mss);
         let is_burst_cut_below = self.settings.segmentation_offload && self.below.is_some();
-        let tail_bytes = if is_burst_cut_below { self.buffer.tail_room(0, mss) } else { mss };
+        let push_bytes = if is_burst_cut_below { tail_bytes } else { mss };
         if filled > 0 {
             self.buffer.unmark_push();
         }
@@ -124,7 +125,7 @@ impl LinuxEndpoint {
             let room = tail_bytes.saturating_sub(self.buffer.unsent(self.sk.snd_nxt));
             let piece = if is_burst_cut_below && room > 0 { piece.min(room) } else { piece };
             let taken = if has_tail && self.settings.segmentation_offload {
-                self.buffer.take_into_tail(piece, self.sk.snd_nxt, self.sk.mss_cache)
+                self.buffer.take_into_tail(piece, tail_bytes, self.sk.snd_nxt, self.sk.mss_cache)
             } else {
                 self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache)
             };
@@ -138,7 +139,7 @@ impl LinuxEndpoint {
                 if self.buffer.needs_push(self.max_window) {
                     self.buffer.mark_push();
                     self.write_xmit(false);
-                } else if self.buffer.unsent(self.sk.snd_nxt) == tail_bytes {
+                } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
                     self.write_xmit(false);
                 }
             }
@@ -485,8 +486,8 @@ impl LinuxEndpoint {
         if !self.buffer.is_blocked {
             return;
         }
-        // While the window is full, more room would not make it fuller.
-        if self.in_flight() < self.sk.snd_cwnd {
+        let grows_at_full_window = self.settings.send_buffer_grows_at_full_window;
+        if grows_at_full_window || self.in_flight() < self.sk.snd_cwnd {
             self.expand_send_buffer();
             self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         }

@@ -42,7 +42,6 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     pub(crate) fn new(first_seq: u32, settings: &LinuxSettings) -> Self {
-        let data = settings.announced_mss() + 320 + 320;
         Self {
             write_seq: first_seq,
             tail_start: first_seq,
@@ -51,7 +50,7 @@ impl SendBuffer {
             pushed_seq: first_seq,
             queued_bytes: 0,
             sndbuf_bytes: settings.send_buffer_bytes.into(),
-            segment_room_bytes: u64::from(data.next_power_of_two()) + 256,
+            segment_room_bytes: settings.send_segment_room_bytes.into(),
             overhead_bytes: settings.send_overhead_bytes,
             unsent_overhead_bytes: if settings.segmentation_offload {
                 0
@@ -96,17 +95,24 @@ impl SendBuffer {
     /// The same with segmentation offload, while data wait: the buffer at the tail takes what fits
     /// into it however much memory is used. Segments leave from its front as it is filled, so this
     /// ends only where the window does.
-    pub(crate) fn take_into_tail(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
-        let room = self.tail_room(self.unsent(snd_nxt), u64::from(mss));
+    pub(crate) fn take_into_tail(
+        &mut self,
+        wanted: u64,
+        tail_bytes: u64,
+        snd_nxt: u32,
+        mss: u32,
+    ) -> u64 {
+        let room = tail_bytes.saturating_sub(self.unsent(snd_nxt));
         let into_tail = wanted.min(room);
         self.queued_bytes += into_tail;
         self.write_seq = self.write_seq.wrapping_add(into_tail as u32);
         into_tail + if into_tail < wanted { self.take(wanted - into_tail, snd_nxt, mss) } else { 0 }
     }
 
-    /// What fits into the buffer at the tail beside the `unsent` bytes in it, in whole segments.
-    pub(crate) fn tail_room(&self, unsent: u64, mss: u64) -> u64 {
-        (u64::from(GSO_MAX_BYTES) / mss * mss).saturating_sub(unsent)
+    /// What a buffer that segmentation offload cuts holds, in whole segments: no more than half of
+    /// the largest window that the peer has offered.
+    pub(crate) fn tail_bytes(&self, max_window: u32, mss: u64) -> u64 {
+        (u64::from(GSO_MAX_BYTES.min(max_window >> 1)) / mss * mss).max(mss)
     }
 
     /// How many more whole segments may be written until [`SendBuffer::needs_push`].
@@ -334,10 +340,10 @@ mod tests {
         buffer.queued_bytes = 4_190_000;
         assert_eq!(buffer.take(376, 1, 1_448), 376);
         buffer.queued_bytes = 4_300_000;
-        assert_eq!(buffer.take_into_tail(65_536, 1, 1_448), 65_160 - 376);
-        assert_eq!(buffer.take_into_tail(65_536, 1, 1_448), 0, "and it is full");
+        assert_eq!(buffer.take_into_tail(65_536, 65_160, 1, 1_448), 65_160 - 376);
+        assert_eq!(buffer.take_into_tail(65_536, 65_160, 1, 1_448), 0, "and it is full");
         // Three segments leave.
-        assert_eq!(buffer.take_into_tail(65_536, 1 + 3 * 1_448, 1_448), 3 * 1_448);
+        assert_eq!(buffer.take_into_tail(65_536, 65_160, 1 + 3 * 1_448, 1_448), 3 * 1_448);
     }
 
     #[test]

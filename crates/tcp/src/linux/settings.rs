@@ -95,6 +95,11 @@ pub struct LinuxSettings {
     pub send_buffer_bytes: u32,
     /// `tcp_wmem[2]`; auto-tuning stops there.
     pub send_buffer_max_bytes: u32,
+    /// What a segment of the window counts for when the buffer is sized (`tcp_sndbuf_expand`): its
+    /// bookkeeping, and its payload and headers in a power of two.
+    pub send_segment_room_bytes: u32,
+    /// Whether the buffer also grows while the window is full and more room would not fill it more.
+    pub send_buffer_grows_at_full_window: bool,
     /// What a buffer of the send queue occupies beyond its payload.
     pub send_overhead_bytes: u32,
     /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,

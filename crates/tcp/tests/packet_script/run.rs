@@ -211,13 +211,11 @@ impl Player {
             Action::Connect => self.endpoint.connect(now),
             Action::Listen => self.endpoint.listen(),
             Action::Close => self.endpoint.close(now),
-            Action::Host(burst_pkts) => {
-                self.endpoint.attach_host(HostTraits {
-                    burst_pkts: *burst_pkts,
-                    is_pacing: false,
-                    is_orphaning: false,
-                })
-            }
+            Action::Host(burst_pkts) => self.endpoint.attach_host(HostTraits {
+                burst_pkts: *burst_pkts,
+                is_pacing: false,
+                is_orphaning: false,
+            }),
             Action::Room(packets) => self.endpoint.set_room(*packets),
             Action::Depart(packets) => {
                 for _ in 0..*packets {
