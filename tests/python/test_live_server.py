@@ -379,3 +379,15 @@ def test_any_signed_content_is_a_request_or_refused(body: bytes) -> None:
 @given(st.binary(max_size=protocol.PROBE_BYTES + 20))
 def test_any_datagram_is_a_probe_or_nothing(content: bytes) -> None:
     assert protocol.read_probe(content, secret, protocol.CLIENT) is None
+
+
+def test_a_name_without_an_address_is_asked_for_its_spelling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "create_connection", unknown)
+    wrong = Address("sever.example", 5209, TOKEN)
+    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; is it spelt as meant\?"):
+        Session(wrong).__enter__()

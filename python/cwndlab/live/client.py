@@ -514,6 +514,8 @@ def _telling(what: str) -> Iterator[None]:
 
 
 def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"no address is known of {host} ({_reason(error)}); is it spelt as meant?"
     return (
         f"{host} port {port} does not answer ({_reason(error)}); is `cwndlab serve` running there, "
         "and the port open for TCP and UDP?"
