@@ -32,7 +32,7 @@ from cwndlab.papers.judgement import (
     decide_part,
 )
 from cwndlab.papers.tables import read_table
-from cwndlab.stats.bootstrap import Floats
+from cwndlab.stats.bootstrap import Floats, Interval
 
 _TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
 _TOLERANCE = 0.1
@@ -201,13 +201,18 @@ def _move(change: Change) -> float:
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0
-    one = (before.low or before.estimate, before.high or before.estimate)
-    other = (after.low or after.estimate, after.high or after.estimate)
-    if one[0] <= other[1] and other[0] <= one[1]:
+    (low, high), (other_low, other_high) = _ends(before), _ends(after)
+    if low <= other_high and other_low <= high:
         return 0.0
     low, high = change.before.part.bounds
     distance = [max(low - value, value - high, 0.0) for value in (before.estimate, after.estimate)]
     return distance[1] - distance[0]
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    if interval.low is None or interval.high is None:
+        return interval.estimate, interval.estimate
+    return interval.low, interval.high
 
 
 def try_tables(
