@@ -90,9 +90,7 @@ def print_claims(results: Results) -> None:
     for each in judged:
         table.add_row(*_row(each, trials))
     say("", f"  {claim_counts(judged)}", indented(table), "")
-    if results.study.is_short:
-        say("  The short version decides nothing: it has too few repetitions.", "")
-    elif sentence := causes_sentence(judged, trials):
+    if sentence := causes_sentence(judged, trials):
         say(f"  {sentence}", "")
 
 

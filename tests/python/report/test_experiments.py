@@ -7,12 +7,13 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from cwndlab.papers import Effect, claimed_papers, load_claims, load_paper
+from cwndlab.papers import Effect, Verdict, claimed_papers, load_claims, load_paper
 from cwndlab.papers.claims import Part, parse_claims
 from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import parse_paper
-from cwndlab.papers.judgement import judge
+from cwndlab.papers.judgement import Judgement, judge
+from cwndlab.report.sections.claims import causes_sentence
 from cwndlab.study import Study
 
 Floats = npt.NDArray[np.float64]
@@ -114,6 +115,23 @@ def test_too_few_repetitions_leave_a_cause_open() -> None:
     values = {("as measured", "cubic"): 6.0, ("other", "cubic"): 12.0}
     (trial,) = tried(values, repetitions=3)
     assert trial.effect is Effect.OPEN
+
+
+def test_the_sentence_counts_claims_by_what_explains_them() -> None:
+    claims = load_claims("nr-5g-vaasa-2023").claims
+    missed = [Judgement(each, None, Verdict.FAILS, (), "") for each in claims[:4]]
+    held = Judgement(claims[4], None, Verdict.HOLDS, (), "")
+    experiment = load_claims("nr-5g-vaasa-2023").experiments[0]
+
+    def trial(at: int, effect: Effect) -> ClaimTrial:
+        return ClaimTrial(experiment, claims[at], effect, ())
+
+    trials = [trial(0, Effect.EXPLAINS), trial(0, Effect.PART), trial(1, Effect.PART)]
+    trials += [trial(2, Effect.NONE)]
+    told = causes_sentence([*missed, held], trials)
+    assert told == "4 claims do not hold; what was tried explains 1, a part of 1 and nothing of 2."
+    assert causes_sentence([held], trials) == ""
+    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, Effect.OPEN)])
 
 
 def test_another_variant_may_stand_in_the_place_of_one() -> None:

@@ -84,6 +84,8 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     if not missed:
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
+    if Effect.OPEN in set().union(*effects):
+        return "There are too few repetitions to tell: what is open here, the whole study decides."
     explained = sum(Effect.EXPLAINS in found for found in effects)
     in_part = sum(Effect.PART in found and Effect.EXPLAINS not in found for found in effects)
     rest = len(missed) - explained - in_part
