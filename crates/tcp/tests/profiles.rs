@@ -382,9 +382,9 @@ fn cubic_of_2_6_24_has_its_own_parameters() {
 
 #[test]
 fn timers_wait_a_fifth_three_tenths_or_a_whole_second() {
-    // All of the first flight is lost; it leaves after 40 ms.
+    // All of the first flight is lost; it leaves after 40 ms, in ns-3 up to 9 ms later at either end.
     for (stack, segments, millis) in
-        [("linux-2.6.24", 3, 240..=256), ("windows-7", 2, 300..=310), ("ns-3", 10, 1_000..=1_010)]
+        [("linux-2.6.24", 3, 240..=256), ("windows-7", 2, 300..=310), ("ns-3", 10, 1_000..=1_018)]
     {
         let lost: Vec<usize> = (0..segments).collect();
         let sent = Transfer::new(stack, &lost).send(536 * 10, Time::from_secs(5));
