@@ -102,7 +102,12 @@ fn stay(processor: usize, parent: libc::pid_t) -> ! {
         libc::setsid();
         // Without autogroup there is no such file, and nothing to mend.
         let group = libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY);
-        libc::write(group, c"19".as_ptr().cast(), 2);
+        // Who is not root may do so ten times a second on this machine, all others counted.
+        while libc::write(group, c"19".as_ptr().cast(), 2) == -1
+            && *libc::__errno_location() == libc::EAGAIN
+        {
+            libc::usleep(20_000);
+        }
         libc::close(group);
         let mut set: libc::cpu_set_t = mem::zeroed();
         libc::CPU_SET(processor, &mut set);
