@@ -150,6 +150,18 @@ impl Default for QueueConfig {
     }
 }
 
+/// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
+/// were taken: a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
+/// management for TCP traffic over 3G links", 2003), of one threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyDiscard {
+    /// How many packets may wait.
+    pub at_packets: u32,
+    /// How many packets are taken before the next is dropped.
+    pub spacing_packets: u32,
+}
+
 /// Random early detection, Floyd and Jacobson 1993.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,13 +5,13 @@ mod common;
 use common::cell::{access, cell, direction, hsdpa, lte, nr, ppb, user};
 use common::{Frame, Outcome, drain, run_until, us};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, EarlyDiscard, HandoverConfig,
-    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
+    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig, RadioConfig,
+    RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{Link, LinkEventKind, Way};
+use cwndlab_link::{EarlyDiscard, Link, LinkEventKind, Way};
 use cwndlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 

@@ -5,11 +5,11 @@ mod common;
 use common::cell::{cell, direction, errors, hsdpa, lte, nr, saturate, user};
 use common::{Frame, Outcome, run_until};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, BlockRecord, Cell, CellConfig, DirectionConfig, EarlyDiscard,
-    RadioConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
+    BackgroundConfig, BlockErrors, BlockRecord, Cell, CellConfig, DirectionConfig, RadioConfig,
+    SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel, FadingConfig, OuterLoopConfig};
-use cwndlab_link::{Link, Probability, Way};
+use cwndlab_link::{EarlyDiscard, Link, Probability, Way};
 use cwndlab_units::{Bytes, Duration, Time};
 
 const MBIT: f64 = 1e6 / 8.0;

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -18,6 +17,7 @@ from cwndlab.goal_measures import (
 )
 from cwndlab.goals import Goal, between_places, compare_directions, judge_goal, judge_goals
 from cwndlab.verdict import Standing
+from made_up import around, comparison_of
 
 
 class Measured(WithSeries, Protocol):
@@ -25,29 +25,6 @@ class Measured(WithSeries, Protocol):
 
     def samples(self) -> pl.DataFrame:
         """Return all time series."""
-
-
-def comparison_of(values: Mapping[str, Mapping[str, object]]) -> Comparison:
-    arrays = {
-        name: {column: np.asarray(data, dtype=np.float64) for column, data in own.items()}
-        for name, own in values.items()
-    }
-    count = len(next(iter(next(iter(arrays.values())).values())))
-    return Comparison(
-        cell={},
-        contestants=tuple(values),
-        seeds=tuple(range(count)),
-        repetitions=count,
-        is_paired=True,
-        values=arrays,
-        runs={name: tuple(f"{name}-{at}" for at in range(count)) for name in values},
-        flow_ids=dict.fromkeys(values, (0,)),
-        flows_per_run=1,
-    )
-
-
-def around(level: float, spread: float, seed: int, count: int = 12) -> list[float]:
-    return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
 
 
 def two(column: str, better: float, other: float) -> Comparison:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import cwndlab as cw
-from cwndlab.comparison import Comparison
 from cwndlab.methods import MethodTable, Transfers, method_tables
 from cwndlab.report import write_report
+from made_up import comparison_of
 
 RUNS = 12
 METHODS = {"web": 0.8, "raw TCP": 1.0, "sftp": 0.5}
@@ -26,19 +26,8 @@ def setting(
     rate: int = 10,
 ) -> Transfers:
     """A cell with these runs of each contestant; `names` are those that the study knows."""
-    values = {name: {"goodput_mbit_s": np.array(runs)} for name, runs in goodput.items()}
-    count = max(len(runs) for runs in goodput.values())
-    comparison = Comparison(
-        cell={"place": "home", "method": method},
-        contestants=tuple(goodput),
-        seeds=tuple(range(count)),
-        repetitions=count,
-        is_paired=True,
-        values=values,
-        runs={name: tuple(f"{method}-{name}-{at}" for at in range(count)) for name in goodput},
-        flow_ids=dict.fromkeys(goodput, (1,)),
-        flows_per_run=1,
-    )
+    values = {name: {"goodput_mbit_s": runs} for name, runs in goodput.items()}
+    comparison = comparison_of(values, {"place": "home", "method": method})
     flow = {"id": 1, "direction": "reverse", "application": {"kind": KINDS[method]}}
     known = (names or {}).values() or goodput
     return Transfers(comparison, {name: {"rate": rate, "flows": [flow]} for name in known})

@@ -7,28 +7,13 @@ import pytest
 
 from cwndlab.comparison import Comparison, ResultsLike, compare
 from cwndlab.verdict import DELAY, THROUGHPUT, Standing, judge, rank, ratio_words
+from made_up import around, comparison_of
 
 
-def comparison_of(goodput: dict[str, list[float]], delay: dict[str, list[float]]) -> Comparison:
-    count = len(next(iter(goodput.values())))
-    return Comparison(
-        cell={},
-        contestants=tuple(goodput),
-        seeds=tuple(range(count)),
-        repetitions=count,
-        is_paired=True,
-        values={
-            name: {THROUGHPUT: np.array(goodput[name]), DELAY: np.array(delay[name])}
-            for name in goodput
-        },
-        runs={name: tuple(f"{name}{at}" for at in range(count)) for name in goodput},
-        flow_ids=dict.fromkeys(goodput, (0,)),
-        flows_per_run=1,
+def measured(goodput: dict[str, list[float]], delay: dict[str, list[float]]) -> Comparison:
+    return comparison_of(
+        {name: {THROUGHPUT: goodput[name], DELAY: delay[name]} for name in goodput}
     )
-
-
-def around(level: float, spread: float, count: int, seed: int) -> list[float]:
-    return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
 
 
 def test_best_of_both_is_fast_enough_with_the_shortest_delay(results: ResultsLike) -> None:
@@ -50,8 +35,8 @@ def test_one_run_says_that_its_certainty_is_unknown(one_run: ResultsLike) -> Non
 
 
 def test_small_differences_are_called_too_small_to_care_about_even_if_sure() -> None:
-    base = around(30, 0.02, 20, 1)
-    comparison = comparison_of(
+    base = around(30, 0.02, 1, 20)
+    comparison = measured(
         {"a": base, "b": [0.98 * g for g in base]},
         {"a": [100.0 + 0.1 * i for i in range(20)], "b": [101.0 + 0.1 * i for i in range(20)]},
     )
@@ -61,8 +46,8 @@ def test_small_differences_are_called_too_small_to_care_about_even_if_sure() -> 
 
 
 def test_smallest_effect_of_interest_is_the_studys_to_choose() -> None:
-    base = around(30, 0.02, 20, 1)
-    comparison = comparison_of(
+    base = around(30, 0.02, 1, 20)
+    comparison = measured(
         {"a": base, "b": [0.98 * g for g in base]}, {"a": [100.0] * 20, "b": [100.0] * 20}
     )
     strict = replace(comparison, smallest_effect=0.01)
@@ -72,9 +57,9 @@ def test_smallest_effect_of_interest_is_the_studys_to_choose() -> None:
 
 
 def test_noise_is_left_undecided_and_named_so() -> None:
-    comparison = comparison_of(
-        {"a": around(30, 0.3, 8, 1), "b": around(28, 0.3, 8, 2)},
-        {"a": around(100, 0.01, 8, 3), "b": around(50, 0.01, 8, 4)},
+    comparison = measured(
+        {"a": around(30, 0.3, 1, 8), "b": around(28, 0.3, 2, 8)},
+        {"a": around(100, 0.01, 3, 8), "b": around(50, 0.01, 4, 8)},
     )
     ranking = rank(comparison, THROUGHPUT)
     assert ranking is not None
@@ -83,9 +68,9 @@ def test_noise_is_left_undecided_and_named_so() -> None:
 
 
 def test_a_true_trade_off_names_both_sides() -> None:
-    comparison = comparison_of(
-        {"fast": around(30, 0.01, 10, 1), "quick": around(20, 0.01, 10, 2)},
-        {"fast": around(200, 0.01, 10, 3), "quick": around(50, 0.01, 10, 4)},
+    comparison = measured(
+        {"fast": around(30, 0.01, 1, 10), "quick": around(20, 0.01, 2, 10)},
+        {"fast": around(200, 0.01, 3, 10), "quick": around(50, 0.01, 4, 10)},
     )
     headline = judge(comparison).headline
     assert headline.startswith("None is best in both: fast in throughput (")
@@ -93,23 +78,23 @@ def test_a_true_trade_off_names_both_sides() -> None:
 
 
 def test_what_is_not_sure_is_not_claimed() -> None:
-    level = around(30, 0.01, 8, 1)
-    noisy = comparison_of(
-        {"a": level, "b": level}, {"a": around(50, 0.2, 8, 2), "b": around(54, 0.2, 8, 3)}
+    level = around(30, 0.01, 1, 8)
+    noisy = measured(
+        {"a": level, "b": level}, {"a": around(50, 0.2, 2, 8), "b": around(54, 0.2, 3, 8)}
     )
     assert judge(noisy).headline == (
         "No clear winner: a and b are within 5 % of each other in throughput, and the runs do not "
         "decide about their delay."
     )
-    both = comparison_of(
-        {"a": around(30, 0.2, 8, 1), "b": around(29, 0.2, 8, 2)},
-        {"a": around(60, 0.2, 8, 3), "b": around(50, 0.2, 8, 5)},
+    both = measured(
+        {"a": around(30, 0.2, 1, 8), "b": around(29, 0.2, 2, 8)},
+        {"a": around(60, 0.2, 3, 8), "b": around(50, 0.2, 5, 8)},
     )
     assert judge(both).headline.count("not sure: ") == 2
     assert judge(both).headline.startswith("No clear winner: ")
-    one = comparison_of(
-        {"a": around(30, 0.01, 8, 1), "b": around(25, 0.01, 8, 2)},
-        {"a": around(60, 0.2, 8, 3), "b": around(50, 0.2, 8, 5)},
+    one = measured(
+        {"a": around(30, 0.01, 1, 8), "b": around(25, 0.01, 2, 8)},
+        {"a": around(60, 0.2, 3, 8), "b": around(50, 0.2, 5, 8)},
     )
     assert judge(one).headline.startswith("Best: a in throughput (")
     assert "Latency is not decided: b in latency (" in judge(one).headline
@@ -117,7 +102,7 @@ def test_what_is_not_sure_is_not_claimed() -> None:
 
 def test_fewer_than_six_pairs_must_all_agree() -> None:
     delay = {"a": [100.0, 101, 99, 100], "b": [50.0, 52, 49, 51]}
-    agreeing = comparison_of({"a": [30.0, 31, 29, 30], "b": [30.0, 31.1, 29, 30.1]}, delay)
+    agreeing = measured({"a": [30.0, 31, 29, 30], "b": [30.0, 31.1, 29, 30.1]}, delay)
     assert "sure: 4 of 4 pairs" in judge(agreeing).headline
     ranking = rank(agreeing, DELAY)
     assert ranking is not None
@@ -126,16 +111,16 @@ def test_fewer_than_six_pairs_must_all_agree() -> None:
 
 def test_difference_is_seen_where_pairs_are_too_few_for_the_corrected_test() -> None:
     # Six pairs give p = 2/64 at best; times three comparisons no test could call anything sure.
-    names = {name: around(level, 0.01, 6, at) for at, (name, level) in enumerate(
+    names = {name: around(level, 0.01, at, 6) for at, (name, level) in enumerate(
         {"a": 30, "b": 25, "c": 20, "d": 15}.items())}  # fmt: skip
-    ranking = rank(comparison_of(names, names), THROUGHPUT)
+    ranking = rank(measured(names, names), THROUGHPUT)
     assert ranking is not None
     assert ranking.those(Standing.WORSE) == ["b", "c", "d"]
 
 
 def test_transfers_with_an_end_are_judged_by_when_they_end() -> None:
-    level = around(30, 0.01, 8, 1)
-    comparison = comparison_of({"a": level, "b": level, "c": level}, dict.fromkeys("abc", level))
+    level = around(30, 0.01, 1, 8)
+    comparison = measured({"a": level, "b": level, "c": level}, dict.fromkeys("abc", level))
     spread = np.linspace(-4, 4, 8)
     times = {"a": 400 + spread, "b": 405 - spread, "c": 800 + spread}
     values = {name: {**comparison.values[name], "completion_ms": times[name]} for name in times}
@@ -147,21 +132,21 @@ def test_transfers_with_an_end_are_judged_by_when_they_end() -> None:
 
 
 def test_names_of_several_words_stay_one_in_a_sentence() -> None:
-    level = around(30, 0.01, 8, 1)
-    comparison = comparison_of(
+    level = around(30, 0.01, 1, 8)
+    comparison = measured(
         {"Full, 1460": level, "b": level}, {"Full, 1460": [50.0] * 8, "b": [100.0] * 8}
     )
     assert judge(comparison).headline.startswith('Best of both: "Full, 1460" (the throughput of b')
 
 
 def test_alone_there_is_nothing_to_compare() -> None:
-    verdict = judge(comparison_of({"cubic": [30.0, 31.0]}, {"cubic": [100.0, 101.0]}))
+    verdict = judge(measured({"cubic": [30.0, 31.0]}, {"cubic": [100.0, 101.0]}))
     assert verdict.recommended == ("cubic",)
     assert "Nothing stands beside it" in verdict.headline
 
 
 def test_without_any_result_it_says_so() -> None:
-    nothing = comparison_of({"a": [float("nan")], "b": [float("nan")]}, {"a": [1.0], "b": [1.0]})
+    nothing = measured({"a": [float("nan")], "b": [float("nan")]}, {"a": [1.0], "b": [1.0]})
     assert judge(nothing).headline == "No run has a result."
 
 
@@ -169,8 +154,8 @@ def test_holms_correction_counts_the_comparisons_made() -> None:
     # Seven contestants as good as noise: the chance that one is called worse stays small.
     falsely = 0
     for trial in range(40):
-        names = {f"c{at}": around(30, 0.1, 10, 1000 * trial + at) for at in range(7)}
-        ranking = rank(comparison_of(names, names), THROUGHPUT)
+        names = {f"c{at}": around(30, 0.1, 1000 * trial + at, 10) for at in range(7)}
+        ranking = rank(measured(names, names), THROUGHPUT)
         assert ranking is not None
         falsely += Standing.WORSE in ranking.standings.values()
     assert falsely <= 12  # the best of seven was chosen by looking, so above 5 % is expected

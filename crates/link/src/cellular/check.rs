@@ -2,11 +2,10 @@
 
 use cwndlab_units::Duration;
 
-use super::config::{
-    BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, EarlyDiscard, SchedulerConfig,
-};
+use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
 use super::error::CellError;
 use super::plan::Plan;
+use crate::EarlyDiscard;
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
 use crate::{Probability, Way};
 

@@ -7,7 +7,7 @@ use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
-use crate::{Probability, Way};
+use crate::{EarlyDiscard, Probability, Way};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -173,18 +173,6 @@ pub struct DirectionConfig {
     /// How often a failure is taken for a success, so that the block is left to RLC.
     #[serde(rename = "feedback_error_ppb", default)]
     pub feedback_error: Probability,
-}
-
-/// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
-/// were taken: a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
-/// management for TCP traffic over 3G links", 2003), of one threshold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EarlyDiscard {
-    /// How many packets may wait.
-    pub at_packets: u32,
-    /// How many packets are taken before the next is dropped.
-    pub spacing_packets: u32,
 }
 
 /// Which blocks fail.

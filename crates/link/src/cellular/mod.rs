@@ -40,9 +40,9 @@ use cwndlab_units::{Duration, Output, Stream, Time};
 
 pub use block::BlockRecord;
 pub use config::{
-    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, EarlyDiscard,
-    HandoverConfig, RadioConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig,
-    UmtsDownlink, UmtsUplink, UserConfig,
+    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
+    RadioConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink,
+    UmtsUplink, UserConfig,
 };
 pub use error::CellError;
 

@@ -6,7 +6,7 @@
 //! packets before the next may be dropped. Of theirs this has one threshold.
 
 use crate::Backlog;
-use crate::cellular::EarlyDiscard;
+use crate::config::EarlyDiscard;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpacedDiscard {

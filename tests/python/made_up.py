@@ -1,0 +1,34 @@
+"""Comparisons whose runs are given, for what is computed from them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cwndlab.comparison import Comparison
+
+
+def comparison_of(
+    values: Mapping[str, Mapping[str, object]], cell: Mapping[str, object] | None = None
+) -> Comparison:
+    """A cell with these runs of each contestant's columns."""
+    arrays = {
+        name: {column: np.asarray(runs, dtype=np.float64) for column, runs in own.items()}
+        for name, own in values.items()
+    }
+    count = max(len(runs) for own in arrays.values() for runs in own.values())
+    return Comparison(
+        cell=dict(cell or {}),
+        contestants=tuple(values),
+        seeds=tuple(range(count)),
+        repetitions=count,
+        is_paired=True,
+        values=arrays,
+        runs={name: tuple(f"{name}-{at}" for at in range(count)) for name in values},
+        flow_ids=dict.fromkeys(values, (0,)),
+        flows_per_run=1,
+    )
+
+
+def around(level: float, spread: float, seed: int, count: int = 12) -> list[float]:
+    """Runs that scatter around a level by this part of it."""
+    return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
