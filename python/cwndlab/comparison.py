@@ -5,9 +5,9 @@ equal repetition are pairs, and where their seeds are equal too they saw the sam
 compared (the *contestants*) is normally the algorithm; a study may name its own, such as the
 variants of a paper, in a factor called `variant`.
 
-A contestant's value in a run is that of its own flows in the study's direction: goodput is their
-sum, round-trip times are their mean, retransmissions their total.  Flows that send against that
-direction carry nobody's result.
+A contestant's value in a run is that of its own flows in the study's direction: goodput is theirs
+together, round-trip times are their mean, retransmissions their total.  Flows that send against
+that direction carry nobody's result.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +19,7 @@ import polars as pl
 
 from cwndlab import stats
 from cwndlab.columns import Better, quantity
+from cwndlab.metrics import TOTALS, together
 from cwndlab.stats.bootstrap import Floats
 
 
@@ -35,23 +36,6 @@ class ResultsLike(Protocol):
     def flows(self) -> pl.DataFrame:
         """Return one row a flow of a run."""
 
-
-SUMMED = frozenset(
-    {
-        "goodput_mbit_s",
-        "throughput_mbit_s",
-        "delivered_bytes",
-        "sent_pkts",
-        "retransmitted_pkts",
-        "timeouts",
-        "spurious_timeouts",
-        "recoveries",
-        "tail_loss_probes",
-        "ecn_marked_pkts",
-        "utilisation_pct",
-    }
-)
-"""Columns of flows that add up over a contestant's flows; the others are averaged."""
 
 GEOMETRIC = frozenset({"completion_ms"})
 """Columns whose average over runs is the geometric mean: what counts is how many times as long."""
@@ -350,13 +334,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
         if kind.is_numeric() and name not in by and name not in {"flow", "user", "start_s", "end_s"}
     ]
     aggregated = flows.group_by(by, maintain_order=True).agg(
-        *[
-            # A sum of nothing is nothing, not zero.
-            pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
-            if name in SUMMED
-            else pl.col(name).mean()
-            for name in measured
-        ],
+        *[together(name, flows.columns) for name in measured],
         pl.len().alias(_FLOW_COUNT),
         pl.col("flow").alias("flow_ids"),
         *([pl.col("goodput_mbit_s").alias("shares")] if "goodput_mbit_s" in measured else []),
@@ -383,8 +361,8 @@ def _comparison(
 ) -> Comparison:
     is_per_flow = cell[_FLOW_COUNT].n_unique() > 1
     if is_per_flow:
-        summed = [name for name in cell.columns if name in SUMMED]
-        cell = cell.with_columns([pl.col(name) / pl.col(_FLOW_COUNT) for name in summed])
+        totals = [name for name in cell.columns if name in TOTALS]
+        cell = cell.with_columns([pl.col(name) / pl.col(_FLOW_COUNT) for name in totals])
     repetitions = cell["repetition"].unique(maintain_order=True).to_list()
     place = {repetition: at for at, repetition in enumerate(repetitions)}
     seeds_each = cell.group_by("repetition").agg(pl.col("seed").n_unique())["seed"]

@@ -1,16 +1,37 @@
 """Metrics of a run, computed from its flows and links.
 
-Sums and means are over all flows of the run, whichever way they send. Jain's index and the choice
+Totals and means are over all flows of the run, whichever way they send. Jain's index and the choice
 of the most representative run are those of `cwndlab.stats`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from cwndlab import stats
 
-_SUMS = (
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_RATES = frozenset({"goodput_mbit_s", "throughput_mbit_s", "utilisation_pct"})
+_COUNTS = frozenset(
+    {
+        "delivered_bytes",
+        "sent_pkts",
+        "retransmitted_pkts",
+        "timeouts",
+        "spurious_timeouts",
+        "recoveries",
+        "tail_loss_probes",
+        "ecn_marked_pkts",
+    }
+)
+TOTALS = _RATES | _COUNTS
+"""Columns of flows that are more for more flows; of the others flows together have the mean."""
+
+_OF_RUNS = (
     "goodput_mbit_s",
     "throughput_mbit_s",
     "delivered_bytes",
@@ -18,8 +39,6 @@ _SUMS = (
     "retransmitted_pkts",
     "timeouts",
     "utilisation_pct",
-)
-_MEANS = (
     "rtt_mean_ms",
     "rtt_p50_ms",
     "rtt_p95_ms",
@@ -36,8 +55,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(schema={"run": pl.String, "algorithm": pl.String})
     per_run = flows.group_by("run", maintain_order=True).agg(
         pl.col("algorithm").unique(maintain_order=True).str.join("+").alias("algorithm"),
-        *[_sum(name) for name in _SUMS],
-        *[pl.col(name).mean() for name in _MEANS],
+        *[together(name, flows.columns) for name in _OF_RUNS],
         pl.col("goodput_mbit_s").alias("shares"),
     )
     fairness = [stats.jain_index(shares) for shares in per_run["shares"].to_list()]
@@ -77,6 +95,38 @@ def most_representative_run(
     """
     table = runs.select(pl.col(name).cast(pl.Float64) for name in measures).to_numpy()
     return str(runs["run"][stats.most_representative(table, is_scaled=is_scaled)])
+
+
+def together(name: str, columns: Collection[str]) -> pl.Expr:
+    """A column's value for all flows of a group: an aggregation of the column's name.
+
+    Counts add up. A rate is what the flows carried over the time in which any of them was measured:
+    rates of flows that ran at the same time add up, those of flows that ran one after the other do
+    not. (A flow's window of `window_s` ends at its `end_s`; where one has none, all are taken to
+    have run at the same time.) Of everything else it is the mean.
+
+    Args:
+        name: a column of flows.
+        columns: those that there are.
+    """
+    if name not in TOTALS:
+        return pl.col(name).mean()
+    added = _sum(name)
+    if name in _COUNTS or not {"end_s", "window_s"} <= set(columns):
+        return added
+    rate, length, end = pl.col(name), pl.col("window_s"), pl.col("end_s")
+    is_known = rate.is_not_null()
+    begin = (end - length).filter(is_known)
+    ends = end.filter(is_known).sort_by(begin)
+    covered = ends.cum_max().shift(1)
+    measured_s = (ends - pl.max_horizontal(begin.sort_by(begin), covered)).clip(0).sum()
+    has_windows = (is_known & (end - length).is_null()).sum() == 0
+    return (
+        pl.when((is_known.sum() > 1) & has_windows & (measured_s > 0))
+        .then((rate * length).sum() / measured_s)
+        .otherwise(added)
+        .alias(name)
+    )
 
 
 def _sum(name: str) -> pl.Expr:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cwndlab.metrics import most_representative_run, relative_to_best_pct, run_metrics
+from cwndlab.metrics import most_representative_run, relative_to_best_pct, run_metrics, together
 
 
 def runs(*rows: tuple[float, float, int]) -> pl.DataFrame:
@@ -56,3 +56,60 @@ def test_a_run_without_any_value_has_none_rather_than_zero() -> None:
     assert row["jain_index"] is None
     assert row["retransmitted_pct"] is None
     assert row["timeouts"] == 0
+
+
+def of_flows(*rows: tuple[float | None, float | None, float]) -> pl.DataFrame:
+    """Goodput, begin and end of the window."""
+    return pl.DataFrame(
+        {
+            "goodput_mbit_s": [row[0] for row in rows],
+            "window_s": [None if row[1] is None else row[2] - row[1] for row in rows],
+            "end_s": [row[2] for row in rows],
+            "timeouts": [1 for _ in rows],
+            "rtt_p50_ms": [10.0 * number for number, _ in enumerate(rows)],
+        },
+        schema_overrides=dict.fromkeys(("goodput_mbit_s", "window_s", "end_s"), pl.Float64),
+    )
+
+
+@pytest.mark.parametrize(
+    ("flows", "goodput_mbit_s"),
+    [
+        (of_flows((12, 0, 10)), 12),
+        # At the same time: they share the link.
+        (of_flows((5, 0, 10), (7, 0, 10)), 12),
+        # One after the other: each had all of it, whatever was between them.
+        (of_flows((12, 0, 10), (12, 10, 20), (12, 50, 60)), 12),
+        (of_flows((12, 50, 60), (6, 0, 10)), 9),
+        # The second came when the first was half done, and both then had half.
+        (of_flows((9, 0, 20), (6, 10, 20)), 12),
+        # One within another, then one across the end: 5 x 20 + 4 x 5 + 6 x 10 Mbit in 25 s.
+        (of_flows((5, 0, 20), (4, 5, 10), (6, 15, 25)), 180 / 25),
+        # What has no window ran beside the others, and what has no goodput did not run.
+        (of_flows((5, None, 10), (7, 0, 10)), 12),
+        (of_flows((None, None, 10), (7, 0, 10), (7, 10, 30)), 7),
+        (of_flows((None, None, 10)), None),
+    ],
+)
+def test_rates_of_flows_add_up_only_where_they_ran_at_the_same_time(
+    flows: pl.DataFrame, goodput_mbit_s: float | None
+) -> None:
+    columns = ("goodput_mbit_s", "timeouts", "rtt_p50_ms")
+    for grouped in (flows, flows.reverse()):
+        found = grouped.select(together(name, flows.columns) for name in columns)
+        assert found["goodput_mbit_s"].to_list() == [pytest.approx(goodput_mbit_s)]
+        assert found["timeouts"].to_list() == [flows.height]
+        assert found["rtt_p50_ms"].to_list() == [5.0 * (flows.height - 1)]
+
+
+def test_groups_are_put_together_each_by_itself() -> None:
+    flows = pl.concat(
+        [
+            of_flows((12, 0, 10), (12, 10, 20)).with_columns(run=pl.lit("apart")),
+            of_flows((12, 0, 10), (12, 0, 10)).with_columns(run=pl.lit("beside")),
+        ]
+    )
+    found = flows.group_by("run", maintain_order=True).agg(
+        together("goodput_mbit_s", flows.columns)
+    )
+    assert found.rows() == [("apart", pytest.approx(12)), ("beside", pytest.approx(24))]

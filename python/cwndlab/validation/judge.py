@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from cwndlab.metrics import together
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -138,21 +140,11 @@ def judge(simulated: Results, measured: Results) -> list[Judgement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """One row a run: sums of rates and counts over its flows, means of the others."""
-    sums = ("goodput_mbit_s", "timeouts")
-    columns = [
-        (pl.col(name).sum() if name in sums else pl.col(name).mean()).cast(pl.Float64)
-        for name in COMPARED
-    ]
-    # A sum of nothing known is nothing, not zero.
-    known = [pl.col(name).count().alias(f"known_{name}") for name in sums]
-    frame = (
-        results.flows()
-        .group_by(["run", "repetition", *factors], maintain_order=True)
-        .agg(*columns, *known)
-    )
-    return frame.with_columns(
-        pl.when(pl.col(f"known_{name}") > 0).then(pl.col(name)).alias(name) for name in sums
+    """One row a run: rates and counts of its flows together, means of the others."""
+    flows = results.flows()
+    columns = [together(name, flows.columns) for name in COMPARED]
+    return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(
+        column.cast(pl.Float64) for column in columns
     )
 
 
