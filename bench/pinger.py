@@ -1,7 +1,8 @@
-"""Round trips over a shell's link: `serve` answers, `ping PORT LOAD_MBIT_S` asks, both real-time.
+"""Echoes over a shell's link, asked for in real time and told of as ping(8) tells of them.
 
-With a load, the server sends so much beside its answers for as long as it is being asked. At the
-same time, `control` looks how late this machine's bare timers are.
+`ping PORT LOAD_MBIT_S` asks. The kernel answers, and its own time of receipt ends a round trip:
+what is late after that is this program. With a load, `serve` sends so much beside the answers for
+as long as is being asked. At the same time, `control` looks how late bare timers are here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -18,10 +20,14 @@ import time
 COUNT, INTERVAL_S = 3_000, 0.003
 LOAD_BYTES = 1_470
 PRIORITY = 5
-WAKE_UPS = 6
-"""Of a ping: the emulator by the packet and by its due time, whoever hears it, and all of it again
-on the way back."""
+WAKE_UPS = 4
+"""Of the emulator for a ping: by the packet and by its due time, both ways."""
 CONTROL_INTERVAL_S = 0.001
+ECHO_REQUEST, ECHO_REPLY = 8, 0
+IP_HEADER_BYTES, ICMP_HEADER = 20, struct.Struct("!BBHHH")
+SOL_RAW, ICMP_FILTER, SO_TIMESTAMPNS = 255, 1, 35
+"""As in linux/socket.h, linux/icmp.h and asm-generic/socket.h; Python does not have them."""
+TIMESPEC = struct.Struct("qq")
 
 
 def realtime() -> None:
@@ -31,20 +37,14 @@ def realtime() -> None:
 
 
 def serve() -> None:
-    """Answer whoever asks; a first message says what load is wanted, and where."""
+    """Wait for who wants a load, and how much, and send it."""
     realtime()
     end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     end.bind(("0.0.0.0", 0))  # noqa: S104  who asks is behind a link
     print(end.getsockname()[1], flush=True)
-    while True:
-        message, place = end.recvfrom(2048)
-        if message.startswith(b"load "):
-            rate = float(message.split()[1])
-            if os.fork() == 0:
-                pour(end, (place[0], int(message.split()[2])), rate)
-                os._exit(0)
-        else:
-            end.sendto(message, place)
+    message, (address, _) = end.recvfrom(2048)
+    mbit_s, port = message.split()
+    pour(end, (address, int(port)), float(mbit_s))
 
 
 def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
@@ -60,25 +60,34 @@ def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
 
 def ping(port: int, load_mbit_s: float) -> None:
     """Ask at equal distances; print percentiles of the round trips."""
-    place = (os.environ["CWNDLAB_HOST"], port)
+    host = os.environ["CWNDLAB_HOST"]
     realtime()
-    end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     if load_mbit_s > 0:
         sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sink.bind(("0.0.0.0", 0))  # noqa: S104  it is the link's end
-        end.sendto(f"load {load_mbit_s} {sink.getsockname()[1]}".encode(), place)
+        sink.sendto(f"{load_mbit_s} {sink.getsockname()[1]}".encode(), (host, port))
         time.sleep(0.3)
+    end = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    end.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("I", ~(1 << ECHO_REPLY) & 0xFFFFFFFF))
+    end.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     rtts_ms: list[float] = []
+    heard_ms: list[float] = []
 
     def hear() -> None:
         while True:
-            message = end.recv(2048)
-            rtts_ms.append((time.monotonic_ns() - int(message)) / 1e6)
+            packet, told, _, _ = end.recvmsg(2048, socket.CMSG_SPACE(TIMESPEC.size))
+            now_ns = time.time_ns()
+            sent_ns = int(packet[IP_HEADER_BYTES + ICMP_HEADER.size :])
+            seconds, nanoseconds = TIMESPEC.unpack(told[0][2])
+            rtts_ms.append((seconds * 10**9 + nanoseconds - sent_ns) / 1e6)
+            heard_ms.append((now_ns - sent_ns) / 1e6)
 
-    end.sendto(b"0", place)
     threading.Thread(target=hear, daemon=True).start()
+    # The first one's way through the kernel is not yet known.
+    end.sendto(echo_request(0), (host, 0))
     time.sleep(0.2)
     rtts_ms.clear()
+    heard_ms.clear()
     beside = subprocess.Popen(  # noqa: S603  this program
         [sys.executable, __file__, "control"], stdout=subprocess.PIPE, text=True
     )
@@ -87,15 +96,32 @@ def ping(port: int, load_mbit_s: float) -> None:
         wait_s = began + number * INTERVAL_S - time.monotonic()
         if wait_s > 0:
             time.sleep(wait_s)
-        end.sendto(str(time.monotonic_ns()).encode(), place)
+        end.sendto(echo_request(number), (host, 0))
     time.sleep(0.5)
     told, _ = beside.communicate()
-    found = {"sent": COUNT, "answered": len(rtts_ms), "rtt_ms": percentiles(rtts_ms)}
-    print(json.dumps({**found, "control_ms": json.loads(told)}))
+    found = {"sent": COUNT, "answered": len(rtts_ms)}
+    values = {"rtt_ms": percentiles(rtts_ms), "heard_ms": percentiles(heard_ms)}
+    print(json.dumps({**found, **values, "control_ms": json.loads(told)}))
+
+
+def echo_request(number: int) -> bytes:
+    """One with its time, RFC 792."""
+    content = str(time.time_ns()).encode()
+    header = ICMP_HEADER.pack(ECHO_REQUEST, 0, 0, os.getpid() & 0xFFFF, number)
+    return header[:2] + struct.pack("!H", checksum(header + content)) + header[4:] + content
+
+
+def checksum(message: bytes) -> int:
+    """That of the Internet, RFC 1071."""
+    padded = message + bytes(len(message) % 2)
+    total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
 
 
 def control() -> None:
-    """Print percentiles of how late as many timers are together as a ping has wake-ups."""
+    """Print percentiles of how late as many timers are together as a ping wakes the emulator."""
     realtime()
     late_ms: list[float] = []
     began = time.monotonic()

@@ -10,7 +10,9 @@ pub fn what_is_missing() -> Option<String> {
         return Some(format!("/dev/net/tun cannot be opened ({error}); try: sudo modprobe tun"));
     }
     if let Err(error) = Namespace::new() {
-        return Some(format!("no network namespace can be made ({error}); it needs root: sudo"));
+        return Some(format!(
+            "no network namespace can be made ({error}); it needs root: put sudo before the command"
+        ));
     }
     None
 }

@@ -30,3 +30,77 @@ pub fn set_priority(priority: Priority) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// Goes on on another processor, if this thread may use another.
+///
+/// The scheduler leaves a real-time thread where it was even while that processor runs the kernel
+/// for somebody else and cannot be interrupted, which takes milliseconds at times.
+pub(crate) fn change_processor() {
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: all zeros is a cpu_set_t, and each call is told its size.
+    unsafe {
+        let mut all: libc::cpu_set_t = std::mem::zeroed();
+        let Ok(here) = usize::try_from(libc::sched_getcpu()) else { return };
+        if libc::sched_getaffinity(0, size, &raw mut all) != 0 {
+            return;
+        }
+        let mut others = all;
+        libc::CPU_CLR(here, &mut others);
+        // Refused if there are no others.
+        if libc::sched_setaffinity(0, size, &raw const others) == 0 {
+            libc::sched_setaffinity(0, size, &raw const all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here() -> i32 {
+        // SAFETY: takes nothing.
+        unsafe { libc::sched_getcpu() }
+    }
+
+    /// The processors that this thread may use.
+    fn allowed() -> Vec<usize> {
+        // SAFETY: as above.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            let size = size_of::<libc::cpu_set_t>();
+            assert_eq!(libc::sched_getaffinity(0, size, &raw mut set), 0);
+            (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &set)).collect()
+        }
+    }
+
+    fn allow(processor: usize) {
+        // SAFETY: as above.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(processor, &mut set);
+            let size = size_of::<libc::cpu_set_t>();
+            assert_eq!(libc::sched_setaffinity(0, size, &raw const set), 0);
+        }
+    }
+
+    #[test]
+    fn a_thread_changes_its_processor_and_may_come_back() {
+        std::thread::spawn(|| {
+            let before = allowed();
+            change_processor();
+            assert_eq!(allowed(), before, "it may use all that it might");
+            // Where it went the scheduler may move it on at once, so often is enough.
+            let has_changed = |_| {
+                let from = here();
+                change_processor();
+                here() != from
+            };
+            assert_eq!((0..100).any(has_changed), before.len() > 1);
+            allow(before[0]);
+            change_processor();
+            assert_eq!((allowed(), here()), (vec![before[0]], before[0] as i32), "no other");
+        })
+        .join()
+        .expect("no panic");
+    }
+}
