@@ -15,6 +15,7 @@ SUFFIXES = {".rs", ".c", ".h", ".py", ".toml", ".md", ".pkt"}
 # Documents that the project has read. A citation of another one adds it here, with its subject.
 KNOWN_RFCS = {
     791: "IPv4",
+    792: "ICMP",
     793: "TCP of 1981",
     894: "IP over Ethernet",
     896: "Nagle's algorithm",
