@@ -59,7 +59,7 @@ def executor(backend: Backend, jobs: int | None, cluster: str | None = None) -> 
         msg = "--executor: runs on the kernel happen on this machine; leave it out"
         raise ClusterError(msg)
     from cwndlab.testbed.executor import KernelExecutor  # noqa: PLC0415  Linux only
-    from cwndlab.testbed.process import require_helper  # noqa: PLC0415  Linux only
+    from cwndlab.testbed.process import require_runs  # noqa: PLC0415  Linux only
 
-    require_helper()
+    require_runs()
     return KernelExecutor()

@@ -180,6 +180,25 @@ def test_without_its_helper_the_backend_says_what_to_do(
     assert "make setup" in capsys.readouterr().err or sys.platform != "linux"
 
 
+@needs_linux
+@pytest.mark.parametrize("command", [["compare", "--algorithm", "cubic"], ["validate"]])
+def test_who_is_not_root_is_told_before_the_first_run(
+    command: list[str],
+    helper: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    del helper
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.chdir(tmp_path)
+    if command[0] == "compare":
+        command = [*command, "--link", "lossy", "--backend", "kernel"]
+    assert run_cli(command) == 2
+    assert "only root makes namespaces and devices (sudo cwndlab ...)" in capsys.readouterr().err
+    assert not list(tmp_path.glob("results/*/failed/*")), "no run was tried"
+
+
 def test_every_obstacle_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(process, "helper_path", lambda: None)

@@ -148,7 +148,7 @@ def in_simulation(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return real(wanted, folder, **options)
 
     monkeypatch.setattr("cwndlab.validation.run.run_study", run_study)
-    monkeypatch.setattr("cwndlab.validation.run.require_helper", lambda: None)
+    monkeypatch.setattr("cwndlab.validation.run.require_runs", lambda: None)
     return counts
 
 

@@ -42,6 +42,19 @@ def obstacles_to_runs() -> list[tuple[str, str]]:
     return found
 
 
+def require_runs() -> None:
+    """Refuse what needs runs on this kernel, before the first of them.
+
+    Raises:
+        KernelRunError: there can be none; says why and what to do.
+    """
+    require_helper()
+    if obstacles := obstacles_to_runs():
+        reasons = "; ".join(f"{what} ({remedy})" for what, remedy in obstacles)
+        msg = f"there can be no runs on this kernel: {reasons}"
+        raise KernelRunError(msg)
+
+
 def require_helper() -> Path:
     """The helper's program.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.campaign import run_study
 from cwndlab.errors import StudyError
 from cwndlab.testbed.executor import KernelExecutor
-from cwndlab.testbed.process import require_helper
+from cwndlab.testbed.process import require_runs
 from cwndlab.validation.judge import Judgement, Verdict, judge
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def validate(
         RunsFailedError: some runs failed; the others are done.
         KernelRunError: there are no runs on this kernel.
     """
-    require_helper()
+    require_runs()
 
     def both(simulation: Study, wanted: Study) -> Validation:
         simulated = run_study(simulation, folder / "sim", jobs=jobs, again=again)
