@@ -121,15 +121,16 @@ def plot_throughput_delay(
         axes.margins(x=0.18)
         if points:
             _show_what_matters(axes, float(ups.min()), float(ups.max()), comparison.smallest_effect)
+        # Above the plot, where no point is.
         axes.annotate(
-            "better",
-            xy=(0.015, 0.985),
-            xytext=(0.09, 0.88),
+            "\N{NORTH WEST ARROW} better",
+            xy=(1, 1),
             xycoords="axes fraction",
-            textcoords="axes fraction",
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
             color="#666666",
             fontsize=7.5,
-            arrowprops={"arrowstyle": "->", "color": "#666666"},
         )
 
 

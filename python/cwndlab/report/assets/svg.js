@@ -140,8 +140,9 @@
     make("text", { x: box.right - 4, y: Math.min(floor + 13, box.bottom - 3), "text-anchor": "end", "font-size": 11 }, plot.background, `within ${lab.text(100 * spec.effect)} % of the best`);
     const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
     make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
-    make("path", { class: "axisline", fill: "none", d: `M${box.left + 34},${box.top + 30}L${box.left + 10},${box.top + 8}m0,7v-7h7` }, plot.svg);
-    make("text", { x: box.left + 38, y: box.top + 38 }, plot.svg, "better");
+    // Above the plot, where no point is.
+    make("path", { class: "axisline", fill: "none", d: `M${box.right - 42},${box.top - 8}l-10,-10m0,6v-6h6` }, plot.svg);
+    make("text", { x: box.right, y: box.top - 8, "text-anchor": "end" }, plot.svg, "better");
     const labels = [];
     for (const point of spec.points) {
       const [px, py] = [toX(point.x[0]), toY(point.y[0])];
@@ -154,13 +155,13 @@
       pointsAt(hit, element, point.name);
       labels.push({ own, px, py, name: point.name });
     }
-    placeNames(labels, box, [{ x: box.left + 36, y: box.top + 26, w: 44, h: 14 }]);
+    placeNames(labels, box);
   }
 
   // Names go to the right of their points, or left at the edge, and apart where they would touch. One
   // without room goes where it covers least, and a line leads to it from afar.
-  function placeNames(labels, box, blocked = []) {
-    const taken = [...labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 })), ...blocked];
+  function placeNames(labels, box) {
+    const taken = labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }));
     for (const label of labels.sort((a, b) => a.py - b.py)) {
       const width = 7.6 * label.name.length + 4;
       const sides = [11, -11 - width];
