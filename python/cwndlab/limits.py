@@ -43,6 +43,7 @@ _QUEUED_DELAY = 0.1  # of the empty path's round trip, where the link does not t
 # CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
 _HELD_S = 4.0
 _HELD_ROUND_TRIPS = 20
+_FIRST_REDUCING = 2  # of TCP_INFO's ca_state: CWR, then recovery and loss
 _JUST_BEFORE_ROUND_TRIPS = 2  # what a repeated segment tells is known a round trip later
 
 _ALWAYS_HAVE_DATA = ("bulk", "sized")
@@ -182,7 +183,11 @@ def _by_sample(
     round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
     is_at_link = _is_queued(flow, samples)
     is_in_host = _is_in_host(samples, events, is_full=is_full, is_at_link=is_at_link)
-    is_held = is_full & ~is_in_host & _is_held(times, window, losses, round_trip)
+    # While a window is being reduced it says nothing of what holds it.
+    is_reduced = _is_reduced(samples)
+    ends = np.sort(np.concatenate([losses, times[is_reduced]]))
+    is_held = _is_held(times, window, ends, round_trip)
+    is_held &= is_full & ~is_in_host & ~is_reduced
     is_queued = is_full & ~is_in_host & ~is_held & is_at_link
     rest = is_full & ~is_in_host & ~is_held & ~is_queued
     has_lost = np.searchsorted(losses, times, side="right") > 0
@@ -218,9 +223,9 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return where the window has not grown for long since the last loss.
+    """Return where the window has not grown for long since the last of `losses`.
 
-    Where the last loss, or the start, is not that long ago, the time ahead is looked at.
+    Where that, or the start, is not so long ago, the time ahead is looked at.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")
@@ -234,6 +239,13 @@ def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -
         elif after[at] <= last and epoch[after[at]] == epoch[at]:
             held[at] = window[after[at]] <= window[at]
     return held
+
+
+def _is_reduced(samples: pl.DataFrame) -> Bools:
+    if "ca_state" not in samples.columns:
+        return np.zeros(len(samples), dtype=np.bool_)
+    is_reduced: Bools = _floats(samples, "ca_state") >= _FIRST_REDUCING
+    return is_reduced
 
 
 def _is_in_host(

@@ -150,6 +150,38 @@ def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
     assert same[Limit.CWND_BY_DELAY] == pytest.approx(1)
 
 
+def test_a_window_that_is_being_reduced_is_not_held() -> None:
+    # A round trip of 1 s: recovery from 900 packets lasts 3 s, then 17 s of growth from 450.
+    times = [0.1 * n for n in range(1, 201)]
+    window = [900 - 150 * t if t <= 3 else 450 + t for t in times]
+    samples = pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
+        inflight_pkts=pl.col("cwnd_pkts"),
+        queue_pkts=pl.lit(100),
+        rtt_ms=pl.lit(1_000.0),
+        throughput_mbit_s=pl.lit(10.0),
+        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
+        ca_state=pl.when(pl.col("t_s") <= 3).then(3).otherwise(0),
+    )
+    events = pl.DataFrame({"t_s": [0.05], "event": ["recovery"]})
+    flow = {
+        "application": "bulk",
+        "start_s": 0.0,
+        "end_s": 20.0,
+        "busy_s": 20.0,
+        "rwnd_limited_s": 0.0,
+        "sndbuf_limited_s": 0.0,
+        "rtt_mean_ms": 500.0,
+        "rtt_base_ms": 40.0,
+    }
+    shares = shares_of(flow, samples, events)
+    assert shares is not None
+    assert shares[Limit.LINK_QUEUE] == pytest.approx(1)
+    # Who does not tell the state is believed to be held where the window shrinks.
+    untold = shares_of(flow, samples.with_columns(ca_state=pl.lit(None, pl.Int64)), events)
+    assert untold is not None
+    assert untold[Limit.CWND_BY_DELAY] > 0.1
+
+
 def saw_tooth(**more: object) -> tuple[dict[str, object], pl.DataFrame, pl.DataFrame]:
     """20 s of a window from 5 to 10 packets and back each second, by a reduction without a loss."""
     times = [0.1 * n for n in range(1, 201)]
