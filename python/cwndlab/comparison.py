@@ -274,14 +274,18 @@ def flows_of(
 def cell_factors(results: ResultsLike) -> list[str]:
     """Return the factors that tell the cells of a study apart: those that vary, contestant aside.
 
-    What follows from the contestant (the stack that a paper's variant brings along) makes no cells.
+    What follows from the contestant (the stack that a paper's variant brings along) makes no cells,
+    nor does what follows from another factor, as the number of flows does from that of stations.
     """
     runs = results.runs()
     contestant = contestant_factor(results)
-    varying = [name for name in results.factors if name != contestant and runs[name].n_unique() > 1]
-    if contestant not in results.factors:
-        return varying
-    return [name for name in varying if not _follows(runs, name, contestant)]
+    leaders = [contestant] if contestant in results.factors else []
+    telling: list[str] = []
+    for name in results.factors:
+        is_new = name != contestant and runs[name].n_unique() > 1
+        if is_new and not any(_follows(runs, name, leader) for leader in (*leaders, *telling)):
+            telling.append(name)
+    return telling
 
 
 def contestant_factor(results: ResultsLike) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cwndlab.comparison import ResultsLike, compare
+from cwndlab.comparison import ResultsLike, cell_factors, compare
 from cwndlab.stats import Interval
 from cwndlab.tables import (
     comparison_table,
@@ -210,6 +210,26 @@ def test_cells_are_what_the_study_varies_besides_the_algorithm(
     total = comparisons[1].interval("cubic", "goodput_mbit_s")
     assert total is not None
     assert total.estimate == pytest.approx(32, rel=0.05)  # both flows together
+
+
+def test_what_follows_from_another_factor_makes_no_cells() -> None:
+    # Flows are as many as stations, the stack is the algorithm's; the part is of its own.
+    rows = [
+        (algorithm, f"{algorithm}-stack", stations, stations, part)
+        for algorithm in ("cubic", "vegas")
+        for stations, part in ((1, "whole"), (2, "whole"), (2, "half"))
+    ]
+
+    class Given:
+        factors = ("algorithm", "stack", "stations", "count", "part")
+
+        def runs(self) -> pl.DataFrame:
+            return pl.DataFrame(rows, schema=self.factors, orient="row")
+
+        def flows(self) -> pl.DataFrame:
+            return self.runs()
+
+    assert cell_factors(Given()) == ["stations", "part"]
 
 
 def test_flows_against_the_studys_direction_are_nobodys_result(results: ResultsLike) -> None:

@@ -18,6 +18,7 @@ from cwndlab.report.rounding import quantile_points, rounded, rounded_all
 from cwndlab.report.section import Content, PageSection
 from cwndlab.stats import Interval, box_summary, mean_interval
 from cwndlab.stats.bootstrap import Floats
+from cwndlab.tables.formatting import join_words
 
 _MOST_POINTS = 200
 _ACROSS = 2  # panels beside each other
@@ -45,7 +46,7 @@ def _plots(paper: Paper, context: Context) -> Content | None:
         if not known:
             continue
         if plot.kind == "bars":
-            own_charts = [("", _bar_chart(plot, known))]
+            own_charts = [(_order(plot, known), _bar_chart(plot, known))]
         else:
             own_charts = [
                 (f"{plot.panel_factor} {label}" if label else "", _chart(plot, own))
@@ -82,6 +83,12 @@ def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[s
         for name, own in _means(known).items()
     ]
     return {"kind": "bars", "groups": groups, "y": _axis(plot)}
+
+
+def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
+    """What the bars of a variant are, if there are several."""
+    levels = join_words([label for label, _ in known])
+    return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
 
 def _axis(plot: PaperPlot) -> Mapping[str, str]:
