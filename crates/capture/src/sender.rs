@@ -190,7 +190,8 @@ impl Sender {
         self.sent_pkts += pkts;
         self.marked_pkts += if packet.is_marked { pkts } else { 0 };
         self.interval.sent_bytes += u64::from(packet.payload_bytes);
-        if self.in_window(at_ns) {
+        // What is sent at its beginning arrives within it.
+        if self.window_start_ns().is_some_and(|start_ns| at_ns >= start_ns) {
             self.window_sent_bytes += u64::from(packet.payload_bytes);
         }
         match vantage {

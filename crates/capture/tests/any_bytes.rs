@@ -147,6 +147,8 @@ fn a_transfer_begins_with_its_first_full_segment_and_ends_with_the_last_arrival(
         }
         let flows = analysed(&bytes);
         let flow = &flows[0];
+        // Nothing is sent again, and the first segment belongs to what is sent, too.
+        assert_eq!(flow.window_sent_bytes, flow.window_delivered_bytes);
         (flow.window_ns, flow.window_delivered_bytes, flow.delivered_bytes)
     };
     let second = 1_000_000_000;
