@@ -123,6 +123,10 @@ pub enum QueueConfig {
         #[serde(default)]
         bytes: Option<Bytes>,
     },
+    /// A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.
+    FqCodel(FqCodelConfig),
+    /// Proportional integral controller enhanced: PIE, RFC 8033.
+    Pie(PieConfig),
     /// Random early detection, Floyd and Jacobson 1993.
     Red(RedConfig),
     /// ECN-capable arrivals are marked and others dropped while more than the threshold is queued,
@@ -148,6 +152,55 @@ impl Default for QueueConfig {
     fn default() -> Self {
         Self::DropTail { packets: None, bytes: None }
     }
+}
+
+/// FQ-CoDel, RFC 8290.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqCodelConfig {
+    /// How many queues flows are hashed into.
+    #[serde(default = "fq_codel_queues")]
+    pub queues: NonZeroU32,
+    /// What a queue may send in its turn.
+    #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
+    pub quantum: Bytes,
+    /// Acceptable standing delay of each queue.
+    #[serde(rename = "target_ns", default = "codel_target")]
+    pub target: Duration,
+    /// Time that senders are given to react: a long round trip.
+    #[serde(rename = "interval_ns", default = "codel_interval")]
+    pub interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    #[serde(default)]
+    pub ecn: bool,
+    /// Limit of all queues together in packets; what passes it is dropped from the longest queue.
+    #[serde(default)]
+    pub packets: Option<u32>,
+    /// Limit of all queues together in bytes.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
+}
+
+/// PIE, RFC 8033.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PieConfig {
+    /// The delay to which the queue is controlled.
+    #[serde(rename = "target_ns", default = "pie_target")]
+    pub target: Duration,
+    /// How long a burst after calm is let in unhindered.
+    #[serde(rename = "burst_ns", default = "pie_burst")]
+    pub burst: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped while the probability is below
+    /// 10 %.
+    #[serde(default)]
+    pub ecn: bool,
+    /// Limit in packets.
+    #[serde(default)]
+    pub packets: Option<u32>,
+    /// Limit in bytes.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
 }
 
 /// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
@@ -310,7 +363,7 @@ pub enum Transition {
     Retime,
     /// As Linux's netem does: when a packet leaves is decided when it arrives, and stays. On a
     /// wire without a rate, a packet with a shorter delay overtakes. Token buckets, traces and CoDel
-    /// know nothing of this and work as with `retime`.
+    /// (with one queue or many) know nothing of this and work as with `retime`.
     Keep,
 }
 
@@ -338,6 +391,26 @@ fn codel_target() -> Duration {
 /// INTERVAL of RFC 8289 section 5.
 fn codel_interval() -> Duration {
     Duration::from_millis(100)
+}
+
+/// RFC 8290 section 5.2.5.
+fn fq_codel_queues() -> NonZeroU32 {
+    NonZeroU32::new(1024).expect("more than none")
+}
+
+/// RFC 8290 section 5.2.4: an Ethernet frame.
+fn fq_codel_quantum() -> Bytes {
+    Bytes(1514)
+}
+
+/// QDELAY_REF of RFC 8033 section 4.2.
+fn pie_target() -> Duration {
+    Duration::from_millis(15)
+}
+
+/// MAX_BURST of RFC 8033 section 4.4.
+fn pie_burst() -> Duration {
+    Duration::from_millis(150)
 }
 
 /// Floyd and Jacobson 1993 simulate with 1/50.

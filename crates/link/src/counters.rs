@@ -1,6 +1,6 @@
 //! What a link counts.
 
-use core::ops::Sub;
+use core::ops::{Add, Sub};
 
 use cwndlab_units::{Bytes, Duration};
 
@@ -120,5 +120,13 @@ impl Backlog {
     pub(crate) fn remove(&mut self, bytes: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(bytes);
+    }
+}
+
+impl Add for Backlog {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 }

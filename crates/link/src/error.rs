@@ -71,8 +71,11 @@ pub enum StageError {
     #[error("step: give mark_packets or mark_bytes")]
     NoStep,
     /// A CoDel interval of zero.
-    #[error("codel: interval_ns must be more than 0")]
+    #[error("codel and fq_codel: interval_ns must be more than 0")]
     CodelInterval,
+    /// A turn in which nothing could be sent, or one without measure.
+    #[error("fq_codel: quantum_bytes {} must be from 1 to 4294967295", .0.0)]
+    FqCodelQuantum(Bytes),
     /// More stages than events can number.
     #[error("more than 65535 stages")]
     TooManyStages,

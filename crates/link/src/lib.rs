@@ -35,8 +35,8 @@ mod wire;
 pub use any::AnyLink;
 pub use chain::Chain;
 pub use config::{
-    EarlyDiscard, JitterConfig, LossConfig, OutageConfig, OutageKind, QueueConfig, RateConfig,
-    RedConfig, StageConfig, StepConfig, Transition,
+    EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind, PieConfig,
+    QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use duplex::Duplex;

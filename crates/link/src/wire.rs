@@ -6,7 +6,8 @@
 //!
 //! When a packet leaves the server and when it arrives is computed when it is queued, as all that
 //! decides it is known then. So one ring holds it until it arrives, and it costs one wake-up. Only
-//! CoDel decides later: its packets wait before the ring until their turn, which costs a second one.
+//! CoDel and FQ-CoDel decide later: their packets wait before the ring until their turn, which costs
+//! a second one.
 
 mod build;
 mod late;
@@ -33,7 +34,7 @@ use late::Late;
 pub struct Wire<P> {
     /// When there is something to poll: a packet or something else.
     wake: Time,
-    /// When something else than a packet's arrival is due: news, or the next turn of CoDel.
+    /// When something else than a packet's arrival is due: news, or the next turn of a late queue.
     other_at: Time,
     /// Every packet whose place in the line is decided.
     ring: Ring<P>,
@@ -42,12 +43,13 @@ pub struct Wire<P> {
     delay: Delay,
     framing_bytes: u32,
     /// Whether there is more than a queue that decides on arrival: loss, outages, packets that are
-    /// too long, CoDel.
+    /// too long, a late queue.
     has_door: bool,
     timing: Timing,
     /// What is asked of an arrival before the queue, if anything.
     entrance: Option<Box<Entrance>>,
-    codel: Option<Box<Late<P>>>,
+    /// The queue instead, if it decides when a packet's turn comes.
+    late: Option<Box<Late<P>>>,
     news: VecDeque<(Time, LinkEventKind)>,
     /// What is known beforehand to happen, the next last.
     timeline: Vec<(Time, LinkEventKind)>,
@@ -100,7 +102,7 @@ impl<P: Packet> Link<P> for Wire<P> {
             if let Some(reason) = self.refusal(now, bytes) {
                 return self.refuse(now, packet.flow(), bytes, reason);
             }
-            if self.codel.is_some() {
+            if self.late.is_some() {
                 return self.handle_late(now, bytes, packet);
             }
         }
@@ -170,8 +172,7 @@ impl<P: Packet> Link<P> for Wire<P> {
 impl<P: Packet> Wire<P> {
     /// How many packets are on the wire: in the queue, in service or under way.
     pub fn packets_inside(&self) -> usize {
-        self.ring.len()
-            + self.codel.as_ref().map_or(0, |late| late.queue.backlog().packets as usize)
+        self.ring.len() + self.late.as_ref().map_or(0, |late| late.queue.backlog().packets as usize)
     }
 
     #[inline(never)]
@@ -276,20 +277,18 @@ impl<P: Packet> Wire<P> {
         let Queue::Managed(queue) = &mut self.queue else { unreachable!("drop-tail asks nobody") };
         let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
         let is_ecn_capable = packet.ecn().is_capable();
-        match queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since }) {
-            Verdict::Accept => {
-                self.enqueue(now, backlog, bytes, packet);
-                Admission::Queued
-            }
-            Verdict::Mark => {
-                packet.mark_ce();
-                self.counts.marked.add(bytes);
-                self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
-                self.enqueue(now, backlog, bytes, packet);
-                Admission::Marked
-            }
-            Verdict::Drop(reason) => self.refuse(now, packet.flow(), bytes, reason),
+        let verdict = queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since });
+        if let Verdict::Drop(reason) = verdict {
+            return self.refuse(now, packet.flow(), bytes, reason);
         }
+        queue.queued(now, || self.server.turn(now, bytes));
+        if verdict == Verdict::Mark {
+            packet.mark_ce();
+            self.counts.marked.add(bytes);
+            self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
+        }
+        self.enqueue(now, backlog, bytes, packet);
+        if verdict == Verdict::Mark { Admission::Marked } else { Admission::Queued }
     }
 
     #[cold]
@@ -319,7 +318,7 @@ impl<P: Packet> Wire<P> {
     }
 
     fn set_wake(&mut self) {
-        let turn = self.codel.as_ref().map_or(Time::NEVER, |late| late.next_turn);
+        let turn = self.late.as_ref().map_or(Time::NEVER, |late| late.next_turn);
         self.other_at = self.news_at().min(turn);
         self.wake = self.ring.first_arrival().min(self.other_at);
     }
@@ -336,10 +335,8 @@ impl<P: Packet> Wire<P> {
     }
 
     fn total_backlog(&self) -> Backlog {
-        let waiting =
-            self.codel.as_ref().map_or_else(Backlog::default, |late| late.queue.backlog());
-        let served = self.ring.backlog();
-        Backlog { packets: served.packets + waiting.packets, bytes: served.bytes + waiting.bytes }
+        let waiting = self.late.as_ref().map_or_else(Backlog::default, |late| late.queue.backlog());
+        self.ring.backlog() + waiting
     }
 
     /// The counts as of `now`, the time in the queue not as it will be.
@@ -349,15 +346,17 @@ impl<P: Packet> Wire<P> {
         let mut counts = self.counts;
         let mut inside = Tally::default();
         self.ring.iter().for_each(|slot| inside.add(slot.bytes));
-        self.codel.iter().flat_map(|late| late.queue.iter()).for_each(|w| inside.add(w.bytes));
+        if let Some(late) = &self.late {
+            late.queue.for_each(|waiting| {
+                inside.add(waiting.bytes);
+                let waited = now.as_nanos() - waiting.arrived.as_nanos();
+                counts.queue_time = counts.queue_time.wrapping_add(waited);
+            });
+        }
         counts.delivered = counts.arrived - counts.dropped - inside;
         for slot in self.ring.waiting() {
             let to_come = slot.served.as_nanos().wrapping_sub(now.as_nanos());
             counts.queue_time = counts.queue_time.wrapping_sub(to_come);
-        }
-        for waiting in self.codel.iter().flat_map(|late| late.queue.iter()) {
-            let waited = now.as_nanos() - waiting.arrived.as_nanos();
-            counts.queue_time = counts.queue_time.wrapping_add(waited);
         }
         counts
     }

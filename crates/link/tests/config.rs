@@ -1,8 +1,10 @@
 //! The JSON of a stage.
 
+use core::num::NonZeroU32;
+
 use cwndlab_link::{
-    JitterConfig, LossConfig, OutageKind, Probability, QueueConfig, RateConfig, StageConfig,
-    Transition,
+    FqCodelConfig, JitterConfig, LossConfig, OutageKind, PieConfig, Probability, QueueConfig,
+    RateConfig, StageConfig, Transition,
 };
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
@@ -37,7 +39,7 @@ fn the_plain_stage_of_the_scenario_format_is_read() {
 }
 
 /// One of everything.
-const STAGES: [&str; 6] = [
+const STAGES: [&str; 8] = [
     r#"{"rate": {"kind": "unlimited"}, "jitter": {"kind": "uniform", "max_ns": 5},
         "loss": {"kind": "iid", "ppb": 10000000}, "transition": "keep"}"#,
     r#"{"rate": {"kind": "token_bucket", "bits_per_sec": 5, "burst_bytes": 1600},
@@ -54,6 +56,8 @@ const STAGES: [&str; 6] = [
         "outages": [{"start_ns": 1, "stop_ns": 2, "kind": "hold"}, {"start_ns": 3, "stop_ns": 4}],
         "schedule": [{"at_ns": 5, "bits_per_sec": 6, "delay_ns": 7,
         "loss": {"kind": "iid", "ppb": 0}}, {"at_ns": 8}]}"#,
+    r#"{"queue": {"kind": "fq_codel"}}"#,
+    r#"{"queue": {"kind": "pie", "packets": 1000}}"#,
 ];
 
 #[test]
@@ -76,6 +80,24 @@ fn settings_have_their_documented_defaults() {
         bytes: None,
     };
     assert_eq!(codel, expected);
+    let fq_codel = FqCodelConfig {
+        queues: NonZeroU32::new(1024).expect("more than none"),
+        quantum: Bytes(1514),
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: false,
+        packets: None,
+        bytes: None,
+    };
+    assert_eq!(stage(STAGES[6]).queue, QueueConfig::FqCodel(fq_codel));
+    let pie = PieConfig {
+        target: Duration::from_millis(15),
+        burst: Duration::from_millis(150),
+        ecn: false,
+        packets: Some(1000),
+        bytes: None,
+    };
+    assert_eq!(stage(STAGES[7]).queue, QueueConfig::Pie(pie));
     let QueueConfig::Red(red) = stage(STAGES[1]).queue else { panic!("must be RED") };
     assert_eq!((red.weight_shift, red.max_probability.ppb(), red.ecn), (9, 20_000_000, false));
     let RateConfig::TokenBucket { burst, .. } = stage(STAGES[1]).rate else {
@@ -104,6 +126,8 @@ fn unknown_keys_are_errors_everywhere() {
         r#"{"rate": {"kind": "fixed", "bits_per_sec": 1, "x": 1}}"#,
         r#"{"queue": {"kind": "drop_tail", "x": 1}}"#,
         r#"{"queue": {"kind": "red", "min_bytes": 1, "max_bytes": 2, "x": 1}}"#,
+        r#"{"queue": {"kind": "fq_codel", "x": 1}}"#,
+        r#"{"queue": {"kind": "pie", "x": 1}}"#,
         r#"{"loss": {"kind": "iid", "ppb": 1, "x": 1}}"#,
         r#"{"jitter": {"kind": "uniform", "max_ns": 1, "x": 1}}"#,
         r#"{"outages": [{"start_ns": 1, "stop_ns": 2, "x": 1}]}"#,
@@ -112,6 +136,7 @@ fn unknown_keys_are_errors_everywhere() {
         assert!(error(json).contains("unknown field"), "{json}: {}", error(json));
     }
     assert!(error(r#"{"rate": {"kind": "fast"}}"#).contains("unknown variant"));
+    assert!(error(r#"{"queue": {"kind": "fq_codel", "queues": 0}}"#).contains("nonzero"));
     assert!(error(r#"{"transition": "jump"}"#).contains("unknown variant"));
 }
 

@@ -3,16 +3,21 @@
 mod common;
 
 use common::{Frame, Left, Outcome, drain, ms, run, us};
+use core::num::NonZeroU32;
+
 use cwndlab_link::{
-    AnyLink, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig, OutageKind, Probability,
-    QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig, StepConfig, Traces, Transition,
-    Wire,
+    AnyLink, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig,
+    OutageKind, PieConfig, Probability, QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig,
+    StepConfig, Traces, Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;
 
 /// Everything happens in this time.
 const END_MS: u64 = 400;
+
+/// So many flows send in turn.
+const FLOWS: u32 = 3;
 
 fn rates() -> impl Strategy<Value = RateConfig> {
     let rate = (1_u64..40).prop_map(|mbit_s| Rate::from_bits_per_sec(mbit_s * 999_983));
@@ -57,6 +62,30 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
                 bytes,
             }
         }),
+        2 => (limits(), any::<bool>(), 1_u64..8, 1_u32..4, 300_u64..3_000).prop_map(
+            |((packets, bytes), ecn, target, queues, quantum)| {
+                QueueConfig::FqCodel(FqCodelConfig {
+                    queues: NonZeroU32::new(queues).expect("more than none"),
+                    quantum: Bytes(quantum),
+                    target: Duration::from_millis(target),
+                    interval: Duration::from_millis(20),
+                    ecn,
+                    packets,
+                    bytes,
+                })
+            }
+        ),
+        2 => (limits(), any::<bool>(), 1_u64..8, 0_u64..40).prop_map(
+            |((packets, bytes), ecn, target, burst)| {
+                QueueConfig::Pie(PieConfig {
+                    target: Duration::from_millis(target),
+                    burst: Duration::from_millis(burst),
+                    ecn,
+                    packets,
+                    bytes,
+                })
+            }
+        ),
         1 => red,
         1 => (limits(), 1_u32..10).prop_map(|((packets, bytes), mark)| QueueConfig::Step {
             mark_bytes: None,
@@ -153,10 +182,24 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, Frame)>> {
             // Ties with opportunities, steps and outages must be met.
             now_us += if gap_us > 20_000 { gap_us / 1000 * 1000 } else { gap_us };
             let frame = if is_capable { Frame::capable } else { Frame::new };
-            frames.push((us(now_us), frame(number as u32, bytes)));
+            let number = number as u32;
+            frames.push((us(now_us), frame(number, bytes).in_flow(number % FLOWS)));
         }
         frames
     })
+}
+
+/// The most that may be in a queue, in packets and bytes.
+fn limits_of(queue: &QueueConfig) -> (u32, u64) {
+    let (packets, bytes) = match *queue {
+        QueueConfig::DropTail { packets, bytes }
+        | QueueConfig::Codel { packets, bytes, .. }
+        | QueueConfig::FqCodel(FqCodelConfig { packets, bytes, .. })
+        | QueueConfig::Pie(PieConfig { packets, bytes, .. })
+        | QueueConfig::Step { packets, bytes, .. } => (packets, bytes),
+        QueueConfig::Red(ref red) => (None, red.limit),
+    };
+    (packets.unwrap_or(u32::MAX), bytes.map_or(u64::MAX, |bytes| bytes.0))
 }
 
 fn ppb(ppb: u32) -> Probability {
@@ -210,7 +253,9 @@ proptest! {
             let backlog = wire.backlog(0, *at);
             prop_assert!(backlog.packets as usize <= inside);
             peak = peak.max(backlog.packets);
-            if matches!(stage.queue, QueueConfig::Codel { .. }) {
+            let (most_packets, most_bytes) = limits_of(&stage.queue);
+            prop_assert!(backlog.packets <= most_packets && backlog.bytes <= most_bytes);
+            if matches!(stage.queue, QueueConfig::Codel { .. } | QueueConfig::FqCodel(_)) {
                 prop_assert!(peak <= counters.queue_max_packets);
             } else {
                 prop_assert_eq!(peak, counters.queue_max_packets);
@@ -272,7 +317,13 @@ proptest! {
         prop_assert!(outcome.left.windows(2).all(|pair| pair[0].at <= pair[1].at));
         prop_assert!(outcome.events.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         if !(keeps && changes_delay) {
-            prop_assert!(outcome.left.windows(2).all(|pair| pair[0].number < pair[1].number));
+            // Flow queues let flows overtake each other, and no packet its own flow.
+            let lines = if matches!(stage.queue, QueueConfig::FqCodel(_)) { FLOWS } else { 1 };
+            for line in 0..lines {
+                let numbers: Vec<u32> =
+                    outcome.numbers().into_iter().filter(|n| n % lines == line).collect();
+                prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+            }
         }
         let least = stage
             .schedule
@@ -330,5 +381,31 @@ proptest! {
         run(&mut link, before, until);
         let mut copy = link.clone();
         prop_assert_eq!(run(&mut link, after, LONG), run(&mut copy, after, LONG));
+    }
+    #[test]
+    fn flow_queues_are_never_idle_while_a_packet_waits(
+        rate in rates(),
+        arrivals in arrivals(),
+        quantum in 300_u64..3_000,
+    ) {
+        let same_length = |(at, frame): (Time, Frame)| (at, Frame { bytes: 1400, ..frame });
+        let arrivals: Vec<_> = arrivals.into_iter().map(same_length).collect();
+        // So patient that nothing is dropped: then only the order differs from one queue's.
+        let patient = QueueConfig::FqCodel(FqCodelConfig {
+            queues: NonZeroU32::new(64).expect("more than none"),
+            quantum: Bytes(quantum),
+            target: Duration::from_secs(1_000),
+            interval: Duration::from_secs(1_000),
+            ecn: false,
+            packets: None,
+            bytes: None,
+        });
+        let times = |queue| {
+            let stage = StageConfig { rate: rate.clone(), queue, ..StageConfig::default() };
+            let outcome = run(&mut link(&[stage]), &arrivals, LONG);
+            outcome.left.iter().map(|left| left.at).collect::<Vec<_>>()
+        };
+        let one_queue = times(QueueConfig::default());
+        prop_assert_eq!(times(patient), one_queue);
     }
 }

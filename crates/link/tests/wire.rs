@@ -400,6 +400,19 @@ fn contradictions_are_refused_with_their_place() {
         QueueConfig::Step { mark_bytes: None, mark_packets: None, packets: None, bytes: None };
     let no_step = refuse(StageConfig { queue, ..StageConfig::default() });
     assert_eq!(no_step.problem, StageError::NoStep);
+    let queue = |json: &str| StageConfig {
+        queue: serde_json::from_str(json).expect("a queue"),
+        ..StageConfig::default()
+    };
+    let quantum = refuse(queue(r#"{"kind": "fq_codel", "quantum_bytes": 0}"#));
+    assert_eq!(
+        quantum.to_string(),
+        "reverse.1: fq_codel: quantum_bytes 0 must be from 1 to 4294967295"
+    );
+    for kind in ["codel", "fq_codel"] {
+        let hurried = refuse(queue(&format!(r#"{{"kind": "{kind}", "interval_ns": 0}}"#)));
+        assert_eq!(hurried.problem, StageError::CodelInterval);
+    }
 }
 
 #[test]

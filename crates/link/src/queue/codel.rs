@@ -12,13 +12,12 @@
 //!
 //! Everything is decided when a packet's turn to be sent comes. The names are those of the
 //! pseudocode in RFC 8289 section 5; with ECN a packet is marked where it would be dropped, and
-//! sent. One queue holds all flows.
+//! sent. One queue holds all flows; [`super::FlowQueues`] has one of these for each.
 
 use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Time};
 
-use super::Limits;
 use crate::Backlog;
 use crate::packet::Packet;
 
@@ -30,13 +29,20 @@ pub(crate) struct Waiting<P> {
     pub(crate) arrived: Time,
 }
 
+/// What one can set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodelSettings {
+    pub(crate) target: Duration,
+    pub(crate) interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub(crate) ecn: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Codel<P> {
-    pub(crate) limits: Limits,
     waiting: VecDeque<Waiting<P>>,
     backlog: Backlog,
     law: ControlLaw,
-    /// Whether ECN-capable packets are marked instead of dropped.
     ecn: bool,
     /// The longest packet seen: as little as that may always stand in the queue.
     max_packet: u32,
@@ -56,7 +62,7 @@ struct ControlLaw {
 }
 
 impl<P: Packet> Codel<P> {
-    pub(crate) fn new(target: Duration, interval: Duration, ecn: bool, limits: Limits) -> Self {
+    pub(crate) fn new(CodelSettings { target, interval, ecn }: CodelSettings) -> Self {
         let law = ControlLaw {
             target,
             interval,
@@ -67,13 +73,18 @@ impl<P: Packet> Codel<P> {
             last_count: 0,
         };
         let (waiting, backlog) = (VecDeque::new(), Backlog::default());
-        Self { limits, waiting, backlog, law, ecn, max_packet: 0 }
+        Self { waiting, backlog, law, ecn, max_packet: 0 }
     }
 
     pub(crate) fn push(&mut self, waiting: Waiting<P>) {
-        self.max_packet = self.max_packet.max(waiting.bytes);
+        self.expect_packets_of(waiting.bytes);
         self.backlog.add(waiting.bytes);
         self.waiting.push_back(waiting);
+    }
+
+    /// Says how long a packet of this link may be, which other queues know too.
+    pub(crate) fn expect_packets_of(&mut self, bytes: u32) {
+        self.max_packet = self.max_packet.max(bytes);
     }
 
     pub(crate) fn front(&self) -> Option<&Waiting<P>> {
@@ -86,6 +97,13 @@ impl<P: Packet> Codel<P> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
         self.waiting.iter()
+    }
+
+    /// Takes out the first packet, which is no decision of the control law.
+    pub(crate) fn pop_front(&mut self) -> Option<Waiting<P>> {
+        let head = self.waiting.pop_front()?;
+        self.backlog.remove(head.bytes);
+        Some(head)
     }
 
     /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
@@ -133,11 +151,10 @@ impl<P: Packet> Codel<P> {
 
     /// The head of the queue, and whether it may be dropped.
     fn dodequeue(&mut self, now: Time) -> Option<(Waiting<P>, bool)> {
-        let Some(head) = self.waiting.pop_front() else {
+        let Some(head) = self.pop_front() else {
             self.law.first_above_time = None;
             return None;
         };
-        self.backlog.remove(head.bytes);
         let sojourn = now.saturating_since(head.arrived);
         let is_one_packet = self.backlog.bytes <= u64::from(self.max_packet);
         let ok_to_drop = self.law.ok_to_drop(now, sojourn, is_one_packet);

@@ -19,6 +19,11 @@ impl Limits {
         }
     }
 
+    /// Whether no more is there than may be.
+    pub(crate) fn hold(self, backlog: Backlog) -> bool {
+        backlog.packets <= self.packets && backlog.bytes <= self.bytes
+    }
+
     #[inline]
     pub(crate) fn have_room(self, backlog: Backlog, bytes: u32) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(bytes) <= self.bytes

@@ -2,17 +2,20 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_units::{Rate, Stream, Time};
+use cwndlab_units::{Duration, Rate, Stream, Time};
 
 use super::late::Late;
 use super::{Counts, Entrance, Timing, Wire};
-use crate::config::{OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
+use crate::config::{FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
 use crate::loss::Loss;
 use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
-use crate::queue::{Codel, Limits, Managed, Queue, Red, Step};
+use crate::queue::{
+    Codel, CodelSettings, FlowQueueSettings, FlowQueues, LateQueue, Limits, Managed, Pie, Queue,
+    Red, Step,
+};
 use crate::rate::{Capacity, Fixed, Kept, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
 use crate::schedule::{Steps, rate_steps, timeline};
@@ -56,8 +59,8 @@ impl Builder<'_> {
         let mut timeline = timeline(&config.schedule, &blackouts, &pauses);
         timeline.reverse();
         let news_at = timeline.last().map_or(Time::NEVER, |&(at, _)| at);
-        let (queue, codel) = self.queue()?;
-        let server = self.server(pauses, codel.is_some())?;
+        let (queue, late) = self.queue()?;
+        let server = self.server(pauses, late.is_some())?;
         let delays = config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
         let delays = Steps::new(config.delay, delays);
         let is_unlimited = config.rate == RateConfig::Unlimited {}
@@ -79,10 +82,10 @@ impl Builder<'_> {
                 _ => 0,
             }),
             timing,
-            has_door: entrance.is_some() || codel.is_some() || server.longest_bytes() < u32::MAX,
+            has_door: entrance.is_some() || late.is_some() || server.longest_bytes() < u32::MAX,
             entrance,
             server,
-            codel,
+            late,
             news: VecDeque::new(),
             timeline,
             counts: Counts::default(),
@@ -110,6 +113,9 @@ impl Builder<'_> {
             QueueConfig::DropTail { packets, bytes } => {
                 Queue::DropTail(Limits::new(packets, bytes))
             }
+            QueueConfig::Pie(ref pie) => {
+                Queue::Managed(Box::new(Managed::Pie(Pie::new(pie, self.stream("pie")))))
+            }
             QueueConfig::Red(ref red) => {
                 Queue::Managed(Box::new(Managed::Red(Red::new(red, self.stream("red"))?)))
             }
@@ -121,16 +127,28 @@ impl Builder<'_> {
                 Queue::Managed(Box::new(Managed::Step(step)))
             }
             QueueConfig::Codel { target, interval, ecn, packets, bytes } => {
-                if interval.as_nanos() == 0 {
-                    return Err(StageError::CodelInterval);
-                }
+                let codel = Codel::new(codel_settings(target, interval, ecn)?);
                 let limits = Limits::new(packets, bytes);
-                let queue = Codel::new(target, interval, ecn, limits);
-                let late = Late { queue, next_turn: Time::NEVER };
-                return Ok((Queue::DropTail(limits), Some(Box::new(late))));
+                return Ok(late(LateQueue::Codel(codel), limits));
+            }
+            QueueConfig::FqCodel(ref config) => {
+                let queues = FlowQueues::new(self.flow_queue_settings(config)?);
+                let limits = Limits::new(config.packets, config.bytes);
+                return Ok(late(LateQueue::Flows(queues), limits));
             }
         };
         Ok((queue, None))
+    }
+
+    fn flow_queue_settings(&self, config: &FqCodelConfig) -> Result<FlowQueueSettings, StageError> {
+        let codel = codel_settings(config.target, config.interval, config.ecn)?;
+        let quantum = u32::try_from(config.quantum.0).ok().filter(|&bytes| bytes > 0);
+        Ok(FlowQueueSettings {
+            codel,
+            queues: config.queues.get(),
+            quantum_bytes: quantum.ok_or(StageError::FqCodelQuantum(config.quantum))?,
+            salt: self.stream("fq_codel").next_u64(),
+        })
     }
 
     fn server(&self, pauses: Spans, is_late: bool) -> Result<Server, StageError> {
@@ -190,6 +208,22 @@ impl Builder<'_> {
             None => self.traces.find(path).ok_or_else(|| StageError::UnknownTrace(path.to_owned())),
         }
     }
+}
+
+fn codel_settings(
+    target: Duration,
+    interval: Duration,
+    ecn: bool,
+) -> Result<CodelSettings, StageError> {
+    if interval.as_nanos() == 0 {
+        return Err(StageError::CodelInterval);
+    }
+    Ok(CodelSettings { target, interval, ecn })
+}
+
+fn late<P>(queue: LateQueue<P>, limits: Limits) -> Queues<P> {
+    let late = Late { queue, limits, next_turn: Time::NEVER };
+    (Queue::DropTail(limits), Some(Box::new(late)))
 }
 
 fn wrong_kind(path: &str, found: TraceKind, wanted: TraceKind) -> StageError {

@@ -14,6 +14,7 @@ use cwndlab_units::{Bytes, Duration, Ecn, Output, Rate, Time};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub(crate) number: Box<u32>,
+    pub(crate) flow: u32,
     pub(crate) user: u16,
     pub(crate) bytes: u32,
     pub(crate) ecn: Ecn,
@@ -26,7 +27,12 @@ impl Frame {
 
     /// A packet from or to the user at a port.
     pub(crate) fn of(user: u16, number: u32, bytes: u32) -> Self {
-        Self { number: Box::new(number), user, bytes, ecn: Ecn::NotEct }
+        Self { number: Box::new(number), flow: number, user, bytes, ecn: Ecn::NotEct }
+    }
+
+    /// The same packet as one of this flow; else each is a flow of its own.
+    pub(crate) fn in_flow(self, flow: u32) -> Self {
+        Self { flow, ..self }
     }
 
     pub(crate) fn capable(number: u32, bytes: u32) -> Self {
@@ -40,7 +46,7 @@ impl Packet for Frame {
     }
 
     fn flow(&self) -> u32 {
-        *self.number
+        self.flow
     }
 
     fn user(&self) -> u16 {

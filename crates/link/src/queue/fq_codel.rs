@@ -1,0 +1,182 @@
+//! Flow queues, each with CoDel (FQ-CoDel, RFC 8290).
+//!
+//! ```text
+//!             hash        new  [ q ] [ q ]          first those that became active,
+//!   arrival -------> q =>                    => sent
+//!                         old  [ q ] [ q ] [ q ]    then the others, a quantum each
+//! ```
+//!
+//! A flow's packets go to one of so many queues by a hash that the run's seed salts; flows whose
+//! hashes meet share one (RFC 8290 section 4.1). Deficit round robin chooses the queue, CoDel what
+//! of it is sent. Where the limit is passed, the longest queue loses its first packet, as RFC 8290
+//! section 4.1 says; Linux then takes up to 64 at once, which saves it a search for the longest and
+//! is left out. So is the mark above a threshold of delay (section 5.2.7).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use cwndlab_units::Time;
+
+use super::{Codel, CodelSettings, Waiting};
+use crate::Backlog;
+use crate::packet::Packet;
+
+/// How the queues are made and served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowQueueSettings {
+    pub(crate) codel: CodelSettings,
+    /// How many queues there are.
+    pub(crate) queues: u32,
+    /// How many bytes a queue may send in its turn.
+    pub(crate) quantum_bytes: u32,
+    /// Which queue a flow has depends on it.
+    pub(crate) salt: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueues<P> {
+    settings: FlowQueueSettings,
+    /// The queues that were ever used, in the order of their first use.
+    queues: Vec<FlowQueue<P>>,
+    /// Where a hash has its queue.
+    places: BTreeMap<u32, usize>,
+    /// The active queues by their places: those without a turn yet, and those that had one.
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    backlog: Backlog,
+    /// The longest packet that came.
+    max_packet: u32,
+    /// When the last packet came, and to which queue.
+    last_arrival: Time,
+    last_place: usize,
+}
+
+#[derive(Clone, Debug)]
+struct FlowQueue<P> {
+    codel: Codel<P>,
+    /// What it may still send before others have their turn; at most a packet less than nothing.
+    credits: i64,
+    is_active: bool,
+}
+
+impl<P: Packet> FlowQueues<P> {
+    pub(crate) fn new(settings: FlowQueueSettings) -> Self {
+        Self {
+            settings,
+            queues: Vec::new(),
+            places: BTreeMap::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            backlog: Backlog::default(),
+            max_packet: 0,
+            last_arrival: Time::ZERO,
+            last_place: 0,
+        }
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
+        self.queues.iter().flat_map(|queue| queue.codel.iter())
+    }
+
+    /// When the last packet came, if any waits: since then at the latest there is a next one.
+    pub(crate) fn waits_since(&self) -> Option<Time> {
+        (self.backlog.packets > 0).then_some(self.last_arrival)
+    }
+
+    /// Takes an arrival; "enqueue", RFC 8290 section 4.1.
+    pub(crate) fn push(&mut self, waiting: Waiting<P>) {
+        self.max_packet = self.max_packet.max(waiting.bytes);
+        self.last_arrival = waiting.arrived;
+        self.backlog.add(waiting.bytes);
+        let place = self.place(waiting.packet.flow());
+        self.last_place = place;
+        let queue = &mut self.queues[place];
+        queue.codel.push(waiting);
+        if !queue.is_active {
+            queue.is_active = true;
+            queue.credits = i64::from(self.settings.quantum_bytes);
+            self.new.push_back(place);
+        }
+    }
+
+    /// Takes the first packet out of the longest queue in bytes, of several the one first used, and
+    /// tells whether it was the last arrival.
+    ///
+    /// The queue stays active until its turn comes.
+    pub(crate) fn pop_longest(&mut self) -> Option<(Waiting<P>, bool)> {
+        let places = (0..self.queues.len()).rev();
+        let longest = places.max_by_key(|&place| self.queues[place].codel.backlog().bytes)?;
+        let head = self.queues[longest].codel.pop_front()?;
+        self.backlog.remove(head.bytes);
+        let is_last = longest == self.last_place && self.queues[longest].codel.front().is_none();
+        Some((head, is_last))
+    }
+
+    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    ///
+    /// "Dequeue", RFC 8290 section 4.2.
+    pub(crate) fn dequeue(
+        &mut self,
+        now: Time,
+        mut dropped: impl FnMut(Waiting<P>),
+    ) -> Option<(Waiting<P>, bool)> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let place = *list.front()?;
+            let queue = &mut self.queues[place];
+            if queue.credits <= 0 {
+                queue.credits += i64::from(self.settings.quantum_bytes);
+                list.pop_front();
+                self.old.push_back(place);
+                continue;
+            }
+            queue.codel.expect_packets_of(self.max_packet);
+            let backlog = &mut self.backlog;
+            let sent = queue.codel.dequeue(now, |gone| {
+                backlog.remove(gone.bytes);
+                dropped(gone);
+            });
+            if let Some((head, is_marked)) = sent {
+                queue.credits -= i64::from(head.bytes);
+                self.backlog.remove(head.bytes);
+                return Some((head, is_marked));
+            }
+            list.pop_front();
+            if is_new {
+                // Else a flow of one packet at a time would always be new, and others starve.
+                self.old.push_back(place);
+            } else {
+                queue.is_active = false;
+            }
+        }
+    }
+
+    /// Where the queue of a flow is, which is made if it is the first of its hash.
+    fn place(&mut self, flow: u32) -> usize {
+        let hash = self.settings.hash(flow);
+        *self.places.entry(hash).or_insert_with(|| {
+            let codel = Codel::new(self.settings.codel);
+            self.queues.push(FlowQueue { codel, credits: 0, is_active: false });
+            self.queues.len() - 1
+        })
+    }
+}
+
+impl FlowQueueSettings {
+    /// The number of a flow's queue: the output function of SplitMix64 (Steele, Lea and Flood 2014),
+    /// brought into range as Lemire 2019 does.
+    fn hash(&self, flow: u32) -> u32 {
+        let z = self.salt.wrapping_add(u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let hash = (z ^ (z >> 31)) >> 32;
+        ((hash * u64::from(self.queues)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests;

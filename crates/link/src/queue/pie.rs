@@ -1,0 +1,181 @@
+//! Proportional integral controller enhanced (PIE, RFC 8033).
+//!
+//! ```text
+//!                 p += alpha (delay - target) + beta (delay - delay before), every 15 ms
+//!                                 |
+//!   arrival -> [ burst? calm? ] -> dropped or marked with probability p -> [ queue ] -> sent
+//! ```
+//!
+//! It is the basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the cap on how fast
+//! the probability grows (section 5.5). The delay is measured rather than estimated from a rate
+//! (section 4.3): that of the packet whose turn came last, or none if nobody waits. As in CoDel the
+//! time in service is not part of it. The probability is always at work (no section 5.3), and drops
+//! are independent of each other (no section 5.4).
+//!
+//! No timer runs: an arrival makes up for the updates that were due before it, which comes to the
+//! same, as nobody else asks for the probability.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Stream, Time};
+
+use super::{Arrival, Limits, Verdict};
+use crate::config::PieConfig;
+use crate::{Backlog, DropReason};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pie {
+    target: Duration,
+    /// "MAX_BURST".
+    burst: Duration,
+    ecn: bool,
+    limits: Limits,
+    /// Of every packet whose turn is to come: when it comes, and since when it waits.
+    waiting: VecDeque<(Time, Time)>,
+    /// How long the packet waited whose turn came last.
+    last_wait: Duration,
+    /// The delay at the last update; "qdelay_old_".
+    delay: Duration,
+    drop_probability: f64,
+    /// How much longer everything is let in.
+    burst_allowance: Duration,
+    next_update: Time,
+    random: Stream,
+}
+
+impl Pie {
+    pub(crate) fn new(config: &PieConfig, random: Stream) -> Self {
+        Self {
+            target: config.target,
+            burst: config.burst,
+            ecn: config.ecn,
+            limits: Limits::new(config.packets, config.bytes),
+            waiting: VecDeque::new(),
+            last_wait: Duration::ZERO,
+            delay: Duration::ZERO,
+            drop_probability: 0.0,
+            burst_allowance: config.burst,
+            next_update: Time::ZERO + UPDATE_INTERVAL,
+            random,
+        }
+    }
+
+    /// What becomes of an arrival. Each takes one draw, so that the n-th has the same one whatever
+    /// became of those before it.
+    pub(crate) fn admit(&mut self, now: Time, backlog: Backlog, arrival: Arrival) -> Verdict {
+        self.update_until(now);
+        let draw = self.random.unit();
+        if !self.limits.have_room(backlog, arrival.bytes) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if self.burst_allowance > Duration::ZERO || self.is_calm() || draw >= self.drop_probability
+        {
+            return Verdict::Accept;
+        }
+        if self.ecn && arrival.is_ecn_capable && self.drop_probability < MARK_THRESHOLD {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(DropReason::Aqm)
+        }
+    }
+
+    /// Takes note of a packet that came now and whose turn comes then.
+    pub(crate) fn queued(&mut self, now: Time, turn: Time) {
+        self.waiting.push_back((turn, now));
+    }
+
+    /// Where nothing is dropped early, RFC 8033 section 4.1. Two packets are told by their number
+    /// and not by the bytes of two of mean size.
+    fn is_calm(&self) -> bool {
+        self.delay < self.target / 2 && self.drop_probability < 0.2 || self.waiting.len() <= 2
+    }
+
+    /// Makes up for the updates until now.
+    fn update_until(&mut self, now: Time) {
+        while self.next_update <= now {
+            self.pass(self.next_update);
+            if self.is_at_rest() {
+                let missed = (now - self.next_update).as_nanos() / UPDATE_INTERVAL.as_nanos();
+                self.next_update += UPDATE_INTERVAL * missed;
+            } else {
+                self.update();
+            }
+            self.next_update += UPDATE_INTERVAL;
+        }
+        self.pass(now);
+    }
+
+    /// Whether no update changes anything until somebody waits.
+    fn is_at_rest(&self) -> bool {
+        self.waiting.is_empty()
+            && self.delay == Duration::ZERO
+            && self.drop_probability == 0.0
+            && self.burst_allowance == self.burst
+    }
+
+    /// Lets those go whose turn came until `time`.
+    fn pass(&mut self, time: Time) {
+        while let Some(&(turn, arrived)) = self.waiting.front()
+            && turn <= time
+        {
+            self.last_wait = turn - arrived;
+            self.waiting.pop_front();
+        }
+    }
+
+    /// One update of the probability (RFC 8033 section 4.2) and of the burst allowance (section 4.4).
+    fn update(&mut self) {
+        let delay = if self.waiting.is_empty() { Duration::ZERO } else { self.last_wait };
+        let before = core::mem::replace(&mut self.delay, delay);
+        let error_s = delay.as_secs_f64() - self.target.as_secs_f64();
+        let growth_s = delay.as_secs_f64() - before.as_secs_f64();
+        let mut step =
+            (ALPHA_HZ * error_s + BETA_HZ * growth_s) * step_scale(self.drop_probability);
+        if self.drop_probability >= 0.1 {
+            step = step.min(MAX_STEP);
+        }
+        let mut probability = self.drop_probability + step;
+        if delay == Duration::ZERO && before == Duration::ZERO {
+            probability *= DECAY;
+        }
+        self.drop_probability = probability.clamp(0.0, 1.0);
+
+        let is_low = |delay: Duration| delay < self.target / 2;
+        self.burst_allowance = if self.drop_probability == 0.0 && is_low(delay) && is_low(before) {
+            self.burst
+        } else {
+            self.burst_allowance.saturating_sub(UPDATE_INTERVAL)
+        };
+    }
+}
+
+/// By how much less a small probability moves; the table of RFC 8033 section 4.2.
+fn step_scale(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 1.0 / 2048.0,
+        p if p < 0.000_01 => 1.0 / 512.0,
+        p if p < 0.000_1 => 1.0 / 128.0,
+        p if p < 0.001 => 1.0 / 32.0,
+        p if p < 0.01 => 1.0 / 8.0,
+        p if p < 0.1 => 1.0 / 2.0,
+        _ => 1.0,
+    }
+}
+
+/// "T_UPDATE", RFC 8033 section 4.2; alpha and beta are for it.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(15);
+
+const ALPHA_HZ: f64 = 0.125;
+const BETA_HZ: f64 = 1.25;
+
+/// What is left of the probability after an update without congestion.
+const DECAY: f64 = 0.98;
+
+/// The most by which a probability of a tenth or more grows at once, RFC 8033 section 5.5.
+const MAX_STEP: f64 = 0.02;
+
+/// "mark_ecnth", RFC 8033 section 5.1: from here on even ECN-capable packets are dropped.
+const MARK_THRESHOLD: f64 = 0.1;
+
+#[cfg(test)]
+mod tests;
