@@ -14,6 +14,10 @@ from cwndlab.schema.medium import CellPath, WifiPath
 _QUEUES: tuple[si.Queue, ...] = (
     si.DropTailQueue(packets=50, bytes=75_000),
     si.CodelQueue(target_ns=1, interval_ns=2, ecn=True, packets=3, bytes=4),
+    si.FqCodelQueue(
+        queues=1, quantum_bytes=2, target_ns=3, interval_ns=4, ecn=True, packets=5, bytes=6
+    ),
+    si.PieQueue(target_ns=1, burst_ns=2, ecn=True, packets=3, bytes=4),
     si.RedQueue(
         min_bytes=1,
         max_bytes=3,

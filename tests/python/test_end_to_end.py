@@ -127,6 +127,7 @@ delay = "2 ms"
 rate = "8 Mbit/s"
 delay = "10 ms"
 queue = "30 packets"
+aqm = { kind = "fq_codel", target = "20 ms", quantum = "300 bytes" }
 jitter = "1 ms"
 loss = { kind = "gilbert_elliott", p = "0.1 %", r = "20 %" }
 outages = [{ start = "1 s", stop = "1.2 s" }]
@@ -135,6 +136,7 @@ schedule = [{ at = "2 s", rate = "4 Mbit/s", delay = "30 ms" }]
 [reverse_link]
 rate = "2 Mbit/s"
 queue = "64 KiB"
+aqm = "pie"
 
 [[flow]]
 

@@ -74,6 +74,16 @@ def test_every_kind_of_queue_has_its_limit_where_it_belongs() -> None:
     assert queue(aqm={"kind": "codel", "target": "15 ms", "ecn": True}, queue="2 MB") == (
         si.CodelQueue(target_ns=15_000_000, ecn=True, bytes=2_000_000)
     )
+    assert queue(aqm="fq_codel") == si.FqCodelQueue(packets=10_240)
+    flows = {"kind": "fq_codel", "queues": 64, "quantum": "300 bytes", "interval": "50 ms"}
+    assert queue(aqm=flows, queue="1 MB") == (
+        si.FqCodelQueue(queues=64, quantum_bytes=300, interval_ns=50_000_000, bytes=1_000_000)
+    )
+    assert queue(aqm="pie") == si.PieQueue(packets=1000)
+    pie = {"kind": "pie", "target": "20 ms", "burst": "0 s", "ecn": True}
+    assert queue(aqm=pie, queue="2 BDP") == (
+        si.PieQueue(target_ns=20_000_000, burst_ns=0, ecn=True, packets=67)
+    )
     red = {"kind": "red", "min": "30 kB", "max": "90 kB"}
     assert queue(aqm=red, queue="100 packets") == (
         si.RedQueue(min_bytes=30_000, max_bytes=90_000, limit_bytes=150_000)

@@ -2,7 +2,7 @@
 //! packets; the difference of the instruction counts, divided by that of the packets, is the cost.
 //!
 //! ```text
-//! count_instructions [plain|random|trace|red|codel] PACKETS
+//! count_instructions [plain|random|trace|red|codel|fq_codel|pie] PACKETS
 //! ```
 
 use cwndlab_link::{
@@ -106,6 +106,11 @@ fn stage(kind: &str) -> (StageConfig, Traces) {
             });
             StageConfig { queue, ..plain }
         }
+        "fq_codel" | "pie" => StageConfig {
+            queue: serde_json::from_str(&format!(r#"{{"kind": "{kind}", "ecn": true}}"#))
+                .expect("a queue with its defaults"),
+            ..plain
+        },
         "codel" => StageConfig {
             queue: QueueConfig::Codel {
                 target: Duration::from_millis(5),

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
 FULL_PACKET_BYTES = 1500
 TRACE_QUEUE_PACKETS = 250
-AQM_QUEUE_PACKETS = 1000  # the limit of Linux's codel qdisc; the AQM is to decide, not the limit
+# The limit of Linux's codel and pie qdiscs, and that of fq_codel, RFC 8290 section 5.2.3: the AQM is
+# to decide, not the limit.
+AQM_QUEUE_PACKETS = 1000
+FQ_CODEL_QUEUE_PACKETS = 10_240
 SMALLEST_DEFAULT_QUEUE_PACKETS = 10  # the initial window, RFC 6928 section 2
 
 _NS_PER_S = 10**9
@@ -161,6 +164,24 @@ def _queue(wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath)
                 packets=packets,
                 bytes=limit_bytes,
             )
+        case human.FqCodel() as fq_codel:
+            return si.FqCodelQueue(
+                queues=fq_codel.queues,
+                quantum_bytes=fq_codel.quantum,
+                target_ns=fq_codel.target,
+                interval_ns=fq_codel.interval,
+                ecn=fq_codel.ecn,
+                packets=packets,
+                bytes=limit_bytes,
+            )
+        case human.Pie() as pie:
+            return si.PieQueue(
+                target_ns=pie.target,
+                burst_ns=pie.burst,
+                ecn=pie.ecn,
+                packets=packets,
+                bytes=limit_bytes,
+            )
         case human.Red() as red:
             if packets is not None:
                 limit_bytes = packets * (FULL_PACKET_BYTES + framing_bytes)
@@ -198,6 +219,8 @@ def _queue_limit(
         return _packets_and_bytes(limit, (*key, "queue"))
     if wire.rate is None and wire.trace is None and wire.log is None:
         return None, None
+    if isinstance(wire.aqm, human.FqCodel):
+        return FQ_CODEL_QUEUE_PACKETS, None
     if not isinstance(wire.aqm, human.DropTail):
         return AQM_QUEUE_PACKETS, None
     if wire.rate is None:

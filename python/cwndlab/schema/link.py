@@ -44,6 +44,32 @@ class Codel(Model):
     ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
 
 
+class FqCodel(Model):
+    """A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    queues: Annotated[int, Field(gt=0, le=65_536)] = Field(
+        default=1024, description="how many queues flows are hashed into"
+    )
+    quantum: SizeText = Field(default=1514, description="what a queue may send in its turn")
+    target: DurationText = Field(default=5_000_000, description="acceptable standing delay")
+    interval: DurationText = Field(default=100_000_000, description="time to react")
+    ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
+
+
+class Pie(Model):
+    """Proportional integral controller enhanced: PIE, RFC 8033."""
+
+    kind: Literal["pie"] = "pie"
+    target: DurationText = Field(default=15_000_000, description="delay to which it controls")
+    burst: DurationText = Field(
+        default=150_000_000, description="how long a burst after calm is let in unhindered"
+    )
+    ecn: bool = Field(
+        default=False, description="mark ECN-capable packets instead, below a probability of 10 %"
+    )
+
+
 class Red(Model):
     """Random early detection, Floyd and Jacobson 1993."""
 
@@ -108,7 +134,9 @@ class ExponentialJitter(Model):
 
 
 Aqm = Annotated[
-    Annotated[DropTail | Codel | Red | StepMarking, Field(discriminator="kind")],
+    Annotated[
+        DropTail | Codel | FqCodel | Pie | Red | StepMarking, Field(discriminator="kind")
+    ],
     BeforeValidator(word_as_kind),
 ]
 Loss = Annotated[

@@ -74,6 +74,30 @@ class CodelQueue(Model):
     bytes: Count | None = None
 
 
+class FqCodelQueue(Model):
+    """A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    queues: Annotated[int, Field(gt=0)] = 1024
+    quantum_bytes: Count = 1514
+    target_ns: Count = 5_000_000
+    interval_ns: Count = 100_000_000
+    ecn: bool = False
+    packets: Packets | None = None
+    bytes: Count | None = None
+
+
+class PieQueue(Model):
+    """Proportional integral controller enhanced: PIE, RFC 8033."""
+
+    kind: Literal["pie"] = "pie"
+    target_ns: Count = 15_000_000
+    burst_ns: Count = 150_000_000
+    ecn: bool = False
+    packets: Packets | None = None
+    bytes: Count | None = None
+
+
 class RedQueue(Model):
     """Random early detection, Floyd and Jacobson 1993."""
 
@@ -141,7 +165,10 @@ Rate = Annotated[
     UnlimitedRate | FixedRate | TokenBucketRate | MahimahiRate | LogRate,
     Field(discriminator="kind"),
 ]
-Queue = Annotated[DropTailQueue | CodelQueue | RedQueue | StepQueue, Field(discriminator="kind")]
+Queue = Annotated[
+    DropTailQueue | CodelQueue | FqCodelQueue | PieQueue | RedQueue | StepQueue,
+    Field(discriminator="kind"),
+]
 Loss = Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")]
 Jitter = Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")]
 Transition = Literal["retime", "keep"]

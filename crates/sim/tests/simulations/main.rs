@@ -6,6 +6,7 @@ mod cell;
 mod delay_based;
 mod hosts;
 mod model_based;
+mod queues;
 mod runs;
 mod setup;
 mod wifi;
