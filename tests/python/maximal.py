@@ -108,7 +108,7 @@ def maximal_scenario() -> si.Scenario:
             else (si.Step(at_ns=1, bits_per_sec=2, delay_ns=3, loss=_LOSSES[1]),),
             transition="keep" if n % len(_RATES) == 0 else "retime",
         )
-        for n in range(4)
+        for n in range(len(_QUEUES))
     )
     sender = si.End(
         stack="linux-6.1",

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
 FULL_PACKET_BYTES = 1500
 TRACE_QUEUE_PACKETS = 250
-# The limit of Linux's codel and pie qdiscs, and that of fq_codel, RFC 8290 section 5.2.3: the AQM is
-# to decide, not the limit.
-AQM_QUEUE_PACKETS = 1000
-FQ_CODEL_QUEUE_PACKETS = 10_240
+AQM_QUEUE_PACKETS = 1000  # the limit of Linux's codel qdisc; the AQM is to decide, not the limit
+FQ_CODEL_QUEUE_PACKETS = 10_240  # RFC 8290 section 5.2.3
 SMALLEST_DEFAULT_QUEUE_PACKETS = 10  # the initial window, RFC 6928 section 2
 
 _NS_PER_S = 10**9
@@ -219,10 +217,9 @@ def _queue_limit(
         return _packets_and_bytes(limit, (*key, "queue"))
     if wire.rate is None and wire.trace is None and wire.log is None:
         return None, None
-    if isinstance(wire.aqm, human.FqCodel):
-        return FQ_CODEL_QUEUE_PACKETS, None
     if not isinstance(wire.aqm, human.DropTail):
-        return AQM_QUEUE_PACKETS, None
+        has_flow_queues = isinstance(wire.aqm, human.FqCodel)
+        return FQ_CODEL_QUEUE_PACKETS if has_flow_queues else AQM_QUEUE_PACKETS, None
     if wire.rate is None:
         return TRACE_QUEUE_PACKETS, None
     bdp_in_packets = -(-wire.rate * rtt_ns // (_NS_PER_S * packet_bits))

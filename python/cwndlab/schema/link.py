@@ -134,9 +134,7 @@ class ExponentialJitter(Model):
 
 
 Aqm = Annotated[
-    Annotated[
-        DropTail | Codel | FqCodel | Pie | Red | StepMarking, Field(discriminator="kind")
-    ],
+    Annotated[DropTail | Codel | FqCodel | Pie | Red | StepMarking, Field(discriminator="kind")],
     BeforeValidator(word_as_kind),
 ]
 Loss = Annotated[
