@@ -116,6 +116,17 @@ fn updates_that_were_missed_are_made_up_for_exactly() {
 }
 
 #[test]
+fn silence_brings_back_the_allowance_and_ends_the_delay() {
+    let mut pie = pie(&config());
+    pie.burst_allowance = Duration::from_millis(30);
+    pie.update_until(ms(15));
+    assert_eq!(pie.burst_allowance, pie.burst);
+    pie.delay = Duration::from_millis(7);
+    pie.update_until(ms(30));
+    assert_eq!(pie.delay, Duration::ZERO);
+}
+
+#[test]
 fn the_delay_is_that_of_the_last_turn_and_none_if_nobody_waits() {
     let mut pie = pie(&config());
     pie.queued(ms(1), ms(9));
