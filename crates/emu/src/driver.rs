@@ -148,9 +148,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 break;
             }
             awake.rest(now > self.last_arrival + QUIET);
-            let due = next.min(end).min(clock.now() + LONGEST_WAIT);
-            wait(&mut waits, due.saturating_since(clock.now()))?;
-            if clock.now() > due + TOO_LATE {
+            let before = clock.now();
+            let most = next.min(end).saturating_since(before).min(LONGEST_WAIT);
+            wait(&mut waits, most)?;
+            if clock.now() > before + most + TOO_LATE {
                 change_processor();
             }
             for (port, waiting) in waits.iter().enumerate() {
