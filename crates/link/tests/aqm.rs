@@ -113,20 +113,20 @@ fn a_full_flow_queue_makes_room_at_the_cost_of_the_longest() {
     for number in 0..10 {
         assert_eq!(put(&mut link, number, 0), Admission::Queued);
     }
-    // One is in service; of the nine that wait the first goes.
+    // One is in service; of the nine that wait the first go until half of their bytes are left.
     assert_eq!(put(&mut link, 10, 1), Admission::Queued);
-    assert_eq!(link.backlog(0, us(10)).packets, 10);
-    for number in 11..18 {
+    assert_eq!(link.backlog(0, us(10)).packets, 6);
+    for number in 11..15 {
         assert_eq!(put(&mut link, number, 2 + number), Admission::Queued);
     }
+    assert_eq!(link.backlog(0, us(10)).packets, 10);
+    assert_eq!(put(&mut link, 15, 99), Admission::Queued);
     let mut outcome = Outcome::default();
-    run_until(&mut link, us(10), &mut outcome);
-    assert_eq!(drops(&outcome, DropReason::Overflow), [(us(10), 0); 8]);
-    // Flow 0 has one packet left as all have. With another it is the longest and loses the elder; it
-    // was first in line all the time. Where there is nothing but service, the arrival itself goes.
-    assert_eq!(put(&mut link, 18, 0), Admission::Queued);
     run_until(&mut link, ms(100), &mut outcome);
-    assert_eq!(outcome.numbers(), [0, 18, 10, 11, 12, 13, 14, 15, 16, 17]);
+    assert_eq!(drops(&outcome, DropReason::Overflow), [(us(10), 0); 7]);
+    // Flow 0 had sent less than a quantum, so it is still in line, and then the others have theirs.
+    assert_eq!(outcome.numbers(), [0, 8, 10, 11, 12, 13, 14, 15, 9]);
+    // Where there is nothing but service, the arrival itself goes.
     let mut service_only = self::link(12, r#"{"kind": "fq_codel", "packets": 1}"#);
     assert_eq!(put(&mut service_only, 0, 0), Admission::Queued);
     assert_eq!(put(&mut service_only, 1, 1), Admission::Dropped);

@@ -8,9 +8,9 @@
 //!
 //! A flow's packets go to one of so many queues by a hash that the run's seed salts; flows whose
 //! hashes meet share one (RFC 8290 section 4.1). Deficit round robin chooses the queue, CoDel what
-//! of it is sent. Where the limit is passed, the longest queue loses its first packet, as RFC 8290
-//! section 4.1 says; Linux then takes up to 64 at once, which saves it a search for the longest and
-//! is left out. So is the mark above a threshold of delay (section 5.2.7).
+//! of it is sent. Where the limit is passed, the longest queue loses its first packets, until it is
+//! half as long or has lost a batch of 64 (section 4.1). The mark above a threshold of delay
+//! (section 5.2.7) is left out.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,6 +19,9 @@ use cwndlab_units::Time;
 use super::{Codel, CodelSettings, Waiting};
 use crate::Backlog;
 use crate::packet::Packet;
+
+/// How many packets the longest queue loses at most at once.
+const DROP_BATCH: usize = 64;
 
 /// How the queues are made and served.
 #[derive(Clone, Copy, Debug)]
@@ -102,17 +105,25 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Takes the first packet out of the longest queue in bytes, of several the one first used, and
-    /// tells whether it was the last arrival.
+    /// Takes a batch of the first packets out of the longest queue in bytes, of several the one first
+    /// used, and gives each to `gone` with whether it was the last arrival. Whether there was one.
     ///
     /// The queue stays active until its turn comes.
-    pub(crate) fn pop_longest(&mut self) -> Option<(Waiting<P>, bool)> {
+    pub(crate) fn shorten_longest(&mut self, mut gone: impl FnMut(Waiting<P>, bool)) -> bool {
         let places = (0..self.queues.len()).rev();
-        let longest = places.max_by_key(|&place| self.queues[place].codel.backlog().bytes)?;
-        let head = self.queues[longest].codel.pop_front()?;
-        self.backlog.remove(head.bytes);
-        let is_last = longest == self.last_place && self.queues[longest].codel.front().is_none();
-        Some((head, is_last))
+        let bytes_at = |place: usize| self.queues[place].codel.backlog().bytes;
+        let Some(longest) = places.max_by_key(|&place| bytes_at(place)) else { return false };
+        let half = bytes_at(longest) / 2;
+        let codel = &mut self.queues[longest].codel;
+        for count in 0..DROP_BATCH {
+            if count > 0 && codel.backlog().bytes <= half {
+                break;
+            }
+            let Some(head) = codel.pop_front() else { return count > 0 };
+            self.backlog.remove(head.bytes);
+            gone(head, longest == self.last_place && codel.front().is_none());
+        }
+        true
     }
 
     /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.

@@ -39,14 +39,14 @@ impl<P: Packet> Wire<P> {
                 flows.push(waiting);
                 let mut admission = Admission::Queued;
                 while !late.limits.hold(self.ring.backlog() + flows.backlog())
-                    && let Some((gone, is_last)) = flows.pop_longest()
-                {
-                    self.count_wait(now, gone.arrived);
-                    self.refuse(now, gone.packet.flow(), gone.bytes, DropReason::Overflow);
-                    if is_last {
-                        admission = Admission::Dropped;
-                    }
-                }
+                    && flows.shorten_longest(|gone, is_last| {
+                        self.count_wait(now, gone.arrived);
+                        self.refuse(now, gone.packet.flow(), gone.bytes, DropReason::Overflow);
+                        if is_last {
+                            admission = Admission::Dropped;
+                        }
+                    })
+                {}
                 admission
             }
         };

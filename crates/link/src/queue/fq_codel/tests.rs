@@ -136,28 +136,45 @@ fn an_emptied_old_queue_is_inactive_and_has_a_full_quantum_when_it_comes_again()
     assert_eq!(script.queues.new, [place]);
 }
 
+/// The flows and numbers of those that the longest queue loses, and which was the last arrival.
+fn lost(script: &mut Script) -> Vec<(u32, u32, bool)> {
+    let mut lost = Vec::new();
+    let is_any = script.queues.shorten_longest(|gone, is_last| {
+        lost.push((gone.packet.flow, gone.packet.number, is_last));
+    });
+    assert_eq!(is_any, !lost.is_empty());
+    lost
+}
+
 #[test]
-fn the_longest_queue_in_bytes_loses_its_first_packet() {
+fn the_longest_queue_in_bytes_loses_its_first_packets_until_half_is_left() {
     let mut script = Script::new(SETTINGS);
     script.push_many(1, 100, 20);
     script.push_many(2, 1500, 3);
     script.push_many(3, 1500, 3);
-    let mut lost = || {
-        let (gone, is_last) = script.queues.pop_longest().expect("there are packets");
-        (gone.packet.flow, gone.packet.number, is_last)
-    };
-    assert_eq!(lost(), (2, 20, false), "of two as long the one in use first");
-    assert_eq!(lost(), (3, 23, false));
-    assert_eq!(lost(), (2, 21, false));
-    assert_eq!(lost(), (3, 24, false));
-    assert_eq!(lost(), (1, 0, false), "2000 bytes of small packets");
-    for _ in 0..5 {
-        assert_eq!(lost().0, 1);
-    }
-    assert_eq!(lost(), (2, 22, false));
-    assert_eq!(lost(), (3, 25, true), "the last arrival itself");
-    assert_eq!(script.queues.backlog(), Backlog { packets: 14, bytes: 1400 });
-    assert_eq!(script.queues.iter().count(), 14);
+    let both = [(2, 20, false), (2, 21, false)];
+    assert_eq!(lost(&mut script), both, "of two as long the one in use first");
+    assert_eq!(lost(&mut script), [(3, 23, false), (3, 24, false)]);
+    let halved = (0..10).map(|number| (1, number, false)).collect::<Vec<_>>();
+    assert_eq!(lost(&mut script), halved, "2000 bytes of small packets");
+    assert_eq!(lost(&mut script), [(2, 22, false)]);
+    assert_eq!(lost(&mut script), [(3, 25, true)], "the last arrival itself");
+    assert_eq!(script.queues.backlog(), Backlog { packets: 10, bytes: 1000 });
+    assert_eq!(script.queues.iter().count(), 10);
+}
+
+#[test]
+fn no_more_than_a_batch_is_lost_at_once() {
+    let mut script = Script::new(SETTINGS);
+    script.push_many(1, 1500, 200);
+    assert_eq!(lost(&mut script).len(), 64);
+    assert_eq!(lost(&mut script).len(), 64);
+    assert_eq!(lost(&mut script).len(), 36, "half of 72");
+    let mut empty = Script::new(SETTINGS);
+    assert_eq!(lost(&mut empty), []);
+    empty.push(1, 1500);
+    assert_eq!(empty.flows(1), [1]);
+    assert_eq!(lost(&mut empty), [], "nothing is left of a queue that was used");
 }
 
 #[test]
