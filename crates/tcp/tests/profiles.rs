@@ -455,10 +455,11 @@ fn send_buffers_of_4_mib_bound_the_flight() {
     for stack in ["linux-2.6.24", "linux-3.5", "linux-5.10"] {
         assert!((1_000..1_100).contains(&flight(stack)), "{stack}: {}", flight(stack));
     }
-    // With segmentation offload, the buffer at the tail is filled whatever the memory.
-    for stack in ["linux-6.1", "linux-6.18"] {
-        assert!(flight(stack) > 3_000, "{stack}: {}", flight(stack));
-    }
+    assert!(flight("linux-6.1") > 3_000, "{}", flight("linux-6.1"));
+    // With segmentation offload, a buffer of 44 segments leaves as a whole at such a rate, and is
+    // charged once: 4 MiB of payload. Measured over an NR cell: at most 2,768 in flight.
+    let offloaded = flight("linux-6.18");
+    assert!((2_600..=2_900).contains(&offloaded), "{offloaded}");
 }
 
 #[test]

@@ -108,8 +108,8 @@ impl LinuxEndpoint {
         let mut written = 0;
         let mut has_tail = self.has_unsent();
         let tail_bytes = self.buffer.tail_bytes(self.max_window, mss);
-        let is_burst_cut_below = self.settings.segmentation_offload && self.below.is_some();
-        let push_bytes = if is_burst_cut_below { tail_bytes } else { mss };
+        let is_offloaded = self.settings.segmentation_offload;
+        let push_bytes = if is_offloaded { tail_bytes } else { mss };
         if filled > 0 {
             self.buffer.unmark_push();
         }
@@ -121,10 +121,10 @@ impl LinuxEndpoint {
             } else {
                 left.min(mss - filled)
             };
-            // Where bursts are cut below, a push follows when the buffer at the tail is full.
+            // With segmentation offload, a push follows when the buffer at the tail is full.
             let room = tail_bytes.saturating_sub(self.buffer.unsent(self.sk.snd_nxt));
-            let piece = if is_burst_cut_below && room > 0 { piece.min(room) } else { piece };
-            let taken = if has_tail && self.settings.segmentation_offload {
+            let piece = if is_offloaded && room > 0 { piece.min(room) } else { piece };
+            let taken = if has_tail && is_offloaded {
                 self.buffer.take_into_tail(piece, tail_bytes, self.sk.snd_nxt, self.sk.mss_cache)
             } else {
                 self.buffer.take(piece, self.sk.snd_nxt, self.sk.mss_cache)
@@ -139,8 +139,11 @@ impl LinuxEndpoint {
                 if self.buffer.needs_push(self.max_window) {
                     self.buffer.mark_push();
                     self.write_xmit(false);
+                    has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
                     self.write_xmit(false);
+                    // `tcp_push_one` sends a burst; where that is less than the buffer, the rest stays.
+                    has_tail = self.has_unsent() || u64::from(self.burst_pkts) * mss < tail_bytes;
                 }
             }
         }
