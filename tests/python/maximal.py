@@ -126,6 +126,7 @@ def maximal_scenario() -> si.Scenario:
             receive_bits_per_sec=24_000_000,
             packet_ns=700,
             wake_ns=15_000,
+            read_ns=3_000,
             receive_packet_ns=2_000,
             receive_buffer_bytes=64_000,
         ),

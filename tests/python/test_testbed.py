@@ -48,7 +48,7 @@ def ran(**report: object) -> dict[str, Any]:
     samples = {"flow": [0], "t_s": [0.1], "cwnd_pkts": [10], "ssthresh_pkts": [None]}
     tables = {"flows": flows, "links": rows(made["links"]), "samples": samples, "events": None}
     kernel = {"began_ns": 0, "namespaces": [1, 2], "netstat": [{"TCPTimeouts": 2}, {}]}
-    kernel["wake_time"] = {"p50_us": 15.0}
+    kernel |= {"wake_time": {"p50_us": 15.0}, "read_time": {"p50_us": 3.0}}
     return {"answer": "ran", **tables, "report": told, "kernel": kernel}
 
 

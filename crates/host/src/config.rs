@@ -48,6 +48,9 @@ pub struct HostConfig {
     /// mostly acknowledged, together.
     #[serde(rename = "wake_ns", default)]
     pub wake_time: Duration,
+    /// How long reading takes: who has read looks again then, and waits only if nothing has come.
+    #[serde(rename = "read_ns", default)]
+    pub read_time: Duration,
     /// How fast the device takes what the link brings; at once if absent.
     #[serde(rename = "receive_bits_per_sec", default, skip_serializing_if = "Option::is_none")]
     pub receive_rate: Option<Rate>,
@@ -81,6 +84,7 @@ impl Default for HostConfig {
             is_orphaning: false,
             merge_interval: None,
             wake_time: Duration::ZERO,
+            read_time: Duration::ZERO,
             receive_rate: None,
             receive_packet_time: Duration::ZERO,
             receive_buffer: Bytes(0),

@@ -50,6 +50,9 @@ pub(crate) struct Flow {
     /// How long after data have come the receiver's application reads, and when it does next.
     reading_delay: Duration,
     reading: Time,
+    /// How long it takes to read, and until when it is awake as it has just read.
+    read_time: Duration,
+    awake_until: Time,
     /// Wake time of the control component.
     control_wake: Time,
     first_component: usize,
@@ -123,6 +126,8 @@ impl Flow {
             is_receiver_direct: config.receiver.host.is_none(),
             reading_delay: config.receiver.host.map_or(Duration::ZERO, |host| host.wake_time),
             reading: Time::NEVER,
+            read_time: config.receiver.host.map_or(Duration::ZERO, |host| host.read_time),
+            awake_until: Time::ZERO,
             control_wake: Time::NEVER,
             first_component: 0,
         }
@@ -343,7 +348,8 @@ impl Flow {
             return;
         }
         if self.reading.is_never() {
-            self.reading = now + self.reading_delay;
+            let is_awake = now < self.awake_until;
+            self.reading = if is_awake { self.awake_until } else { now + self.reading_delay };
             self.set_control(path);
         }
         self.poll_receiver(now, path);
@@ -360,6 +366,7 @@ impl Flow {
         if self.is_receiver_established {
             let read = self.application.act_at_receiver(now, &mut self.receiver);
             if read > 0 {
+                self.awake_until = now + self.read_time;
                 self.record.handle_read(now, read);
             }
             if self.application.is_complete() && self.completed.is_none() {

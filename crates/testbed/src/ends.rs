@@ -66,6 +66,8 @@ pub(crate) struct AllEnds {
     wake_up: WakeUp,
     /// How long after data had come whoever reads them was awake.
     pub(crate) waking: Histogram,
+    /// How long after one read came the next, where data had come meanwhile.
+    pub(crate) reading: Histogram,
     /// Kept where samples are.
     pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
@@ -91,8 +93,8 @@ impl AllEnds {
         }
         let sample_interval = scenario.record.sample_interval;
         let states = sample_interval.map(|_| States::default());
-        let waking = Histogram::default();
-        Ok(Self { flows, poll, ends, wake_up, waking, states, sample_interval, end })
+        let (waking, reading) = (Histogram::default(), Histogram::default());
+        Ok(Self { flows, poll, ends, wake_up, waking, reading, states, sample_interval, end })
     }
 
     /// Lets everything happen until the end of the run.
@@ -100,6 +102,7 @@ impl AllEnds {
         let mut next_mean = Time::ZERO + MEAN_INTERVAL;
         let mut next_sample = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
         let mut ready = Vec::new();
+        let mut last_read = None;
         loop {
             let now = clock.now();
             if next_mean <= now {
@@ -133,9 +136,16 @@ impl AllEnds {
             self.wake_up.wait();
             self.poll.wait(next.saturating_since(clock.now()), &mut ready)?;
             let came = self.wake_up.end();
-            let is_read = |&token: &u64| token as usize % 4 == RECEIVER;
-            if let Some(came) = came.filter(|_| ready.iter().any(is_read)) {
-                self.waking.record(clock.now().saturating_since(came));
+            let is_reading = ready.iter().any(|&token| token as usize % 4 == RECEIVER);
+            let read_before = last_read.take();
+            if is_reading {
+                let now = clock.now();
+                last_read = Some(now);
+                match (came, read_before) {
+                    (Some(came), _) => self.waking.record(now.saturating_since(came)),
+                    (None, Some(before)) => self.reading.record(now.saturating_since(before)),
+                    (None, None) => {}
+                }
             }
             for &token in &ready {
                 let (index, part) = (token as usize / 4, token as usize % 4);

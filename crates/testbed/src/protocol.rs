@@ -95,4 +95,6 @@ pub struct KernelView {
     pub netstat: Vec<BTreeMap<String, u64>>,
     /// How long after data had come to their machine the receiving applications were awake.
     pub wake_time: Percentiles,
+    /// How long it took them until they read again, where data had come while they read.
+    pub read_time: Percentiles,
 }

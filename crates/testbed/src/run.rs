@@ -141,13 +141,14 @@ pub fn run(
         .map(|(after, before)| after.since(before))
         .collect();
     let states = all.states.take().map(States::into_bytes);
-    let wake_time = all.waking.percentiles();
+    let (wake_time, read_time) = (all.waking.percentiles(), all.reading.percentiles());
     let output = output(scenario, watch, all, &netstats)?;
     let kernel = KernelView {
         began_ns: clock.origin_nanos(),
         namespaces: bed.namespaces.iter().map(Namespace::number).collect::<io::Result<_>>()?,
         netstat: netstats.into_iter().map(Netstat::into_counters).collect(),
         wake_time,
+        read_time,
     };
     Ok(KernelOutput { output, report, states, kernel })
 }

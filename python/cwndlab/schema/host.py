@@ -43,6 +43,9 @@ class Host(Model):
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0, description="after which who waits for data reads what has come"
     )
+    read_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
+        default=0, description="that reading takes; what has come by then is read right after"
+    )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
         Field(default=None, description="at which it takes what the link brings, else at once")
     )

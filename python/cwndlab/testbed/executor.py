@@ -152,7 +152,7 @@ class KernelExecutor:
             }
             kernel = answer["kernel"]
             notes["netstat"] = kernel["netstat"]
-            notes["wake_time"] = kernel["wake_time"]
+            notes |= {name: kernel[name] for name in ("wake_time", "read_time")}
             if tools.tracer.missing is None:
                 flows = scenario["flows"]
                 found = happenings(trace.read_bytes(), flows, kernel, scenario["duration_ns"])

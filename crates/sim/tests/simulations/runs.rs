@@ -275,7 +275,7 @@ fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
     let mut traces = Traces::default();
     traces.insert("bursts", RateTrace::parse_mahimahi(text.as_bytes()).expect("a good trace"));
     let rate = json!({"kind": "mahimahi", "path": "bursts"});
-    let run = |wake_us: u32| {
+    let run = |wake_us: u32, read_us: u32| {
         let setup = Setup {
             forward: json!([{"rate": rate, "delay_ns": 20_000_000,
                 "queue": {"kind": "drop_tail", "packets": 250}}]),
@@ -285,14 +285,20 @@ fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
         let mut scenario = setup.json();
         scenario["flows"][0]["receiver"]["host"] = json!({
             "queue_packets": 10_000, "bits_per_sec": 100_000_000_000_u64, "wake_ns": wake_us * 1_000,
+            "read_ns": read_us * 1_000, "receive_packet_ns": 10_000,
+            "receive_buffer_bytes": 1_000_000,
         });
         let output = run_json(&scenario, &traces);
         (output.links[1].arrived_pkts, output.flows[0].goodput_mbit_s)
     };
-    let ((many, before), (few, after)) = (run(0), run(50));
+    let ((many, before), (few, after)) = (run(0, 0), run(100, 0));
     assert!(2 * few < many, "{few} of {many} acknowledgements");
     let [before, after] = [before, after].map(|goodput| goodput.expect("a goodput"));
     assert_near(after, before, 2.0);
+    // Awake for the fourth packet. Who is still busy with it when the next comes need not wake up.
+    let (sleepy, awake) = (run(35, 0).0, run(35, 15).0);
+    assert!(awake > sleepy, "{awake} of {sleepy} acknowledgements");
+    assert!(awake < many, "{awake} of {many} acknowledgements");
 }
 
 #[test]
