@@ -118,28 +118,30 @@ def test_clocks_agree_with_the_reference(algorithm: str, rwnd_pct: float, tmp_pa
     assert row["limited_by"] == "link queue"
 
 
+def full_window(times: list[float], window: object, **more: object) -> pl.DataFrame:
+    """Samples of a window that is always full, over a queue of ten packets unless told."""
+    columns = {"queue_pkts": 10, "rtt_ms": 50.0, "throughput_mbit_s": 10.0, **more}
+    return pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
+        inflight_pkts=pl.col("cwnd_pkts"),
+        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
+        **{name: pl.lit(value) for name, value in columns.items()},
+    )
+
+
+def bulk_flow(end_s: float, rtt_mean_ms: float) -> dict[str, object]:
+    """A flow that always had data and room for them."""
+    clocks = {"start_s": 0.0, "end_s": end_s, "busy_s": end_s}
+    none = {"rwnd_limited_s": 0.0, "sndbuf_limited_s": 0.0}
+    rtt = {"rtt_mean_ms": rtt_mean_ms, "rtt_base_ms": 40.0}
+    return {"application": "bulk", **clocks, **none, **rtt}
+
+
 def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
     # 60 s of a window with CUBIC's plateaus: C = 0.4, a loss every 12 s, with full queues.
     times = [0.1 * n for n in range(1, 601)]
-    window = [round(100 + 0.4 * ((t % 12) - 5) ** 3) for t in times]
-    samples = pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
-        inflight_pkts=pl.col("cwnd_pkts"),
-        queue_pkts=pl.lit(10),
-        rtt_ms=pl.lit(50.0),
-        throughput_mbit_s=pl.lit(10.0),
-        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
-    )
+    samples = full_window(times, [round(100 + 0.4 * ((t % 12) - 5) ** 3) for t in times])
     events = pl.DataFrame({"t_s": [12.0 * n for n in range(1, 6)], "event": ["recovery"] * 5})
-    flow = {
-        "application": "bulk",
-        "start_s": 0.0,
-        "end_s": 60.0,
-        "busy_s": 60.0,
-        "rwnd_limited_s": 0.0,
-        "sndbuf_limited_s": 0.0,
-        "rtt_mean_ms": 50.0,
-        "rtt_base_ms": 40.0,
-    }
+    flow = bulk_flow(60.0, 50.0)
     shares = shares_of(flow, samples, events)
     assert shares is not None
     assert shares[Limit.CWND_BY_DELAY] == 0
@@ -151,28 +153,13 @@ def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
 
 
 def test_a_window_that_is_being_reduced_is_not_held() -> None:
-    # A round trip of 1 s: recovery from 900 packets lasts 3 s, then 17 s of growth from 450.
+    # Recovery from 900 packets lasts 3 s, then 17 s of growth from 450.
     times = [0.1 * n for n in range(1, 201)]
     window = [900 - 150 * t if t <= 3 else 450 + t for t in times]
-    samples = pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
-        inflight_pkts=pl.col("cwnd_pkts"),
-        queue_pkts=pl.lit(100),
-        rtt_ms=pl.lit(1_000.0),
-        throughput_mbit_s=pl.lit(10.0),
-        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
-        ca_state=pl.when(pl.col("t_s") <= 3).then(3).otherwise(0),
-    )
+    samples = full_window(times, window, queue_pkts=100, rtt_ms=1_000.0)
+    samples = samples.with_columns(ca_state=pl.when(pl.col("t_s") <= 3).then(3).otherwise(0))
     events = pl.DataFrame({"t_s": [0.05], "event": ["recovery"]})
-    flow = {
-        "application": "bulk",
-        "start_s": 0.0,
-        "end_s": 20.0,
-        "busy_s": 20.0,
-        "rwnd_limited_s": 0.0,
-        "sndbuf_limited_s": 0.0,
-        "rtt_mean_ms": 500.0,
-        "rtt_base_ms": 40.0,
-    }
+    flow = bulk_flow(20.0, 500.0)
     shares = shares_of(flow, samples, events)
     assert shares is not None
     assert shares[Limit.LINK_QUEUE] == pytest.approx(1)
@@ -185,20 +172,15 @@ def test_a_window_that_is_being_reduced_is_not_held() -> None:
 def saw_tooth(**more: object) -> tuple[dict[str, object], pl.DataFrame, pl.DataFrame]:
     """20 s of a window from 5 to 10 packets and back each second, by a reduction without a loss."""
     times = [0.1 * n for n in range(1, 201)]
-    samples = pl.DataFrame({"t_s": times}).with_columns(
-        cwnd_pkts=5 + (pl.col("t_s") % 1 * 5).floor(),
-        queue_pkts=pl.lit(None, pl.Int64),
-        host_queue_pkts=pl.lit(None, pl.Float64),
-        rtt_ms=pl.lit(41.0),
-        throughput_mbit_s=pl.lit(2.0),
-        pacing_rate_mbit_s=pl.lit(None, pl.Float64),
-    )
-    samples = samples.with_columns(inflight_pkts=pl.col("cwnd_pkts"))
+    window = 5 + (pl.Series(times) % 1 * 5).floor()
+    unknown = {
+        "queue_pkts": pl.lit(None, pl.Int64),
+        "host_queue_pkts": pl.lit(None, pl.Float64),
+    }
+    samples = full_window(times, window, rtt_ms=41.0, throughput_mbit_s=2.0)
     events = pl.DataFrame({"t_s": [float(n) for n in range(1, 20)], "event": ["cwr"] * 19})
-    clocks = {"start_s": 0.0, "end_s": 20.0, "busy_s": 20.0}
-    none = {"rwnd_limited_s": 0.0, "sndbuf_limited_s": 0.0, "host_refusals": None}
-    rtt = {"rtt_mean_ms": 41.0, "rtt_base_ms": 40.0}
-    return {"application": "bulk", **clocks, **none, **rtt, **more}, samples, events
+    flow = {**bulk_flow(20.0, 41.0), "host_refusals": None, **more}
+    return flow, samples.with_columns(**unknown), events
 
 
 @pytest.mark.parametrize(
