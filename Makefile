@@ -37,8 +37,8 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged check check-macos format lint docs \
-  bench bench-algorithms bench-peers bench-emulator conformance fidelity validate-links images \
+.PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
+  docs bench bench-algorithms bench-peers bench-emulator conformance fidelity validate-links images \
   setup clean
 
 help: ## list the targets
@@ -66,7 +66,10 @@ test-unprivileged: $(STAMPS)/core ## the same without rights, TUN and kernel typ
 	@tools/unprivileged cargo test $(UNPRIVILEGED_CRATES) --quiet
 	@tools/unprivileged $(PYTHON) -m pytest --quiet -rs $(UNPRIVILEGED_TESTS)
 
-check: lint docs test test-unprivileged ## format, lints, documentation, types, then every test
+golden: $(STAMPS)/core ## whether results are the same bytes as before; ARGS=--write holds new ones
+	@$(PYTHON) tools/golden/run.py $(ARGS)
+
+check: lint docs golden test test-unprivileged ## format, lints, documentation, types, results, then every test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
