@@ -295,6 +295,90 @@ def saturate(
         ValueError: the scenario or a trace is wrong, or nothing limits the rate.
     """
 
+@type_check_only
+class ChosenScore(TypedDict):
+    """A contestant's score; utilities are natural logarithms, 0.03 is 3 %."""
+
+    score: float
+    low: float | None
+    high: float | None
+    behind: float
+    margin: float
+    is_good: bool
+
+@type_check_only
+class Chosen(TypedDict):
+    """The set of good contestants; contestants are numbers of rows."""
+
+    order: list[int]
+    good: list[int]
+    scores: list[ChosenScore | None]
+    is_settled: bool
+    leader_stays: float | None
+    same_set: float | None
+    leader_is_good: float | None
+    spans: list[tuple[float, float] | None]
+    undominated: list[int]
+
+@type_check_only
+class Robustness(TypedDict):
+    """How good a choice is over a population of networks."""
+
+    is_good: float
+    by_draw: list[float]
+    regret: float
+    leader: int
+
+def choose_set(
+    gain: Sequence[Sequence[float]],
+    cost: Sequence[Sequence[float]],
+    *,
+    price: float,
+    zone: float,
+    error: float,
+) -> Chosen:
+    """Choose the set of good contestants.
+
+    Args:
+        gain: logarithms of what is good, one row a contestant, one column a repetition; NaN where
+            a run is missing.
+        cost: logarithms of what is bad, of the same shape.
+        price: of cost: utility is gain - price x cost.
+        zone: differences of utility that nobody cares about.
+        error: probability that the set lacks the best contestant.
+
+    Returns:
+        `order` has the highest mean first; `good` is the set in that order. `low` and `high` are
+        95 % intervals (Student's t). `behind` is the mean difference to the first over pairs,
+        `margin` how much of it keeps a contestant in the set. `is_settled`: everyone is known to
+        be in the set or not, however often one looked. `leader_stays`: the probability that as many
+        fresh repetitions give a set that holds the first; `same_set`: that they give the same set;
+        `leader_is_good`: that the first is within the zone of the best; None with fewer than six
+        pairs. `spans`: prices at which each is within the zone of the best.
+    """
+
+def paired_difference(
+    ours: Sequence[float], theirs: Sequence[float]
+) -> tuple[float, float | None, float | None] | None:
+    """The mean of `ours` - `theirs` over whole pairs and its 95 % interval (Student's t)."""
+
+def robustness(
+    draws: Sequence[Sequence[float]],
+    weights: Sequence[float],
+    choice: int,
+    noise: Sequence[float],
+    zone: float,
+) -> Robustness | None:
+    """Say how good a choice is over a population of networks.
+
+    Args:
+        draws: utilities, one row a contestant, one column a network.
+        weights: one of each network.
+        choice: the row that is judged.
+        noise: standard deviation of each row's distance to the choice in one draw, by chance.
+        zone: differences of utility that nobody cares about.
+    """
+
 def algorithms() -> list[Algorithm]:
     """The built-in congestion control algorithms."""
 

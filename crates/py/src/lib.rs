@@ -6,6 +6,7 @@
 mod capture;
 mod columns;
 mod errors;
+mod judge;
 mod listing;
 mod loaded;
 
@@ -24,6 +25,8 @@ use pyo3::types::{PyBytes, PyDict};
 mod _core {
     #[pymodule_export]
     use super::capture::analyse_capture;
+    #[pymodule_export]
+    use super::judge::{choose_set, paired_difference, robustness};
     #[pymodule_export]
     use super::listing::{algorithms, stacks};
     #[pymodule_export]

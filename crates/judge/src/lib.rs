@@ -1,0 +1,34 @@
+//! The numerics of the decision: which algorithms are good on a link, and how sure that is.
+//!
+//! Everything here is a pure function of numbers: no files, no clock, no words. What is judged is
+//! the *utility* of runs, in natural logarithms, so that a difference of 0.03 is 3 %.
+//!
+//! ```text
+//! runs -> Utilities -> choose() -> Choice: scores, the set, its order
+//!                        |
+//!                        +-> repeat::predict(): would other random draws say the same?
+//! lines (gain, cost)  -> trade_off: for which price of delay does each algorithm lead?
+//! draws of networks   -> population: is the choice good on networks like this?
+//! looks at growing n  -> sequence: may we stop?
+//! ```
+//!
+//! The methods are those of ranking and selection: subset selection by paired differences with
+//! common random numbers (Gupta 1965; Nelson and Matejcik 1995), an indifference zone (Bechhofer
+//! 1954), and confidence sequences for looks (Lai 1976; Wang and Ramdas 2024).
+
+pub mod paired;
+pub mod population;
+pub mod repeat;
+pub mod select;
+pub mod sequence;
+pub mod student;
+pub mod trade_off;
+pub mod utilities;
+
+pub use paired::Difference;
+pub use select::{Choice, Rule, Score, choose};
+pub use trade_off::{Line, Span};
+pub use utilities::Utilities;
+
+/// Pairs below which nothing is said about other random draws.
+pub const LEAST_PAIRS: usize = 6;
