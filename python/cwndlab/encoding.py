@@ -69,6 +69,16 @@ _COUNTS = frozenset(
 )
 
 
+def is_text(column: str) -> bool:
+    """Whether the values of a column are texts."""
+    return column in _TEXT
+
+
+def is_count(column: str) -> bool:
+    """Whether the values of a column are whole numbers."""
+    return column in _COUNTS
+
+
 def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
     """The files of a run: one per table that it has, each row with the run's key."""
     files = {

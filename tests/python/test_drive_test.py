@@ -31,6 +31,26 @@ def test_what_is_wrong_with_a_drive_test_is_told() -> None:
         to_log(DRIVE.replace(b"2020.02.14_23.59.59", b"2020-02-14"), "DL_bitrate")
 
 
+def test_line_ends_of_any_system_are_line_ends() -> None:
+    for end in (b"\r\n", b"\r"):
+        assert to_log(DRIVE.replace(b"\n", end), "UL_bitrate") == to_log(DRIVE, "UL_bitrate")
+    with pytest.raises(ValueError, match=r"line 3: `2020.02.14_23`, `` are not a time and a rate"):
+        to_log(DRIVE.replace(b"23.59.59", b"23\r.59.59"), "DL_bitrate")
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"DL_bitrate\n1\n", 'no column "Timestamp"'),
+        (b"Timestamp,DL_bitrate\n2020.02.14_23.59.58," + b'"' + b"1" * 140_000, "line 2: field"),
+        (b"", "this is no drive test"),
+    ],
+)
+def test_what_is_no_drive_test_is_an_error(content: bytes, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        to_log(content, "DL_bitrate")
+
+
 def test_a_file_in_no_known_format_says_which_were_tried(tmp_path: Path) -> None:
     try:
         core.module()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,8 @@ from cwndlab.imports.table import read_table
 from cwndlab.report import write_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cwndlab.results import Results
 
 MEASURED = Path(__file__).parent / "measured"
@@ -171,7 +175,7 @@ def test_socket_statistics_without_times_say_how_to_log_them() -> None:
     text = (MEASURED / "cubic_up_1.ss").read_text(encoding="utf-8")
     without = "\n".join(line for line in text.splitlines() if not line[:1].isdigit())
     with pytest.raises(MeasurementError, match="date"):
-        read_socket_statistics(without.encode(), 0)
+        read_socket_statistics(io.BytesIO(without.encode()), 0)
 
 
 WEB100 = """Duration CurMSS CurCwnd SmoothedRTT MinRTT PktsRetrans Timeouts ThruBytesAcked
@@ -183,18 +187,20 @@ WEB100 = """Duration CurMSS CurCwnd SmoothedRTT MinRTT PktsRetrans Timeouts Thru
 
 
 def test_web100_variables_are_known() -> None:
-    (flow,) = read_table(WEB100.encode(), 0).flows
+    (flow,) = read_table(io.BytesIO(WEB100.encode()), 0).flows
     assert flow["goodput_mbit_s"] == pytest.approx(10)
     assert (flow["timeouts"], flow["retransmitted_pkts"]) == (1, 3)
     assert (flow["cwnd_max_pkts"], flow["rtt_base_ms"]) == (50, 40)
     assert flow["rtt_p50_ms"] == 65
-    warm = read_table(WEB100.encode(), 1).flows[0]
+    warm = read_table(io.BytesIO(WEB100.encode()), 1).flows[0]
     assert warm["rtt_p50_ms"] == 70
     assert warm["window_s"] == 2
 
 
 def test_a_csv_of_rates_needs_no_counters() -> None:
-    (flow,) = read_table(b"time;goodput_mbit_s;rtt\n0;10;40\n1;12;40\n2;14;44\n", 0).flows
+    (flow,) = read_table(
+        io.BytesIO(b"time;goodput_mbit_s;rtt\n0;10;40\n1;12;40\n2;14;44\n"), 0
+    ).flows
     assert flow["goodput_mbit_s"] == 13
     assert flow["rtt_p50_ms"] == 40
 
@@ -211,7 +217,7 @@ def test_a_csv_of_rates_needs_no_counters() -> None:
 )
 def test_a_table_that_cannot_be_read_says_why(text: str, complaint: str) -> None:
     with pytest.raises(MeasurementError, match=complaint):
-        read_table(text.encode(), 0)
+        read_table(io.BytesIO(text.encode()), 0)
 
 
 def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
@@ -223,8 +229,8 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     (folder / "cubic_3.json").write_text("{}", encoding="utf-8")
     found = imported(folder, "{algorithm}_{repetition}.json", tmp_path / "r")
     assert found.results.runs().height == 1
-    assert any("unable to connect" in failure for failure in found.failures)
-    assert any("cubic_3.json" in failure and "--json" in failure for failure in found.failures)
+    assert any("unable to connect" in failure for failure in found.left_out)
+    assert any("cubic_3.json" in failure and "--json" in failure for failure in found.left_out)
     statuses = [entry["status"] for entry in found.results.manifest]
     assert sorted(statuses) == ["done", "failed"]
 
@@ -260,6 +266,91 @@ def test_files_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
         imported(folder, "{}_{algorithm}_{repetition}.json", tmp_path / "r")
 
 
+def changed_iperf3(change: Callable[[Any], None]) -> bytes:
+    document = json.loads((MEASURED / "cubic_up_1_client.json").read_bytes())
+    change(document)
+    return json.dumps(document).encode()
+
+
+def set_windows(document: Any, cwnd: float) -> None:  # noqa: ANN401  JSON
+    for interval in document["intervals"]:
+        interval["streams"][0]["snd_cwnd"] = cwnd
+
+
+HEAD = "time_s,acked_bytes,cwnd,note\n"
+BAD_FILES = {
+    "timesecs": (
+        changed_iperf3(lambda d: d["start"]["timestamp"].update(timesecs=10**13)),
+        "began 1e+13 s after 1970, which is not a date",
+    ),
+    "cookie": (
+        changed_iperf3(lambda d: d["start"].update(cookie=["a"])),
+        "identity is ['a'], which is not a text",
+    ),
+    "bytes": (
+        changed_iperf3(lambda d: d["end"]["streams"][0]["receiver"].update(bytes=1e20)),
+        "delivered_bytes is 1e+20, which is not a number that can be",
+    ),
+    "window": (changed_iperf3(lambda d: set_windows(d, 1e300)), "cwnd_mean_pkts is "),
+    "infinite": (changed_iperf3(lambda d: set_windows(d, 1e999)), "Infinity is not a JSON number"),
+    "algorithm": (
+        changed_iperf3(lambda d: d["end"].update(sender_tcp_congestion={})),
+        "algorithm is {}, which is not a text",
+    ),
+    "nested": (b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", "nested too deeply"),
+    "field": (
+        f'{HEAD}0,0,10,"{"y" * 140_000}"\n1,1000,10,z\n'.encode(),
+        "line 2: field larger than field limit",
+    ),
+    "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is no number"),
+    "zeros": (bytes(500), "is neither JSON of iperf3"),
+    "empty": (b"", "is neither JSON of iperf3"),
+}
+
+
+def test_bad_files_are_left_out_with_the_reason_and_the_others_imported(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    for name, (content, _) in BAD_FILES.items():
+        (folder / f"{name}_cubic_1").write_bytes(content)
+    shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "good_reno_1")
+    shutil.copy(MEASURED / "cubic_up_1_client.json", folder / f"good_reno_{'9' * 200}")
+    found = imported(folder, "{case}_{algorithm}_{repetition}", tmp_path / "r")
+    assert found.results.runs()["case"].to_list() == ["good"]
+    told = {sentence.split("_cubic_1: ")[0]: sentence for sentence in found.left_out}
+    for name, (_, reason) in BAD_FILES.items():
+        assert reason in told[str(folder / name)]
+        assert "\n" not in told[str(folder / name)]
+    assert [each for each in found.left_out if "at most 18 digits" in each]
+    assert len(found.left_out) == len(BAD_FILES) + 1
+    assert found.results.imported is not None
+    assert found.results.imported["left_out"] == found.left_out
+
+
+def test_numbers_of_any_length_in_names_are_labels(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    for size in ("1", "9" * 18, "9" * 200):
+        shutil.copy(MEASURED / "cubic_up_1_client.json", folder / f"cubic_{size}.json")
+    found = imported(folder, "{algorithm}_{size}.json", tmp_path / "r").results
+    assert set(found.runs()["size"]) == {"1", "9" * 18, "9" * 200}
+
+
+def test_a_long_log_takes_little_memory(tmp_path: Path) -> None:
+    """A Python object for each value would take some 1,100 bytes a line."""
+    lines = 20_000
+    log = "t_s,acked_bytes,cwnd,srtt\n" + "".join(f"{n},{n * 9},10,40\n" for n in range(lines))
+    (tmp_path / "log").write_text(log, encoding="ascii")
+    read_file(tmp_path / "log", 0)
+    tracemalloc.start()
+    try:
+        read_file(tmp_path / "log", 0)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 200 * lines
+
+
 @given(
     st.sampled_from((read_iperf3, read_socket_statistics, read_table)),
     st.one_of(
@@ -283,4 +374,6 @@ def test_files_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
 )
 def test_any_content_is_a_measurement_or_an_error(read: Any, content: bytes) -> None:  # noqa: ANN401  one of three functions
     with contextlib.suppress(MeasurementError):
-        read(content, 0.0).tables()
+        measurement = read(io.BytesIO(content), 0.0)
+        measurement.check()
+        measurement.tables()

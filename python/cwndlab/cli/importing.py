@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,10 @@ from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import plural
 from cwndlab.quantity import parse_duration
+from cwndlab.results import IMPORT_FILE
+
+if TYPE_CHECKING:
+    from cwndlab.imports import ImportSummary
 
 _MOST_TOLD = 5
 
@@ -53,13 +58,22 @@ def import_command(
         parse_duration(warm_up),
     )
     summary = import_folder(request)
+    _say_left_out(summary)
     if output_format != "table":
         print_frame(summary.results.runs(), output_format)
         return
     print_comparisons(summary.results)
-    if summary.notes or summary.failures:
+    if summary.notes:
         say("", *(f"  {note}" for note in summary.notes))
-        say(*(f"  left out: {failure}" for failure in summary.failures[:_MOST_TOLD]))
-        if more := len(summary.failures) - _MOST_TOLD:
-            say(*([f"  and {plural(more, 'more file')}"] if more > 0 else []))
     say("", f"  {command_line('cwndlab', 'report', summary.results.path)} draws it")
+
+
+def _say_left_out(summary: ImportSummary) -> None:
+    """Which files are not in the results, and why."""
+    if not summary.left_out:
+        return
+    lines = [f"left out {plural(len(summary.left_out), 'file')}:"]
+    lines += [f"  {sentence}" for sentence in summary.left_out[:_MOST_TOLD]]
+    if (more := len(summary.left_out) - _MOST_TOLD) > 0:
+        lines.append(f"  and {more:,} more, in {summary.results.path / IMPORT_FILE}")
+    click.echo("\n".join(lines), err=True)

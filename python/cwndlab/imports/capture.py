@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import MeasurementError
@@ -56,7 +57,7 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     measurement = Measurement([], began_unix_s=began_ns / 1e9)
     for number, flow in enumerate(flows):
         measurement.flows.append(_flow(number, flow, began_ns))
-        measurement.samples += _samples(number, flow, began_ns)
+        measurement.samples.append(_samples(number, flow, began_ns))
         measurement.events += _events(number, flow, began_ns)
     vantages = {flow["vantage"] for flow in flows}
     if "receiver" in vantages:
@@ -92,26 +93,28 @@ def _flow(number: int, flow: Mapping[str, Any], began_ns: int) -> dict[str, Any]
     return row | rtt_columns(rtts_ms, None if base_us is None else base_us / 1e3)
 
 
-def _samples(number: int, flow: Mapping[str, Any], began_ns: int) -> list[dict[str, Any]]:
-    columns = flow["samples"]
-    rows = []
-    before_ns = flow["begin_ns"]
-    for at, at_ns in enumerate(columns["at_ns"]):
-        step_s = (at_ns - before_ns) / 1e9
-        rtt_us, srtt_us = columns["rtt_us"][at], columns["srtt_us"][at]
-        rows.append(
-            {
-                "flow": number,
-                "t_s": (at_ns - began_ns) / 1e9,
-                "goodput_mbit_s": mbit_s(columns["delivered_bytes"][at], step_s),
-                "throughput_mbit_s": mbit_s(columns["sent_bytes"][at], step_s),
-                "rtt_ms": None if rtt_us is None else rtt_us / 1e3,
-                "srtt_ms": None if srtt_us is None else srtt_us / 1e3,
-                "inflight_pkts": round(columns["inflight_bytes"][at] / flow["mss_bytes"]),
-            }
-        )
-        before_ns = at_ns
-    return rows
+def _samples(number: int, flow: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
+    columns = {name: np.asarray(values) for name, values in flow["samples"].items()}
+    at_ns = (columns["at_ns"].astype(np.uint64) - np.uint64(began_ns)).astype(np.int64)
+    steps_s = np.diff(at_ns, prepend=flow["begin_ns"] - began_ns) / 1e9
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = {
+            name: np.where(steps_s > 0, 8e-6 * columns[counted] / steps_s, np.nan)
+            for name, counted in (
+                ("goodput_mbit_s", "delivered_bytes"),
+                ("throughput_mbit_s", "sent_bytes"),
+            )
+        }
+    return pl.DataFrame(
+        {
+            "flow": pl.Series([number], dtype=pl.Int64).new_from_index(0, len(at_ns)),
+            "t_s": at_ns / 1e9,
+            **rates,
+            "rtt_ms": columns["rtt_us"].astype(np.float64) / 1e3,
+            "srtt_ms": columns["srtt_us"].astype(np.float64) / 1e3,
+            "inflight_pkts": np.rint(columns["inflight_bytes"] / flow["mss_bytes"]),
+        }
+    ).fill_nan(None)
 
 
 def _events(number: int, flow: Mapping[str, Any], began_ns: int) -> list[dict[str, Any]]:

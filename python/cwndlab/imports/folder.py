@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,8 +28,7 @@ from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cwndlab.imports.measurement import Measurement
 
@@ -35,6 +36,7 @@ IMPORT_EPOCH = 1
 """Grows when the same files may give other values than before."""
 
 _HEAD_BYTES = 1 << 16
+_MOST_TOLD = 10
 _KEY_DIGITS = 32
 _ALGORITHM = "algorithm"
 _DIRECTION = "direction"
@@ -60,7 +62,8 @@ class ImportSummary:
 
     results: Results
     notes: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """A sentence about each file that is not in the results: which, and why."""
 
 
 @dataclass(slots=True)
@@ -71,11 +74,27 @@ class _Run:
     fields: Fields
     measurement: Measurement
     digest: str
+    spooled: Path | None = None
+    """Where its time series is until it is written; None: in the measurement."""
     repetition: int = 0
 
     @property
     def labels(self) -> dict[str, str]:
         return {name: value for name, value in self.fields.items() if name != REPETITION}
+
+    def spool(self, path: Path) -> None:
+        """Put the time series into a file."""
+        if self.measurement.samples:
+            pl.concat(self.measurement.samples, how="diagonal_relaxed").write_parquet(path)
+            self.measurement.samples, self.spooled = [], path
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """The tables of the run, as they are stored."""
+        measurement = self.measurement
+        if self.spooled is not None:
+            series = pl.read_parquet(self.spooled)
+            measurement = replace(measurement, samples=[series])
+        return measurement.tables()
 
     def key(self, request: ImportRequest) -> str:
         content = json.dumps([IMPORT_EPOCH, self.digest, self.fields, request.warm_up_ns])
@@ -91,54 +110,53 @@ def import_folder(request: ImportRequest) -> ImportSummary:
         MeasurementError: no file follows the pattern, or none holds a run.
         ResultsError: the results cannot be written.
     """
-    files = request.pattern.files(request.folder)
-    problems: list[str] = []
-    runs = _merged(_read_all(files, request, problems))
-    if not runs:
-        raise MeasurementError("\n".join(problems[:10]))
+    with tempfile.TemporaryDirectory() as spool:
+        return _import(request, Path(spool))
+
+
+def _import(request: ImportRequest, spool: Path) -> ImportSummary:
+    files, left_out = request.pattern.files(request.folder)
+    runs = _merged(_read_all(files, request, spool, left_out))
     notes = list(dict.fromkeys(note for run in runs for note in run.measurement.notes))
-    failures = list(problems)
+    failed = [run for run in runs if run.measurement.error is not None]
     done = [run for run in runs if run.measurement.error is None]
-    notes += _name_algorithms(done, request)
-    for run in runs:
-        if run.measurement.error is not None:
-            names = ", ".join(path.name for path in run.paths)
-            failures.append(f"{names}: {run.measurement.error}")
+    notes += _name_algorithms(done, request, left_out)
+    left_out += [f"{_files(run)}: {run.measurement.error}" for run in failed]
     if not done:
-        raise MeasurementError("\n".join(failures[:10]))
+        raise MeasurementError("\n".join(left_out[:_MOST_TOLD]))
     _number(done)
     columns = list(dict.fromkeys(name for run in done for name in run.labels))
     with Writer(request.results, request.id) as writer:
-        writer.replace(IMPORT_FILE, _record(request, notes, failures))
+        writer.replace(IMPORT_FILE, _record(request, notes, left_out))
         writer.replace("matrix.parquet", to_parquet(_matrix(done, columns, request)))
         committed = writer.folder.committed()
         for run in done:
             key = run.key(request)
             if key not in committed:
-                tables = encode_result(key, run.measurement.tables())
-                writer.commit(key, tables, _entry(run, request))
-        for run in runs:
-            if run.measurement.error is not None:
-                reason = {"error": run.measurement.error, "files": _names(run, request)}
-                writer.note_failure(run.key(request), reason, _entry(run, request))
-    return ImportSummary(Results(request.results), notes, failures)
+                writer.commit(key, encode_result(key, run.tables()), _entry(run, request))
+        for run in failed:
+            reason = {"error": run.measurement.error, "files": _names(run, request)}
+            writer.note_failure(run.key(request), reason, _entry(run, request))
+    return ImportSummary(Results(request.results), notes, left_out)
 
 
 def _read_all(
-    files: Mapping[Path, Fields], request: ImportRequest, problems: list[str]
-) -> list[_Run]:
-    runs = []
-    for path, fields in files.items():
+    files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
+) -> Iterator[_Run]:
+    """The runs that files hold, one after the other; those that hold none are left out."""
+    for number, (path, fields) in enumerate(files.items()):
         try:
             measurement, digest = read_file(path, request.warm_up_ns / 1e9)
         except MeasurementError as error:
-            problems.append(f"{path}: {error}")
+            left_out.append(f"{path}: {error}")
             continue
         except OSError as error:
-            problems.append(read_failure(path, error))
+            left_out.append(read_failure(path, error))
             continue
-        runs.append(_Run([path], dict(fields), measurement, digest))
-    return runs
+        run = _Run([path], dict(fields), measurement, digest)
+        if not measurement.identity:  # another file about the same transfer may follow
+            run.spool(spool / str(number))
+        yield run
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
@@ -152,15 +170,22 @@ def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
         head = file.read(_HEAD_BYTES)
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").hexdigest()
+    measurement = _read(path, head, warm_up_s)
+    measurement.check()
+    return measurement, digest
+
+
+def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
     if is_capture(head):
-        return read_capture(path, warm_up_s), digest
+        return read_capture(path, warm_up_s)
     for is_kind, read in (
         (is_iperf3, read_iperf3),
         (is_socket_statistics, read_socket_statistics),
         (is_table, read_table),
     ):
         if is_kind(head):
-            return read(path.read_bytes(), warm_up_s), digest
+            with path.open("rb") as file:
+                return read(file, warm_up_s)
     msg = "is neither JSON of iperf3, a log of ss -tin, a capture, nor a table with known names"
     raise MeasurementError(msg)
 
@@ -183,39 +208,38 @@ def _merged(runs: Iterable[_Run]) -> list[_Run]:
     return list(found.values())
 
 
-def _name_algorithms(runs: Iterable[_Run], request: ImportRequest) -> list[str]:
+def _name_algorithms(runs: list[_Run], request: ImportRequest, left_out: list[str]) -> list[str]:
     """Name each run's algorithm by its file's name, unless its sender says that it ran another.
 
-    Nothing is attributed to an algorithm in a direction in which it did not send.
+    Nothing is attributed to an algorithm in a direction in which it did not send. A run whose
+    algorithm nothing names is taken out of `runs`.
     """
     notes = []
-    unknown = []
-    for run in runs:
+    for run in list(runs):
         named = run.fields.get(_ALGORITHM)
         ran = next(
             (row["algorithm"] for row in run.measurement.flows if row.get("algorithm")), None
         )
         if named is None and ran is None:
-            unknown.append(run.paths[0])
-        elif named is None:
+            runs.remove(run)
+            left_out.append(
+                f"{run.paths[0]}: does not tell its algorithm; name it in the files' names: "
+                f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
+            )
+            continue
+        if named is None:
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
             notes.append(
                 f"{run.paths[0].name} is named {named}, but its data were sent by {ran}: "
                 f"nothing of it is attributed to {named}."
             )
-        label = run.fields.get(_ALGORITHM)
-        is_own = ran is None or label is None or _canonical(label) == _canonical(ran)
+        label = run.fields[_ALGORITHM]
+        is_own = ran is None or _canonical(label) == _canonical(ran)
         for row in run.measurement.flows:
             row["algorithm"] = label if is_own else f"{ran}{SENT_BY_ANOTHER}{label})"
             if direction := run.fields.get(_DIRECTION):
                 row["direction"] = _DIRECTIONS[direction]
-    if unknown:
-        msg = (
-            f"{unknown[0]}: does not tell its algorithm; name it in the files' names: "
-            f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
-        )
-        raise MeasurementError(msg)
     return notes
 
 
@@ -284,6 +308,10 @@ def _entry(run: _Run, request: ImportRequest) -> dict[str, Any]:
     if run.measurement.host is not None:
         entry["host"] = run.measurement.host
     return entry
+
+
+def _files(run: _Run) -> str:
+    return ", ".join(path.name for path in run.paths)
 
 
 def _names(run: _Run, request: ImportRequest) -> list[str]:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+import polars as pl
 
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.measurement import SMOOTHED, Measurement, mbit_s, smoothed_rtt_columns
+from cwndlab.text.untrusted import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Json = dict[str, Any]
+
+_SAMPLES = {
+    "flow": pl.Int64,
+    "t_s": pl.Float64,
+    "throughput_mbit_s": pl.Float64,
+    "goodput_mbit_s": pl.Float64,
+    "cwnd_pkts": pl.Float64,
+    "srtt_ms": pl.Float64,
+}
 
 
 def is_iperf3(head: bytes) -> bool:
@@ -19,26 +30,35 @@ def is_iperf3(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{"
 
 
-def read_iperf3(content: bytes, warm_up_s: float) -> Measurement:
+def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a run.
 
     Raises:
         MeasurementError: it is no JSON of iperf3, or of a test without TCP.
     """
     try:
-        document = json.loads(content, parse_constant=_refuse)
+        document = read_json(file.read())
+    except ValueError as error:
+        raise _not_iperf3(str(error)) from None
+    return read_report(document, warm_up_s)
+
+
+def read_report(document: Json, warm_up_s: float) -> Measurement:
+    """Read a run from what its JSON says.
+
+    Raises:
+        MeasurementError: it is not iperf3's, or of a test without TCP.
+    """
+    try:
         return _Reader(document, warm_up_s).read()
+    except MeasurementError:
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        if isinstance(error, MeasurementError):
-            raise
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        msg = f"is no JSON of iperf3 ({what}); make it with iperf3 --json"
-        raise MeasurementError(msg) from None
+        raise _not_iperf3(f"no {error}" if isinstance(error, KeyError) else str(error)) from None
 
 
-def _refuse(word: str) -> float:
-    msg = f"{word} is no number"
-    raise ValueError(msg)
+def _not_iperf3(why: str) -> MeasurementError:
+    return MeasurementError(f"is no JSON of iperf3 ({why}); make it with iperf3 --json")
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
@@ -48,17 +68,24 @@ def merge(client: Measurement, other: Measurement) -> Measurement:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
             if row.get(name) is None:
                 row[name] = value
-    series: dict[tuple[int, int], Json] = {}
-    steps_s = [end.samples[0]["t_s"] for end in (client, other) if end.samples]
+    both = [part for end in (client, other) for part in end.samples]
+    steps_s = [end.samples[0]["t_s"][0] for end in (client, other) if _has_samples(end)]
     step_s = min((step_s for step_s in steps_s if step_s > 0), default=1.0)
-    for sample in [*client.samples, *other.samples]:
-        series.setdefault((sample["flow"], round(sample["t_s"] / step_s)), {}).update(
-            {name: value for name, value in sample.items() if value is not None}
+    if both:
+        interval = (pl.col("t_s") / step_s).round().alias("interval")
+        merged = (
+            pl.concat(both, how="diagonal_relaxed")
+            .group_by("flow", interval, maintain_order=True)
+            .agg(pl.all().drop_nulls().last())
         )
-    client.samples = list(series.values())
+        client.samples = [merged.drop("interval")]
     client.events = client.events or other.events
     client.error = client.error or other.error
     return client
+
+
+def _has_samples(end: Measurement) -> bool:
+    return bool(end.samples) and end.samples[0].height > 0
 
 
 class _Reader:
@@ -88,7 +115,7 @@ class _Reader:
             return measurement
         for number, stream in enumerate(end["streams"]):
             measurement.flows.append(self._flow(number, stream, test, end))
-            measurement.samples += self._samples(number, stream)
+            measurement.samples.append(self._samples(number, stream))
             measurement.events += self._events(number, stream)
         if any(row.get("srtt_mean_ms") is not None for row in measurement.flows):
             measurement.notes.append(SMOOTHED)
@@ -155,7 +182,7 @@ class _Reader:
             if not step.get("omitted") and step["start"] >= self.warm_up_s - 1e-3
         ]
 
-    def _samples(self, number: int, stream: Json) -> list[Json]:
+    def _samples(self, number: int, stream: Json) -> pl.DataFrame:
         mss = self.start.get("tcp_mss_default") or 1448
         rows = []
         for step in self._intervals(stream, is_whole=True):
@@ -165,11 +192,11 @@ class _Reader:
             rate = mbit_s(step["bytes"], step["seconds"])
             row["throughput_mbit_s" if step.get("sender") else "goodput_mbit_s"] = rate
             if step.get("snd_cwnd"):
-                row["cwnd_pkts"] = round(step["snd_cwnd"] / mss)
+                row["cwnd_pkts"] = float(round(step["snd_cwnd"] / mss))
             if step.get("rtt"):
                 row["srtt_ms"] = step["rtt"] / 1e3
             rows.append(row)
-        return rows
+        return pl.DataFrame(rows, schema=_SAMPLES)
 
     def _events(self, number: int, stream: Json) -> list[Json]:
         return [

@@ -6,9 +6,14 @@ What a source cannot tell is None, never 0, and its `notes` say why.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+
+from cwndlab.encoding import is_count, is_text
+from cwndlab.errors import MeasurementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,13 +87,19 @@ SAMPLE_COLUMNS = (
 
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
+_BEYOND = 2.0**63
+"""No time, size or rate is as large, in whatever unit; what is written into Parquet is smaller."""
+_LONGEST_QUOTED = 60
+_LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
 
 @dataclass(slots=True)
 class Measurement:
     """One run as a file tells it. Rows need only the columns that their source knows."""
 
     flows: list[dict[str, Any]]
-    samples: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[pl.DataFrame] = field(default_factory=list)
+    """Parts of the time series, each with some of `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     began_unix_s: float | None = None
     host: str | None = None
@@ -98,14 +109,41 @@ class Measurement:
     error: str | None = None
     """Why the run gave no result, where it failed."""
 
-    def tables(self) -> dict[str, dict[str, list[Any]]]:
-        """The tables of a run, as they are stored."""
+    def check(self) -> None:
+        """Make sure that every value is one that results can hold.
+
+        Raises:
+            MeasurementError: one is not: it has another type, or is infinite or absurdly large.
+        """
+        for name, value in (("host", self.host), ("identity", self.identity)):
+            if not isinstance(value, str | None):
+                raise _no_such(name, value, "a text")
+        began = self.began_unix_s
+        if began is not None and not 0 <= began < _LAST_UNIX_S:
+            msg = f"began {began:g} s after 1970, which is not a date"
+            raise MeasurementError(msg)
+        for row in (*self.flows, *self.events):
+            for name, value in row.items():
+                _check_value(name, value)
+        for part in self.samples:
+            _check_samples(part)
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """The tables of a run, as they are stored: a list or a series a column."""
         for row in self.flows:
             _derive(row)
         return {
             "flows": _columns(FLOW_COLUMNS, self.flows),
-            "samples": _columns(SAMPLE_COLUMNS, self.samples),
+            "samples": self._samples(),
             "events": _columns(EVENT_COLUMNS, self.events),
+        }
+
+    def _samples(self) -> dict[str, Any]:
+        whole = pl.concat(self.samples, how="diagonal_relaxed") if self.samples else pl.DataFrame()
+        empty = [None] * whole.height
+        return {
+            name: whole.get_column(name) if name in whole.columns else empty
+            for name in SAMPLE_COLUMNS
         }
 
 
@@ -148,6 +186,47 @@ SMOOTHED = (
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
     """A rate; None where no time passed."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
+
+
+def finite(text: str) -> float | None:
+    """The number that a text is; None if it is none, or larger than any measurement."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) < _BEYOND else None  # not so for NaN
+
+
+def _check_value(name: str, value: object) -> None:
+    if value is None:
+        return
+    if is_text(name):
+        if not isinstance(value, str):
+            raise _no_such(name, value, "a text")
+        return
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _BEYOND:
+        raise _no_such(name, value, "a number that can be")  # nor is NaN
+    if is_count(name) and (value < 0 or value != int(value)):
+        raise _no_such(name, value, "a count")
+
+
+def _check_samples(part: pl.DataFrame) -> None:
+    for name, kind in part.schema.items():
+        if kind == pl.Null:
+            continue
+        if not kind.is_numeric():
+            raise _no_such(name, part.get_column(name)[0], "a number")
+        # NaN, which stands for undefined, is in no comparison.
+        column = part.get_column(name).cast(pl.Float64)
+        beyond = part.filter((column.abs() >= _BEYOND) & column.is_not_nan())
+        if beyond.height:
+            raise _no_such(name, beyond.get_column(name)[0], "a number that can be")
+
+
+def _no_such(name: str, value: object, what: str) -> MeasurementError:
+    written = repr(value)
+    short = written if len(written) <= _LONGEST_QUOTED else f"{written[:_LONGEST_QUOTED]}..."
+    return MeasurementError(f"{name} is {short}, which is not {what}")
 
 
 def _derive(row: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ REPETITION = "repetition"
 SIDE = "side"
 IGNORED = "_"
 
+_MOST_DIGITS = 18  # what a 64-bit column holds
 _RESERVED = {"run", "cell", "seed", "flow", "t_s", "contestant"}
 _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "direction": {
@@ -75,29 +76,42 @@ class NamePattern:
         """The fields of a name; None if it does not follow the pattern.
 
         Raises:
-            MeasurementError: a direction or a side that is none.
+            MeasurementError: a direction or a side that is none, a repetition of too many digits,
+                or a name that is no text.
         """
         found = self.expression.fullmatch(name)
         if found is None:
             return None
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            msg = f"{name!r}: the name is not UTF-8; rename the file"
+            raise MeasurementError(msg) from None
         return {field: _word(field, value, name) for field, value in found.groupdict().items()}
 
-    def files(self, folder: Path) -> dict[Path, dict[str, str]]:
+    def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
         """The files below a folder that follow the pattern, in the order of their names.
+
+        Beside them, a sentence about each whose name follows it but cannot be used.
 
         Raises:
             MeasurementError: there is no such folder, or no such file in it.
         """
         if not folder.is_dir():
-            msg = f"{folder}: there is no such folder"
+            msg = f"{folder}: {'is not a folder' if folder.exists() else 'there is no such folder'}"
             raise MeasurementError(msg)
         names = sorted(path for path in folder.rglob("*") if path.is_file())
-        found = {}
+        found: dict[Path, dict[str, str]] = {}
+        problems = []
         for path in names:
-            fields = self.match(path.relative_to(folder).as_posix())
+            try:
+                fields = self.match(path.relative_to(folder).as_posix())
+            except MeasurementError as error:
+                problems.append(str(error))
+                continue
             if fields is not None:
                 found[path] = fields
-        if not found:
+        if not found and not problems:
             near = nearest(self.text, [path.name for path in names])
             such = f", such as {near or names[0].name}" if names else ""
             msg = (
@@ -105,21 +119,21 @@ class NamePattern:
                 f"is named as --pattern {self.text!r} says"
             )
             raise MeasurementError(msg)
-        return found
+        return found, problems
 
 
 def label(value: str) -> str | int | float:
     """A field's value as results call it: a number where it is one."""
-    for kind in (int, float):
-        if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", value):
-            try:
-                return kind(value)
-            except ValueError:
-                continue
-    return value
+    number = re.fullmatch(rf"-?(0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})(\.[0-9]+)?", value)
+    if number is None:
+        return value
+    return float(value) if number[2] else int(value)
 
 
 def _word(field: str, value: str, name: str) -> str:
+    if field == REPETITION and len(value) > _MOST_DIGITS:
+        msg = f"{name}: a repetition has at most {_MOST_DIGITS} digits; rename the file"
+        raise MeasurementError(msg)
     words = _WORDS.get(field)
     if words is None:
         return value

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
-from cwndlab.imports.measurement import mbit_s, smoothed_rtt_columns
+from cwndlab.imports.measurement import SAMPLE_COLUMNS, mbit_s, smoothed_rtt_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +39,42 @@ _CWR = 2  # of TCP_INFO's ca_state: the window was reduced though nothing is kno
 _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 
+@dataclass(slots=True)
+class SeriesBuilder:
+    """Rows of one flow, which arrive one by one and take eight bytes a value."""
+
+    count: int = 0
+    columns: dict[str, array[float]] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, float | None]) -> None:
+        """Add a row, which has a `t_s`; what it does not have is NaN."""
+        for name, value in row.items():
+            column = self.columns.get(name)
+            if column is None:
+                column = self.columns[name] = array("d", [math.nan]) * self.count
+            column.append(math.nan if value is None else value)
+        self.count += 1
+        for column in self.columns.values():
+            if len(column) < self.count:
+                column.append(math.nan)
+
+    def largest(self, name: str) -> float:
+        """The largest value of a column; 0 where there is none."""
+        values = self.columns.get(name)
+        return 0.0 if values is None else float(np.fmax.reduce(np.frombuffer(values), initial=0.0))
+
+    def series(self) -> Series:
+        """The rows in the order of their times."""
+        columns: dict[str, Numbers] = {
+            name: np.frombuffer(values) for name, values in self.columns.items()
+        }
+        t_s = columns.pop("t_s")
+        if not (np.diff(t_s) >= 0).all():
+            order = np.argsort(t_s, kind="stable")
+            t_s, columns = t_s[order], {name: values[order] for name, values in columns.items()}
+        return Series(t_s, columns)
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """Columns of one flow by name, one value a sample; NaN where a sample has none."""
@@ -46,14 +85,10 @@ class Series:
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, float | None]]) -> Series:
         """Make columns of rows, each of which has a `t_s`."""
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns = {
-            name: np.array([_number(row.get(name)) for row in rows], dtype=np.float64)
-            for name in names
-        }
-        order = np.argsort(columns["t_s"], kind="stable")
-        columns = {name: values[order] for name, values in columns.items()}
-        return cls(columns.pop("t_s"), columns)
+        builder = SeriesBuilder()
+        for row in rows:
+            builder.add(row)
+        return builder.series()
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """The row of a flow: rates and means after the warm-up, counts of the whole life."""
@@ -78,24 +113,23 @@ class Series:
             row |= {"cwnd_mean_pkts": float(cwnd.mean()), "cwnd_max_pkts": round(cwnd.max())}
         return row | self._round_trips(in_window)
 
-    def samples(self, flow: int) -> list[dict[str, Any]]:
-        """The rows of the time series; rates are those since the sample before."""
+    def samples(self, flow: int) -> pl.DataFrame:
+        """The time series; rates are those since the sample before."""
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
             "throughput_mbit_s": self._rate("sent_bytes"),
         }
-        rows = []
-        for at, t_s in enumerate(self.t_s - self.t_s[0]):
-            row: dict[str, Any] = {"flow": flow, "t_s": float(t_s)}
-            for name in GAUGES:
-                value = self.columns[name][at] if name in self.columns else np.nan
-                if np.isfinite(value):
-                    row[name] = round(value) if name in _WHOLE else float(value)
-            for name, values in rates.items():
-                if values is not None and np.isfinite(values[at]):
-                    row[name] = float(values[at])
-            rows.append(row)
-        return rows
+        columns: dict[str, Numbers] = {"t_s": self.t_s - self.t_s[0]}
+        for name in GAUGES:
+            if name in self.columns and name in SAMPLE_COLUMNS:
+                values = self.columns[name]
+                columns[name] = np.rint(values) if name in _WHOLE else values
+        for name, since_before in rates.items():
+            if since_before is not None:
+                gauge = columns.get(name, np.nan)
+                columns[name] = np.where(np.isfinite(since_before), since_before, gauge)
+        number = pl.lit(flow, dtype=pl.Int64).alias("flow")
+        return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int) -> list[dict[str, Any]]:
         """Retransmissions, timeouts and reductions without either, at the first sample of each."""
@@ -177,7 +211,3 @@ class Series:
         with np.errstate(divide="ignore", invalid="ignore"):
             rates[1:] = np.where(steps > 0, 8e-6 * np.diff(values) / steps, np.nan)
         return rates
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)

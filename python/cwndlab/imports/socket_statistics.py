@@ -6,13 +6,21 @@
 
 from __future__ import annotations
 
-import math
+import io
 import re
+from collections import defaultdict
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
 
 from cwndlab.errors import MeasurementError
-from cwndlab.imports.measurement import SMOOTHED, Measurement
-from cwndlab.imports.series import Series
+from cwndlab.imports.measurement import SMOOTHED, Measurement, finite
+from cwndlab.imports.series import SeriesBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _STATE = re.compile(
     r"(ESTAB|FIN-WAIT-[12]|CLOSE-WAIT|LAST-ACK|CLOSING|SYN-SENT|SYN-RECV|TIME-WAIT)\s+\d+\s+\d+"
@@ -49,17 +57,36 @@ def is_socket_statistics(head: bytes) -> bool:
     return "cwnd:" in text and "rto:" in text
 
 
-def read_socket_statistics(content: bytes, warm_up_s: float) -> Measurement:
-    """Read a log.
+def read_socket_statistics(file: IO[bytes], warm_up_s: float) -> Measurement:
+    """Read a log, line by line.
 
     Raises:
         MeasurementError: it has no times, or no connection that sent data.
     """
-    series: dict[Connection, list[dict[str, float | None]]] = {}
-    algorithms: dict[Connection, str] = {}
+    lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
+    try:
+        return _measurement(_read(lines), warm_up_s)
+    finally:
+        lines.detach()  # the file is closed by whoever opened it
+
+
+@dataclass(slots=True)
+class _Log:
+    """What a log says of one connection."""
+
+    rows: SeriesBuilder = field(default_factory=SeriesBuilder)
+    algorithm: str | None = None
+
+    @property
+    def moved_bytes(self) -> float:
+        return max(self.rows.largest("acked_bytes"), self.rows.largest(_RECEIVED))
+
+
+def _read(lines: Iterable[str]) -> dict[Connection, _Log]:
+    logs: dict[Connection, _Log] = defaultdict(_Log)
     now_s: float | None = None
     current: Connection | None = None
-    for line in content.decode("utf-8", "replace").splitlines():
+    for line in lines:
         text = line.strip()
         if (stamp := _time(text)) is not None:
             now_s, current = stamp, None
@@ -75,44 +102,38 @@ def read_socket_statistics(content: bytes, warm_up_s: float) -> Measurement:
                 )
                 raise MeasurementError(msg)
             row, algorithm = _information(text)
-            series.setdefault(current, []).append(row | {"t_s": now_s})
-            if algorithm:
-                algorithms[current] = algorithm
+            logs[current].rows.add(row | {"t_s": now_s})
+            logs[current].algorithm = algorithm or logs[current].algorithm
             current = None
-    return _measurement(series, algorithms, warm_up_s)
+    return logs
 
 
-def _measurement(
-    series: dict[Connection, list[dict[str, float | None]]],
-    algorithms: dict[Connection, str],
-    warm_up_s: float,
-) -> Measurement:
-    moved = {
-        connection: max(max(row["acked_bytes"] or 0.0, row[_RECEIVED] or 0.0) for row in rows)
-        for connection, rows in series.items()
-    }
-    most = max(moved.values(), default=0.0)
-    chosen = [each for each, count in moved.items() if most > 0 and count >= _SMALLEST_SHARE * most]
+def _measurement(logs: Mapping[Connection, _Log], warm_up_s: float) -> Measurement:
+    most = max((log.moved_bytes for log in logs.values()), default=0.0)
+    chosen = [
+        log for log in logs.values() if most > 0 and log.moved_bytes >= _SMALLEST_SHARE * most
+    ]
     if not chosen:
         msg = "has no connection with data; log with ss -tin at the data's sender"
         raise MeasurementError(msg)
-    began_s = min(row["t_s"] or 0.0 for each in chosen for row in series[each])
+    began_s = min(min(log.rows.columns["t_s"]) for log in chosen)
     measurement = Measurement(flows=[], began_unix_s=began_s)
-    for number, connection in enumerate(chosen):
-        rows = series[connection]
-        is_sender = (rows[-1]["acked_bytes"] or 0.0) >= (rows[-1][_RECEIVED] or 0.0)
+    for number, log in enumerate(chosen):
+        columns = log.rows.columns
+        acked_bytes, received_bytes = np.nan_to_num(
+            [columns[n][-1] for n in ("acked_bytes", _RECEIVED)]
+        )
+        is_sender = bool(acked_bytes >= received_bytes)
         note = SMOOTHED if is_sender else _AT_RECEIVER
         if note not in measurement.notes:
             measurement.notes.append(note)
-        if is_sender:
-            algorithm = algorithms.get(connection)
-        else:
-            algorithm = None
-            rows = [{"t_s": row["t_s"], "acked_bytes": row[_RECEIVED]} for row in rows]
-        columns = Series.of(rows)
-        measurement.flows.append({"flow": number, "algorithm": algorithm} | columns.flow(warm_up_s))
-        measurement.samples += columns.samples(number)
-        measurement.events += columns.events(number)
+        if not is_sender:
+            columns = {"t_s": columns["t_s"], "acked_bytes": columns[_RECEIVED]}
+        series = SeriesBuilder(log.rows.count, columns).series()
+        algorithm = log.algorithm if is_sender else None
+        measurement.flows.append({"flow": number, "algorithm": algorithm} | series.flow(warm_up_s))
+        measurement.samples.append(series.samples(number))
+        measurement.events += series.events(number)
     return measurement
 
 
@@ -138,24 +159,16 @@ def _information(text: str) -> tuple[dict[str, float | None], str | None]:
     for at, word in enumerate(words):
         name, _, value = word.partition(":")
         if name in _NUMBERS:
-            row[_NUMBERS[name]] = _float(value)
+            row[_NUMBERS[name]] = finite(value)
         elif name == "rtt":
-            row["srtt_ms"] = _float(value.partition("/")[0])
+            row["srtt_ms"] = finite(value.partition("/")[0])
         elif name == "retrans":
-            row["retransmitted_pkts"] = _float(value.rpartition("/")[2])
+            row["retransmitted_pkts"] = finite(value.rpartition("/")[2])
         elif word in _RATES and at + 1 < len(words):
             match = _RATE.fullmatch(words[at + 1])
-            if match and (rate := _float(match[1])) is not None:
+            if match and (rate := finite(match[1])) is not None:
                 row[_RATES[word]] = rate * _FACTORS[match[2]]
     row.setdefault("retransmitted_pkts", 0.0)  # printed only where there was one
     row.setdefault("acked_bytes", 0.0)
     row.setdefault(_RECEIVED, 0.0)
     return row, named[-1] if named else None
-
-
-def _float(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

@@ -6,14 +6,15 @@ a comma, a semicolon, a tab or spaces.
 
 from __future__ import annotations
 
-import csv
-import math
+import io
 import re
 from dataclasses import dataclass
+from typing import IO
 
 from cwndlab.errors import MeasurementError
-from cwndlab.imports.measurement import SMOOTHED, Measurement
-from cwndlab.imports.series import COUNTERS, GAUGES, Series
+from cwndlab.imports.measurement import SMOOTHED, Measurement, finite
+from cwndlab.imports.series import COUNTERS, GAUGES, SeriesBuilder
+from cwndlab.text.untrusted import csv_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ _KNOWN = _OURS | {
     "srtt": _Variable("srtt_ms"),
     "rtt": _Variable("rtt_ms"),
 }
+_DATA = {"acked_bytes", "sent_bytes", "goodput_mbit_s", "throughput_mbit_s"}
+_NOTHING = {"", "-", "nan", "NaN", "null", "NULL", "None"}
+_LONGEST_QUOTED = 40
 _MSS = "curmss"
 _USUAL_MSS_BYTES = 1448.0
 _UNLIMITED_BYTES = 2.0**31 - 1
@@ -61,92 +65,122 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 def is_table(head: bytes) -> bool:
     """Whether a file begins with a line of names that are known."""
-    lines = head.decode("utf-8", "replace").splitlines()
-    return bool(lines) and len(_columns(lines[0])[0]) > 1
+    lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
+    return len(_Heading.read(lines.readline()).known) > 1
 
 
-def read_table(content: bytes, warm_up_s: float) -> Measurement:
-    """Read a log of one flow.
+def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
+    """Read a log of one flow, line by line.
 
     Raises:
         MeasurementError: it has no column of times or of data, or a line that has no numbers.
     """
-    lines = content.decode("utf-8", "replace").splitlines()
-    columns, names, separator = _columns(lines[0]) if lines else ({}, [], ",")
-    if "t_s" not in {variable.column for variable in columns.values()}:
-        msg = f"has no column of times among {', '.join(names[:8])}; name one t_s or time"
+    # Line ends may be those of any system.
+    lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
+    heading = _Heading.read(lines.readline())
+    if "t_s" not in {variable.column for variable in heading.known.values()}:
+        msg = f"has no column of times among {', '.join(heading.names[:8])}; name one t_s or time"
         raise MeasurementError(msg)
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
-        if line.strip() and not line.startswith("#"):
-            rows.append(_row(columns, names, _split(line, separator), number))
-    if len(rows) < 2:  # noqa: PLR2004  a rate is between two samples
+    builder = SeriesBuilder()
+    try:
+        for number, line in enumerate(lines, start=2):
+            if line.strip() and not line.startswith("#"):
+                builder.add(heading.row(line, number))
+    finally:
+        lines.detach()  # the file is closed by whoever opened it
+    if builder.count < 2:  # noqa: PLR2004  a rate is between two samples
         msg = "has fewer than two samples"
         raise MeasurementError(msg)
-    known = {name for row in rows for name in row}
-    if not known & {"acked_bytes", "sent_bytes", "goodput_mbit_s", "throughput_mbit_s"}:
+    if not builder.columns.keys() & _DATA:
         msg = "has no column of data; name one acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
-    series = Series.of(rows)
+    series = builder.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
     notes = [SMOOTHED] if flow.get("rtt_p50_ms") is not None else []
     began = float(series.t_s[0])
     return Measurement(
         [flow],
-        series.samples(0),
+        [series.samples(0)],
         series.events(0),
         began_unix_s=began if began > 1e8 else None,  # noqa: PLR2004  not since the begin
         notes=notes,
     )
 
 
-def _columns(head: str) -> tuple[dict[int, _Variable], list[str], str]:
-    """The known columns by their place, all names, and what separates them."""
-    head = head.lstrip("#").strip()
-    separator = next((each for each in (",", ";", "\t") if each in head), " ")
-    names = [name.strip().strip('"') for name in _split(head, separator)]
-    known = {}
-    for at, name in enumerate(names):
-        plain = re.sub(r"[ \-.]", "_", name.lower())
-        if (variable := _KNOWN.get(plain) or _KNOWN.get(plain.replace("_", ""))) is not None:
-            known[at] = variable
-    return known, names, separator
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """The line of names."""
+
+    names: list[str]
+    separator: str
+    known: dict[int, _Variable]
+    """What is known, by its place."""
+    mss_at: int | None = None
+
+    @classmethod
+    def read(cls, line: str) -> _Heading:
+        line = line.lstrip("\ufeff#").strip()
+        separator = next((each for each in (",", ";", "\t") if each in line), " ")
+        try:
+            names = [name.strip().strip('"') for name in _split(line, separator)]
+        except ValueError:
+            names = []
+        known = {}
+        for at, name in enumerate(names):
+            plain = re.sub(r"[ \-.]", "_", name.lower())
+            variable = _KNOWN.get(plain) or _KNOWN.get(plain.replace("_", ""))
+            if variable is not None:
+                known[at] = variable
+        mss_at = next((at for at, name in enumerate(names) if name.lower() == _MSS), None)
+        return cls(names, separator, known, mss_at)
+
+    def row(self, line: str, number: int) -> dict[str, float | None]:
+        """The known values of a line.
+
+        Raises:
+            MeasurementError: one is not a number, or there is no time.
+        """
+        try:
+            values = _split(line, self.separator)
+            return self._known(values)
+        except ValueError as error:
+            msg = f"line {number}: {error}"
+            raise MeasurementError(msg) from None
+
+    def _known(self, values: list[str]) -> dict[str, float | None]:
+        mss = _number(values, self.mss_at) if self.mss_at is not None else None
+        mss_bytes = mss or _USUAL_MSS_BYTES
+        row: dict[str, float | None] = {}
+        for at, variable in self.known.items():
+            value = _number(values, at)
+            if value is not None and variable.is_per_mss:
+                value = value / mss_bytes if value < _UNLIMITED_BYTES else None
+            row[variable.column] = None if value is None else value * variable.factor
+        if row.get("t_s") is None:
+            msg = "has no time"
+            raise ValueError(msg)
+        return row
 
 
 def _split(line: str, separator: str) -> list[str]:
+    """The fields of a line; one with a quotation mark is CSV, the others need no such reader."""
     if separator == " ":
         return line.split()
-    return next(csv.reader([line], delimiter=separator), [])
+    return csv_fields(line, separator) if '"' in line else line.split(separator)
 
 
-def _row(
-    columns: dict[int, _Variable], names: list[str], values: list[str], number: int
-) -> dict[str, float | None]:
-    mss_bytes = _USUAL_MSS_BYTES
-    for at, name in enumerate(names):
-        if name.lower() == _MSS and at < len(values) and (found := _float(values[at], number)):
-            mss_bytes = found
-    row: dict[str, float | None] = {}
-    for at, variable in columns.items():
-        value = _float(values[at], number) if at < len(values) else None
-        if value is not None and variable.is_per_mss:
-            value = value / mss_bytes if value < _UNLIMITED_BYTES else None
-        row[variable.column] = None if value is None else value * variable.factor
-    if row.get("t_s") is None:
-        msg = f"line {number}: has no time"
-        raise MeasurementError(msg)
-    return row
+def _number(values: list[str], at: int) -> float | None:
+    """The number in a field; None if the line ends before, or there is nothing in it.
 
-
-def _float(text: str, number: int) -> float | None:
-    text = text.strip()
-    if text in ("", "-", "nan", "NaN", "null", "NULL", "None"):
+    Raises:
+        ValueError: it is no number.
+    """
+    text = values[at].strip() if at < len(values) else ""
+    if text in _NOTHING:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.inf
-    if not math.isfinite(value):
-        msg = f"line {number}: {text!r} is no number"
-        raise MeasurementError(msg)
+    value = finite(text)
+    if value is None:
+        short = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}..."
+        msg = f"{short!r} is no number"
+        raise ValueError(msg)
     return value

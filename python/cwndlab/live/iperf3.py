@@ -7,17 +7,20 @@ data's sender. Left out: probes, the receiver's TCP state, and applications that
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from cwndlab.backends import rekeyed
 from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.encoding import encode_result
 from cwndlab.errors import MeasurementError, StudyError
-from cwndlab.imports.iperf3 import merge, read_iperf3
+from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
 from cwndlab.live.client import ServerUnreachableError, TransferFailedError
 from cwndlab.live.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.live.measure import Measured
@@ -195,11 +198,12 @@ def _interval_s(scenario: Scenario) -> float:
 
 def _read(content: bytes) -> Measurement:
     """Both ends' view, where the server has given its own (`iperf3 --server --json`)."""
-    measurement = read_iperf3(content, 0)
+    measurement = read_iperf3(io.BytesIO(content), 0)
     server = json.loads(content).get("server_output_json")
-    if server is None or measurement.error is not None:
-        return measurement
-    return merge(measurement, read_iperf3(json.dumps(server).encode(), 0))
+    if server is not None and measurement.error is None:
+        measurement = merge(measurement, read_report(server, 0))
+    measurement.check()
+    return measurement
 
 
 def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
@@ -213,8 +217,10 @@ def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
         row["flow"], row["direction"] = flow.id, flow.direction
         row["application"] = flow.application.kind
         row["algorithm"] = named if is_own else f"{ran}{SENT_BY_ANOTHER}{named})"
-    for sample in (*measurement.samples, *measurement.events):
-        sample["flow"] = flows[sample["flow"]].id
+    for event in measurement.events:
+        event["flow"] = flows[event["flow"]].id
+    ids = pl.col("flow").replace_strict({number: flow.id for number, flow in enumerate(flows)})
+    measurement.samples = [part.with_columns(ids) for part in measurement.samples]
     files = encode_result(run.key, measurement.tables()) | {"iperf3.json": content}
     facts: dict[str, Any] = {"via": json.loads(content)["start"]["version"]}
     return Measured(files, facts, is_attributable)

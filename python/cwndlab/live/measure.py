@@ -80,7 +80,7 @@ def measured(
             series = Series.of(rows)
             every = max(1, round((scenario.record.sample_interval_ns or 0) / 1e7))
             if scenario.record.sample_interval_ns:
-                measurement.samples += _thinned(series, every).samples(flow.id)
+                measurement.samples.append(_thinned(series, every).samples(flow.id))
             if scenario.record.events:
                 measurement.events += series.events(flow.id)
             flags += flags_of(flow.id, series, outage_s)

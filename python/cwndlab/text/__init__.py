@@ -1,0 +1,1 @@
+"""Texts that people and programs write: read, and written."""
