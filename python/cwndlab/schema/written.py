@@ -29,7 +29,7 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.problems import FieldError, field_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pydantic.fields import FieldInfo
 
@@ -169,18 +169,43 @@ def to_si(value: Model, model: type[SI], key: KeyPath) -> SI:
 def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
     """The SI model's own keys, with values that are not checked yet."""
     document: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
-        written = _mark(field, Written)
-        given = getattr(value, written_key(field, name))
-        place: KeyPath = (*key, written_key(field, name))
-        if several := _mark(field, Several):
-            given = _items(given, getattr(value, several.alike))
+    for name, field in _written_fields(model).items():
+        given = getattr(value, field.key)
+        place: KeyPath = (*key, field.key)
+        if field.several:
+            given = _items(given, getattr(value, field.several.alike))
         if given is None:
             continue
         document[name] = (
-            written.to_si(given, place) if written else _plain(given, field.annotation, place)
+            field.written.to_si(given, place)
+            if field.written
+            else _plain(given, field.annotation, place)
         )
     return document
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenField:
+    """A field of an SI model: the key that people write, and what is annotated on it."""
+
+    key: str
+    annotation: Any
+    written: Written | None
+    several: Several | None
+
+
+@functools.cache
+def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
+    """By name; found once, as looking through annotations takes most of the time of `to_si`."""
+    return {
+        name: _WrittenField(
+            written_key(field, name),
+            field.annotation,
+            _mark(field, Written),
+            _mark(field, Several),
+        )
+        for name, field in model.model_fields.items()
+    }
 
 
 def _items(given: Any, alike: Any) -> Any:  # noqa: ANN401  what people wrote
