@@ -9,8 +9,8 @@ use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
 use crate::{
-    Admission, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig, Way,
-    WifiChannel, Wire,
+    Admission, Backhaul, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig,
+    Way, WifiChannel, WifiConfig, WifiError, Wire,
 };
 
 /// Any of the links.
@@ -27,6 +27,8 @@ pub enum AnyLink<P> {
     Wifi(Box<WifiChannel<P>>),
     /// A radio cell.
     Cell(Box<Cell<P>>),
+    /// A Wi-Fi channel behind a wire.
+    Backhaul(Box<Backhaul<P>>),
 }
 
 impl<P: Packet> AnyLink<P> {
@@ -78,15 +80,22 @@ impl<P: Packet> AnyLink<P> {
                 let up = Self::one_way(&wire.reverse, traces, run_seed, "reverse")?;
                 Ok(Self::Duplex(Box::new(Duplex::new(down, up))))
             }
-            PathConfig::Wifi(wifi) => match WifiChannel::new(wifi, run_seed, "wifi") {
-                Ok(channel) => Ok(Self::Wifi(Box::new(channel))),
-                Err(error) => Err(ConfigError { place: "wifi".to_owned(), problem: error.into() }),
-            },
+            PathConfig::Wifi(wifi) => Self::wifi(wifi, run_seed)
+                .map_err(|error| ConfigError { place: "wifi".to_owned(), problem: error.into() }),
             PathConfig::Cell(config) => match Cell::new(config, run_seed, "cell") {
                 Ok(cell) => Ok(Self::Cell(Box::new(cell))),
                 Err(error) => Err(ConfigError { place: "cell".to_owned(), problem: error.into() }),
             },
         }
+    }
+
+    /// The channel, behind a wire if there is one.
+    fn wifi(config: &WifiConfig, run_seed: u64) -> Result<Self, WifiError> {
+        let channel = Self::Wifi(Box::new(WifiChannel::new(config, run_seed, "wifi")?));
+        Ok(match config.wire_delay {
+            Some(delay) => Self::Backhaul(Box::new(Backhaul::new(channel, delay))),
+            None => channel,
+        })
     }
 }
 
@@ -100,6 +109,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Duplex(link) => link.handle_packet(now, port, packet),
             Self::Wifi(link) => link.handle_packet(now, port, packet),
             Self::Cell(link) => link.handle_packet(now, port, packet),
+            Self::Backhaul(link) => link.handle_packet(now, port, packet),
         }
     }
 
@@ -111,6 +121,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Duplex(link) => link.poll(now),
             Self::Wifi(link) => link.poll(now),
             Self::Cell(link) => link.poll(now),
+            Self::Backhaul(link) => link.poll(now),
         }
     }
 
@@ -122,6 +133,7 @@ impl<P: Packet> AnyLink<P> {
             Self::Duplex(link) => link.wake_time(),
             Self::Wifi(link) => link.wake_time(),
             Self::Cell(link) => link.wake_time(),
+            Self::Backhaul(link) => link.wake_time(),
         }
     }
 }
@@ -158,6 +170,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Duplex(link) => link.stages(),
             Self::Wifi(link) => link.stages(),
             Self::Cell(link) => link.stages(),
+            Self::Backhaul(link) => link.stages(),
         }
     }
 
@@ -168,6 +181,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Duplex(link) => link.stages_of(way, user),
             Self::Wifi(link) => link.stages_of(way, user),
             Self::Cell(link) => link.stages_of(way, user),
+            Self::Backhaul(link) => link.stages_of(way, user),
         }
     }
 
@@ -178,6 +192,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Duplex(link) => link.counters(stage, now),
             Self::Wifi(link) => link.counters(stage, now),
             Self::Cell(link) => link.counters(stage, now),
+            Self::Backhaul(link) => link.counters(stage, now),
         }
     }
 
@@ -188,6 +203,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Duplex(link) => link.backlog(stage, now),
             Self::Wifi(link) => link.backlog(stage, now),
             Self::Cell(link) => link.backlog(stage, now),
+            Self::Backhaul(link) => link.backlog(stage, now),
         }
     }
 
@@ -198,6 +214,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             Self::Duplex(link) => link.begin_window(now),
             Self::Wifi(link) => link.begin_window(now),
             Self::Cell(link) => link.begin_window(now),
+            Self::Backhaul(link) => link.begin_window(now),
         }
     }
 }

@@ -3,13 +3,14 @@
 //! A link takes packets with [`Link::handle_packet`] and gives them back from [`Link::poll`] at the
 //! logical time at which they leave, however late it is polled. It reads no clock and no file and
 //! knows nothing of TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
-//! [`Chain`] and [`Duplex`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
+//! [`Chain`], [`Duplex`] and [`Backhaul`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
 //! A shared medium is one link too: port 0 is the network's side, the ports from 1 on are its users',
 //! and what enters at port 0 leaves at the port that [`Packet::user`] tells.
 //!
 //! One rule decides every tie: what a link serves at a time is served before what arrives then.
 
 mod any;
+mod backhaul;
 pub mod cellular;
 mod chain;
 pub mod channel;
@@ -33,6 +34,7 @@ mod wifi;
 mod wire;
 
 pub use any::AnyLink;
+pub use backhaul::Backhaul;
 pub use chain::Chain;
 pub use config::{
     EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind, PieConfig,

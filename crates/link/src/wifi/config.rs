@@ -71,6 +71,9 @@ pub struct WifiConfig {
     /// Another network on the channel.
     #[serde(default)]
     pub interference: Option<InterferenceConfig>,
+    /// The wire between the access point and the server, one way; absent, they are one machine.
+    #[serde(rename = "wire_delay_ns", default)]
+    pub wire_delay: Option<Duration>,
 }
 
 /// A version of IEEE 802.11.
@@ -309,6 +312,7 @@ impl WifiConfig {
             stations: vec![NodeConfig::default(); stations],
             radio: None,
             interference: None,
+            wire_delay: None,
         }
     }
 
