@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cwndlab.toml_source import KeyPath
 
 _FOLDER = Path(__file__).parent / "data" / "links"
+_KEYS_OF_ANY = {"name", "preset", "period", "server"}
 
 
 MarkKind = Literal["source", "assumed", "calibrated_to"]
@@ -153,10 +154,10 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         if name in own:
             own[name] = merged(given.get(name), own[name])
     both = Link.model_construct(**(given | own))
-    if both.stage and (wires := own.keys() - {"name", "preset", "period", "stage"}):
+    if both.stage and (wires := own.keys() - _KEYS_OF_ANY - {"stage"}):
         message = f"{link.preset} is a chain; its stages have the {min(wires)}"
         raise FieldError((*key, min(wires)), message)
-    if both.medium and (others := own.keys() - {"name", "preset", "period", both.medium[0]}):
+    if both.medium and (others := own.keys() - _KEYS_OF_ANY - {both.medium[0]}):
         message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
         raise FieldError((*key, min(others)), message)
     return both, preset.reverse_link

@@ -14,7 +14,7 @@ import numpy as np
 from cwndlab import core
 from cwndlab.errors import LinkError
 from cwndlab.schema import scenario as si
-from cwndlab.schema.medium import CellPath
+from cwndlab.schema.medium import CellPath, WifiPath
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +116,8 @@ def propagation_ns(path: si.Path, direction: Direction) -> int:
         case CellPath():
             way = path.downlink if direction == "forward" else path.uplink
             return way.core_delay_ns
+        case WifiPath():
+            return path.wire_delay_ns or 0
         case _:
             return 0
 

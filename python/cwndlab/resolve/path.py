@@ -68,7 +68,7 @@ def resolve_path(
         if reverse_link is not None:
             message = f"a {link.medium[0]} is both directions; leave out the reverse link"
             raise FieldError(("reverse_link",), message)
-        return _medium(*link.medium), True
+        return _medium(*link.medium, link.server), True
     if reverse_link is None:
         reverse_link = preset_reverse
     else:
@@ -76,6 +76,9 @@ def resolve_path(
         if reverse_link.medium is not None:
             message = f"a {reverse_link.medium[0]} is both directions; write it as the link"
             raise FieldError(("reverse_link",), message)
+    if reverse_link is not None and reverse_link.server is not None:
+        message = "the server is as far away both ways; write it in the link"
+        raise FieldError(("reverse_link", "server"), message)
     forward_wires = link.stage or (link,)
     reverse_wires = (reverse_link.stage or (reverse_link,)) if reverse_link else ()
     forward_delays = [wire.delay or 0 for wire in forward_wires]
@@ -88,18 +91,42 @@ def resolve_path(
         for n, (wire, delay_ns) in enumerate(zip(forward_wires, forward_delays, strict=True))
     )
     if reverse_link is None:
-        return si.WirePath(forward=forward, reverse=(si.Stage(delay_ns=reverse_delays[0]),)), False
-    reverse = tuple(
-        _stage(wire, delay_ns, rtt_ns, _key("reverse_link", reverse_link, n), traces)
-        for n, (wire, delay_ns) in enumerate(zip(reverse_wires, reverse_delays, strict=True))
+        reverse: tuple[si.Stage, ...] = (si.Stage(delay_ns=reverse_delays[0]),)
+    else:
+        reverse = tuple(
+            _stage(wire, delay_ns, rtt_ns, _key("reverse_link", reverse_link, n), traces)
+            for n, (wire, delay_ns) in enumerate(zip(reverse_wires, reverse_delays, strict=True))
+        )
+    if link.server is not None:  # it stands before the first wire down and after the last one up
+        forward = (_farther(forward[0], link.server), *forward[1:])
+        reverse = (*reverse[:-1], _farther(reverse[-1], link.server))
+    return si.WirePath(forward=forward, reverse=reverse), reverse_link is not None
+
+
+def _medium(key: str, written: Model, server_ns: int | None) -> si.Path:
+    if key == "wifi":
+        wifi = to_si(written, medium.WifiPath, ("link", key))
+        changes = {} if server_ns is None else {"wire_delay_ns": server_ns}
+        return wifi.model_copy(update=changes)
+    cell = to_si(written, medium.CellPath, ("link", key))
+    if server_ns is None:
+        return cell
+    downlink, uplink = (
+        way.model_copy(update={"core_delay_ns": server_ns}) for way in (cell.downlink, cell.uplink)
     )
-    return si.WirePath(forward=forward, reverse=reverse), True
+    return cell.model_copy(update={"downlink": downlink, "uplink": uplink})
 
 
-def _medium(key: str, written: Model) -> si.Path:
-    if key == "cell":
-        return to_si(written, medium.CellPath, ("link", key))
-    return to_si(written, medium.WifiPath, ("link", key))
+def _farther(stage: si.Stage, server_ns: int) -> si.Stage:
+    """The stage with the server's delay added, also to the delays of its schedule."""
+    steps = tuple(
+        step
+        if step.delay_ns is None
+        else step.model_copy(update={"delay_ns": step.delay_ns + server_ns})
+        for step in stage.schedule
+    )
+    changes = {"delay_ns": stage.delay_ns + server_ns, "schedule": steps}
+    return stage.model_copy(update=changes)
 
 
 def _key(table: str, link: human.Link, stage: int) -> KeyPath:

@@ -226,6 +226,11 @@ class Link(LinkStage):
     period: str | None = Field(
         default=None, description="of the day, of a preset that knows several: its figures then"
     )
+    server: DurationText | None = Field(
+        default=None,
+        description="delay between the link and the server, one way: behind an access point or a "
+        "wire, of a cell in place of its core_delay",
+    )
     stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
     cell: Cell | None = Field(default=None, description="a radio cell: both directions")
     wifi: Wifi | None = Field(default=None, description="a Wi-Fi channel: both directions")

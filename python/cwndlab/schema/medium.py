@@ -377,3 +377,4 @@ class WifiPath(Model):
     stations: Annotated[tuple[Node, ...], Several("station")]
     radio: WifiRadio | None = None
     interference: Interference | None = None
+    wire_delay_ns: Nanoseconds | None = None
