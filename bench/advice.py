@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from cwndlab.advice import CANDIDATES, Wish, advise, compared, judge_wish
+from cwndlab.api.study import Study
 from cwndlab.describe import read_link
-from cwndlab.study import Study
 
 WISHES = (Wish.BALANCE, Wish.THROUGHPUT, Wish.LATENCY, Wish.STABILITY)
 

@@ -15,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cwndlab.api.study import Study
 from cwndlab.presets import presets
-from cwndlab.study import Study
 from cwndlab.testbed.process import Helper
 
 # Payload in an IPv4 packet of 1500 bytes with timestamps.

@@ -9,8 +9,8 @@ results.flows()
 ```
 """
 
+from cwndlab.api.results import Results, open_results
+from cwndlab.api.study import Study
 from cwndlab.errors import CwndlabError
-from cwndlab.results import Results, open_results
-from cwndlab.study import Study
 
 __all__ = ["CwndlabError", "Results", "Study", "open_results"]

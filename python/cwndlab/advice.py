@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import stats
+from cwndlab.api.study import Study
 from cwndlab.campaign import default_folder, run_study
 from cwndlab.comparison import Comparison, compare
 from cwndlab.describe import read_link
@@ -27,15 +28,14 @@ from cwndlab.goals import Goal, compare_directions, judge_goal
 from cwndlab.linkspec import short_spec
 from cwndlab.schema import scenario as si
 from cwndlab.schema.medium import CellPath
-from cwndlab.study import Study
 from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from cwndlab.api.results import Results
     from cwndlab.resolve import ResolvedLink
-    from cwndlab.results import Results
 
 LOOKS = (10, 20, 40, 80)
 """Repetitions after which it is seen whether the goal is decided."""

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from cwndlab.algorithms import algorithm_of
+from cwndlab.api.study import Study
 from cwndlab.errors import AlgorithmError
 from cwndlab.header_comment import header_comment, papers
 from cwndlab.quantity import parse_duration
 from cwndlab.single_run import run_once
-from cwndlab.study import Study
 from cwndlab.tables.terminal_chart import line_chart, strip
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab import backends, core, progress
+from cwndlab.api.results import Results
 from cwndlab.encoding import to_parquet
 from cwndlab.errors import (
     DiskFullError,
@@ -20,7 +21,6 @@ from cwndlab.errors import (
     plural,
 )
 from cwndlab.executor import Task
-from cwndlab.results import Results
 from cwndlab.schema.scenario import LivePath
 from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
@@ -29,11 +29,11 @@ from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cwndlab.api.study import Study
     from cwndlab.backends import Backend
     from cwndlab.executor import Executor, Outcome
     from cwndlab.matrix import Matrix, Run
     from cwndlab.progress import Reporter
-    from cwndlab.study import Study
 
 RESULTS_FOLDER = Path("results")
 

@@ -20,11 +20,11 @@ from cwndlab.source import Arguments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from cwndlab.api.study import Study
     from cwndlab.core import Trace
     from cwndlab.matrix import Cell
     from cwndlab.schema.link import Link
     from cwndlab.schema.medium import CellPath, WifiPath
-    from cwndlab.study import Study
 
 
 def describe_study(study: Study) -> list[str]:

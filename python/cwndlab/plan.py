@@ -20,9 +20,9 @@ from cwndlab.schema import scenario as si
 from cwndlab.stats.students_t import quantile
 
 if TYPE_CHECKING:
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
     from cwndlab.comparison import Comparison
-    from cwndlab.results import Results
-    from cwndlab.study import Study
 
 LEVEL = 0.05
 POWER = 0.8

@@ -12,7 +12,7 @@ from cwndlab.errors import RunsFailedError
 from cwndlab.executor import LocalExecutor
 
 if TYPE_CHECKING:
-    from cwndlab.study import Study
+    from cwndlab.api.study import Study
 
 
 def run_once(study: Study) -> dict[str, pl.DataFrame]:

@@ -9,10 +9,10 @@ import resource
 import sys
 from pathlib import Path
 
+from cwndlab.api.study import Study
 from cwndlab.campaign import run_study
 from cwndlab.errors import CwndlabError
 from cwndlab.progress import Silent
-from cwndlab.study import Study
 
 
 def study(repetitions: int) -> Study:

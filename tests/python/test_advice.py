@@ -11,11 +11,11 @@ import pytest
 
 from cwndlab import cli
 from cwndlab.advice import LOOKS, Wish, advise, compared, judge_wish, window_s
+from cwndlab.api.study import Study
 from cwndlab.cli import advise as command
 from cwndlab.describe import read_link
 from cwndlab.kernel import capabilities, loading
 from cwndlab.kernel.capabilities import Kernel
-from cwndlab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import user_code
+from cwndlab.api.study import Study
 from cwndlab.campaign import tasks
 from cwndlab.cli import app
 from cwndlab.cluster import ClusterExecutor, identity
 from cwndlab.errors import ClusterError, RunsFailedError
-from cwndlab.study import Study
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from cwndlab.report import write_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 MEASURED = Path(__file__).parent / "measured"
 LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"

@@ -35,7 +35,7 @@ OF_OTHERS = {
     "tcp_allowed_congestion_control",
 }
 STUDY = """
-from cwndlab.study import Study
+from cwndlab.api.study import Study
 Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="./mine.c", duration="60 s", id="s").run(
     "results", backend="kernel")
 """

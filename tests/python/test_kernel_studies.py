@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from cwndlab.api.study import Study
 from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.progress import Silent
-from cwndlab.study import Study
 from test_kernel import is_gone_soon
 from test_testbed import needs_kernel
 from user_code import GOOD, mine
@@ -22,7 +22,7 @@ from user_code import GOOD, mine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 pytestmark = [
     needs_kernel,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from cwndlab.api.results import open_results
 from cwndlab.imports.folder import read_file
-from cwndlab.results import open_results
 from iproute import ip, needs_ip
 from live_server import TOKEN, iperf3_server, server_apart
 from patience import PATIENCE_S, is_soon

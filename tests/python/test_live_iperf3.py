@@ -22,7 +22,7 @@ from live_server import HOST, iperf3_server
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 STUDY = """
 [study]

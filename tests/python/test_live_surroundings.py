@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
+from cwndlab.api.results import open_results
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.series import Series
 from cwndlab.live import radio, surroundings
@@ -28,7 +29,6 @@ from cwndlab.live.radio import RadioLog, read_iw, read_modem, technology_changes
 from cwndlab.live.status import status_rows
 from cwndlab.live.surroundings import Surroundings
 from cwndlab.report import write_report
-from cwndlab.results import open_results
 from iproute import IP, ip, needs_ip
 from live_server import HOST, TOKEN, server_apart, server_here
 from patience import PATIENCE_S, is_soon

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cwndlab import core
-from cwndlab.study import Study
+from cwndlab.api.study import Study
 from wires import wires
 
 if TYPE_CHECKING:

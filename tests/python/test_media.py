@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from cwndlab import core
+from cwndlab.api.study import Study
 from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.schema.medium import CellPath, Fading, Interference, Node, WifiPath
-from cwndlab.study import Study
 
 CELL = """
 title = "a cell"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cwndlab.api.study import Study
 from cwndlab.describe import describe_study
 from cwndlab.errors import StudyError
-from cwndlab.study import Study
 
 if TYPE_CHECKING:
     from pathlib import Path

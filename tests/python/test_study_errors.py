@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cwndlab.api.study import Study
 from cwndlab.errors import StudyError
-from cwndlab.study import Study
 
 pytestmark = pytest.mark.usefixtures("fake_core")
 

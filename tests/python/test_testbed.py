@@ -13,13 +13,13 @@ import polars as pl
 import pytest
 
 import fake_core as stand_in
+from cwndlab.api.study import Study
 from cwndlab.backends import keyed
 from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
 from cwndlab.progress import Silent
-from cwndlab.study import Study
 from cwndlab.testbed import process, tracing
 from cwndlab.testbed.executor import KernelExecutor
 from cwndlab.testbed.names import KernelNames
@@ -27,7 +27,7 @@ from cwndlab.testbed.process import Helper
 from patience import is_soon
 
 if TYPE_CHECKING:
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 
 def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

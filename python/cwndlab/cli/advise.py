@@ -125,7 +125,7 @@ def _of_link(  # noqa: PLR0913, PLR0917  what was asked
 
 def _of_results(folder: Path, wish: Wish, output_format: str) -> list[str]:
     from cwndlab.advice import judge_results  # noqa: PLC0415  slow to load
-    from cwndlab.results import open_results  # noqa: PLC0415
+    from cwndlab.api.results import open_results  # noqa: PLC0415
 
     results = open_results(folder)
     judged = judge_results(results, wish)

@@ -13,10 +13,10 @@ from cwndlab.cli.studies import Where, backend_option, completed, indented, jobs
 from cwndlab.errors import plural
 
 if TYPE_CHECKING:
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
     from cwndlab.backends import Backend
     from cwndlab.comparison import Comparison
-    from cwndlab.results import Results
-    from cwndlab.study import Study
 
 
 @click.command("compare")
@@ -89,8 +89,8 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
+    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
     from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
-    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     options: dict[str, Any] = {

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.api.results import IMPORT_FILE
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import plural
 from cwndlab.quantity import parse_duration
-from cwndlab.results import IMPORT_FILE
 
 if TYPE_CHECKING:
     from cwndlab.imports import ImportSummary

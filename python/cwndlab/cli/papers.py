@@ -13,9 +13,9 @@ from cwndlab.cli.output import format_option, print_rows, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cwndlab.api.results import Results
     from cwndlab.papers import Judgement
     from cwndlab.report.sections.claims import Trial
-    from cwndlab.results import Results
 
 _STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
 
@@ -56,9 +56,9 @@ def _reproduced(paper_id: str) -> str:
 
 def _state(paper_id: str) -> str:
     """How far its runs are, in this folder."""
+    from cwndlab.api.results import Results  # noqa: PLC0415
     from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
     from cwndlab.errors import ResultsError  # noqa: PLC0415
-    from cwndlab.results import Results  # noqa: PLC0415
 
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:

@@ -36,9 +36,9 @@ def plan_command(
 
     And the repetitions that it needs to see an effect.
     """
+    from cwndlab.api.results import open_results  # noqa: PLC0415  slow to load
+    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
     from cwndlab.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
-    from cwndlab.results import open_results  # noqa: PLC0415  slow to load
-    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
 
     plan = plan_study(
         Study.load(study, is_live=True),

@@ -84,7 +84,7 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
-    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
 
     run = Study(link=link, reverse_link=reverse_link, algorithm="reno").matrix.runs[0]
     return {

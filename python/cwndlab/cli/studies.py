@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
     from cwndlab.backends import Backend
-    from cwndlab.results import Results
-    from cwndlab.study import Study
 
 results_option = click.option(
     "--results",
@@ -100,7 +100,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 
     Stop it at any time: it goes on from there.
     """
-    from cwndlab.study import Study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(study, is_quick=is_quick)
     if is_captured:
@@ -144,7 +144,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
 def report_command(results: Path, out: Path | None) -> None:
     """Write the report on RESULTS and print its path."""
-    from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
+    from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
 
     click.echo(_report(open_results(results), out))
 
@@ -190,8 +190,8 @@ def reproduce_command(
 
 
 def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
+    from cwndlab.api.study import Study  # noqa: PLC0415
     from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
-    from cwndlab.study import Study  # noqa: PLC0415
 
     loaded = Study.load(find_study(study_id), is_quick=is_quick)
     again = command_line(
@@ -241,8 +241,8 @@ def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
+    from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
     from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.results import open_results  # noqa: PLC0415  --help is to be quick
 
     failure = None
     try:

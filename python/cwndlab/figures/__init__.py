@@ -13,13 +13,11 @@ from cwndlab.figures.over_time import (
     window_figure,
 )
 from cwndlab.figures.overlay import Zoom, add_paper_axis, overlay_figure, plot_windows
-from cwndlab.figures.plotter import Plotter
 from cwndlab.figures.standings import plot_bars, plot_throughput_delay
 from cwndlab.figures.style import Style, style_of, styles_of
 
 __all__ = [
     "FORMATS",
-    "Plotter",
     "Style",
     "Zoom",
     "add_paper_axis",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab import core
+from cwndlab.api.results import IMPORT_FILE, Results
 from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.errors import MeasurementError, UnknownNameError, read_failure
@@ -23,7 +24,6 @@ from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
 from cwndlab.quantity import format_duration
-from cwndlab.results import IMPORT_FILE, Results
 from cwndlab.store import Writer
 from cwndlab.toml_writer import write_toml
 

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
+from cwndlab.api.results import Results
 from cwndlab.campaign import keep_study, write_small_tables
 from cwndlab.encoding import to_parquet
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
@@ -27,17 +28,16 @@ from cwndlab.live.protocol import ProtocolError
 from cwndlab.live.radio import sources_of
 from cwndlab.live.schedule import Period, in_turn, next_run, path_of
 from cwndlab.live.surroundings import DatagramsBeside, Surroundings
-from cwndlab.results import Results
 from cwndlab.store import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from cwndlab.api.study import Study
     from cwndlab.live.radio import RadioLog, RadioSource
     from cwndlab.matrix import Run
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
-    from cwndlab.study import Study
 
 _FIRST_WAIT_S = 2.0
 _LONGEST_WAIT_S = 30.0

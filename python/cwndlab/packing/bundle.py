@@ -20,7 +20,7 @@ from cwndlab.report import origin_of, write_report
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _COMPRESSED = {".parquet", ".png", ".gz"}

@@ -15,8 +15,8 @@ from cwndlab.quantity import format_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cwndlab.api.results import Results
     from cwndlab.report import Origin
-    from cwndlab.results import Results
 
 _PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
 _BACKENDS = {

@@ -11,7 +11,7 @@ from cwndlab.describe import describe_flows, describe_path
 from cwndlab.quantity import format_duration
 
 if TYPE_CHECKING:
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 _NO_WARM_UP = format_duration(0)
 

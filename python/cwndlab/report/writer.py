@@ -28,7 +28,7 @@ from cwndlab.report.sections.paper import paper_sections
 from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE
 
 if TYPE_CHECKING:
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 SECTIONS: Sections = (
     VERDICT,

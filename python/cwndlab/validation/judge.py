@@ -22,7 +22,7 @@ from cwndlab.metrics import together
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
 
 GOODPUT_BOUND = 0.03
 RTT_BOUND = 0.05

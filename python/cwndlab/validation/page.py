@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cwndlab.results import Results
+    from cwndlab.api.results import Results
     from cwndlab.validation.judge import Judgement, Pair
     from cwndlab.validation.replays import Replayed
     from cwndlab.validation.run import Validation

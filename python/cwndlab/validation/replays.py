@@ -22,8 +22,8 @@ from cwndlab.testbed.process import Helper
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cwndlab.api.study import Study
     from cwndlab.matrix import Run
-    from cwndlab.study import Study
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000

@@ -15,8 +15,8 @@ from cwndlab.validation.judge import Judgement, Verdict, judge
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cwndlab.results import Results
-    from cwndlab.study import Study
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
 
 SEEDS_OF_CONTESTED = 10
 """Repetitions of a cell whose medians are further apart than the bounds."""

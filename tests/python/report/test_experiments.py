@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from cwndlab.api.study import Study
 from cwndlab.papers import Effect, Verdict, claimed_papers, load_claims, load_paper
 from cwndlab.papers.claims import Part, parse_claims
 from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
@@ -14,7 +15,6 @@ from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import parse_paper
 from cwndlab.papers.judgement import Judgement, judge
 from cwndlab.report.sections.claims import causes_sentence
-from cwndlab.study import Study
 
 Floats = npt.NDArray[np.float64]
 SPREAD = np.random.default_rng(5).normal(0, 0.1, 10)

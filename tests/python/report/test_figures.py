@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from cwndlab import figures
+from cwndlab.api.plots import Plottable as SampledResults
+from cwndlab.api.plots import Plotter
 from cwndlab.comparison import compare
 from cwndlab.figures.labels import spread
-from cwndlab.figures.plotter import Plottable as SampledResults
 from cwndlab.figures.standings import plot_throughput_delay
 from cwndlab.figures.style import style_of
 
@@ -198,7 +199,7 @@ def test_labels_that_do_not_touch_stay_where_they_are() -> None:
 
 
 def test_plotter_draws_in_a_notebook_and_says_what_it_lacks(results: SampledResults) -> None:
-    plot = figures.Plotter(results)
+    plot = Plotter(results)
     axes = plot.cwnd(algorithm="cubic")
     assert next(line.get_label() for line in axes.get_lines()) == "cubic"
     assert plot.throughput_delay().get_ylabel() == "Goodput (Mbit/s)"
@@ -211,7 +212,7 @@ def test_plotter_draws_in_a_notebook_and_says_what_it_lacks(results: SampledResu
 
 
 def test_plotter_asks_which_setting_is_meant(two_flows_two_rates: SampledResults) -> None:
-    plot = figures.Plotter(two_flows_two_rates)
+    plot = Plotter(two_flows_two_rates)
     with pytest.raises(ValueError, match="choose one by its factors: rate 8 Mbit/s; rate 32"):
         plot.cwnd()
     axes = plot.cwnd(rate="8 Mbit/s", algorithm="reno")

@@ -29,9 +29,9 @@ from cwndlab.toml_writer import write_toml
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cwndlab.api.results import Results
     from cwndlab.backends import Backend
     from cwndlab.matrix import Cell, Matrix
-    from cwndlab.results import Results
     from cwndlab.source import Source
 
 _LINK_KEYS = ("link", "reverse_link")

@@ -17,8 +17,8 @@ from cwndlab.store import Folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.figures.plotter import Plotter
-    from cwndlab.study import Study
+    from cwndlab.api.plots import Plotter
+    from cwndlab.api.study import Study
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -57,7 +57,7 @@ class Results:
         Raises:
             ResultsError: none was: the results were imported.
         """
-        from cwndlab.study import Study  # noqa: PLC0415  a study's run gives results
+        from cwndlab.api.study import Study  # noqa: PLC0415  a study's run gives results
 
         if self.imported is not None:
             msg = f"{self.path}: was imported from {self.imported['folder']}; there is no study"
@@ -157,7 +157,7 @@ class Results:
     @property
     def plot(self) -> Plotter:
         """Pictures: `results.plot.cwnd(algorithm="cubic")` gives matplotlib axes."""
-        from cwndlab.figures.plotter import Plotter  # noqa: PLC0415  slow to load
+        from cwndlab.api.plots import Plotter  # noqa: PLC0415  slow to load
 
         return Plotter(self)
 

@@ -1,0 +1,1 @@
+"""What a notebook or a program calls: studies, results and their pictures."""
