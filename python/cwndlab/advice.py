@@ -25,9 +25,9 @@ from cwndlab.describe import read_link
 from cwndlab.errors import ResultsError
 from cwndlab.goal_measures import measures_of_flows
 from cwndlab.goals import Goal, compare_directions, judge_goal
-from cwndlab.linkspec import short_spec
 from cwndlab.schema import scenario as si
 from cwndlab.schema.medium import CellPath
+from cwndlab.text.linkspec import short_spec
 from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from cwndlab.algorithms import algorithm_of
 from cwndlab.api.study import Study
 from cwndlab.errors import AlgorithmError
 from cwndlab.header_comment import header_comment, papers
-from cwndlab.quantity import parse_duration
 from cwndlab.single_run import run_once
 from cwndlab.tables.terminal_chart import line_chart, strip
+from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from cwndlab import core

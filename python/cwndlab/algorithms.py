@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 _DESCRIPTION_LIMIT_S = 20.0
 

@@ -23,7 +23,7 @@ from cwndlab.errors import (
 from cwndlab.executor import Task
 from cwndlab.schema.scenario import LivePath
 from cwndlab.store import Writer
-from cwndlab.toml_writer import write_toml
+from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from cwndlab.errors import StudyError, plural
 from cwndlab.presets import load_preset
-from cwndlab.quantity import format_duration, format_rate, format_share, format_size
 from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
 from cwndlab.schema.written import texts
 from cwndlab.source import Arguments
+from cwndlab.text.quantity import format_duration, format_rate, format_share, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

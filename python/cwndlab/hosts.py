@@ -18,12 +18,12 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.host import NO_HOST, Host, WrittenHost
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.written import merged, to_si
-from cwndlab.toml_source import TomlSource
+from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 _FOLDER = Path(__file__).parent / "data" / "hosts"
 

@@ -9,8 +9,8 @@ from matplotlib import pyplot as plt
 
 from cwndlab.describe import describe_path, read_link
 from cwndlab.errors import LinkError
-from cwndlab.quantity import parse_duration
 from cwndlab.saturation import Saturated, saturate
+from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,13 +20,13 @@ from pydantic import ValidationError
 from cwndlab import core, recoveries
 from cwndlab.algorithms import label_of, references_in
 from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
-from cwndlab.linkspec import parse_spec
 from cwndlab.resolve import Resolved, resolve
 from cwndlab.schema import StudyModel, canonical_json
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.scenario import LivePath
 from cwndlab.schema.study import RESERVED_FACTORS
-from cwndlab.toml_source import inline
+from cwndlab.text.linkspec import parse_spec
+from cwndlab.text.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cwndlab.schema import Scenario
     from cwndlab.schema.scenario import End, ScenarioFlow
     from cwndlab.source import Source
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 Label = str | int | float | bool
 

@@ -18,12 +18,12 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.link import Link
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.written import merged
-from cwndlab.toml_source import TomlSource
+from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 _FOLDER = Path(__file__).parent / "data" / "links"
 _KEYS_OF_ANY = {"name", "preset", "period", "server"}

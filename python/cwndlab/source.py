@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cwndlab.toml_source import TomlSource, describe
+from cwndlab.text.toml import TomlSource, describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 
 class Source(Protocol):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.errors import QuantityError
-from cwndlab.linkspec import parse_spec
+from cwndlab.text.linkspec import parse_spec
 
 
 @pytest.mark.parametrize(

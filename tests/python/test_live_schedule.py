@@ -49,7 +49,7 @@ def _loaded(document: dict[str, object]) -> cw.Study:
     import tempfile  # noqa: PLC0415  one test's helper
     from pathlib import Path  # noqa: PLC0415  one test's helper
 
-    from cwndlab.toml_writer import write_toml  # noqa: PLC0415  one test's helper
+    from cwndlab.text.toml_writer import write_toml  # noqa: PLC0415  one test's helper
 
     document = {**document, "factors": {"algorithm": ["reno", "cubic", "bbr"]}}
     with tempfile.TemporaryDirectory() as folder:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cwndlab import quantity
 from cwndlab.errors import QuantityError
-from cwndlab.quantity import MAX_VALUE, QueueLimit
+from cwndlab.text import quantity
+from cwndlab.text.quantity import MAX_VALUE, QueueLimit
 
 
 @pytest.mark.parametrize(

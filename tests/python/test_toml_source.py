@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.errors import StudyError
-from cwndlab.toml_source import TomlSource, dotted
-from cwndlab.toml_writer import write_toml
+from cwndlab.text.toml import TomlSource, dotted
+from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import matrix
 from cwndlab.errors import StudyError, plural
-from cwndlab.quantity import format_duration
 from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
 from cwndlab.source import Arguments, StudyFile
-from cwndlab.toml_source import TomlSource
-from cwndlab.toml_writer import write_toml
+from cwndlab.text.quantity import format_duration
+from cwndlab.text.toml import TomlSource
+from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -105,7 +105,7 @@ def _of_link(  # noqa: PLR0913, PLR0917  what was asked
     output_format: str,
 ) -> list[str]:
     from cwndlab.advice import CANDIDATES, advise  # noqa: PLC0415  slow to load
-    from cwndlab.quantity import parse_duration  # noqa: PLC0415
+    from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
 
     names = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
     advice = advise(

@@ -123,7 +123,7 @@ def _name_of(document: dict[str, Any]) -> str:
 
 
 def _title(document: dict[str, Any]) -> str:
-    from cwndlab.linkspec import short_spec  # noqa: PLC0415  --help is to be quick
+    from cwndlab.text.linkspec import short_spec  # noqa: PLC0415  --help is to be quick
 
     return " · ".join(
         [

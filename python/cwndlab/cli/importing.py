@@ -12,7 +12,7 @@ from cwndlab.api.results import IMPORT_FILE
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import plural
-from cwndlab.quantity import parse_duration
+from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from cwndlab.imports import ImportSummary

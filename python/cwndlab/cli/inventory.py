@@ -80,8 +80,8 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""
     from cwndlab.describe import read_link  # noqa: PLC0415  --help is to be quick
-    from cwndlab.quantity import parse_duration  # noqa: PLC0415
     from cwndlab.saturation import export_mahimahi  # noqa: PLC0415
+    from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
 
     _, resolved = read_link(spec)
     way: Literal["forward", "reverse"] = "forward" if direction == "downlink" else "reverse"
@@ -116,7 +116,7 @@ def link_record(
     """
     from cwndlab.live.client import Address  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.record import NAMES, record  # noqa: PLC0415
-    from cwndlab.quantity import parse_duration, parse_rate  # noqa: PLC0415
+    from cwndlab.text.quantity import parse_duration, parse_rate  # noqa: PLC0415
 
     address = Address.parse(server, read_token(token_file))
     recording = record(address, parse_duration(duration), parse_rate(most))

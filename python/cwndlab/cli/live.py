@@ -11,7 +11,7 @@ import click
 from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
 from cwndlab.cli.studies import print_comparisons, results_option
 from cwndlab.errors import CwndlabError, read_failure
-from cwndlab.quantity import parse_duration, parse_rate
+from cwndlab.text.quantity import parse_duration, parse_rate
 
 _DEFAULT_PORT = 5209
 _SHORTEST_TOKEN = 16

@@ -8,7 +8,7 @@ import click
 
 from cwndlab.cli.output import format_option, print_rows, prose, say
 from cwndlab.errors import plural
-from cwndlab.quantity import parse_rate, parse_share
+from cwndlab.text.quantity import parse_rate, parse_share
 
 _PPB = 10**9
 

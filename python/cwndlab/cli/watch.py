@@ -25,7 +25,7 @@ def watch_command(interface: str | None, duration: str | None) -> None:
     shows the window of downlink transfers. Needs no root.
     """
     from cwndlab.live.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
-    from cwndlab.quantity import parse_duration  # noqa: PLC0415
+    from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
 
     if sys.platform != "linux":
         msg = "watch asks Linux of its connections; use it on the Linux end"

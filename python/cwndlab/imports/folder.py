@@ -23,9 +23,9 @@ from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
 from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
-from cwndlab.quantity import format_duration
 from cwndlab.store import Writer
-from cwndlab.toml_writer import write_toml
+from cwndlab.text.quantity import format_duration
+from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ from cwndlab.live import protocol
 from cwndlab.live.client import Session
 from cwndlab.live.saturator import WARM_UP_S
 from cwndlab.saturation import PACKET_BYTES
-from cwndlab.toml_writer import write_toml
+from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

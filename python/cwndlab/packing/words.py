@@ -10,7 +10,7 @@ from cwndlab import core
 from cwndlab.errors import plural
 from cwndlab.header_comment import papers
 from cwndlab.papers import find_paper
-from cwndlab.quantity import format_duration
+from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

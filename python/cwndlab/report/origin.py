@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.describe import describe_flows, describe_path
-from cwndlab.quantity import format_duration
+from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cwndlab.quantity import format_duration
 from cwndlab.report.origin import SetUp
 from cwndlab.tables.formatting import join_words
+from cwndlab.text.quantity import format_duration
 
 
 def facts(set_up: SetUp) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.algorithms import AlgorithmReader
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 Pattern = (
     plan.Bulk | plan.Sized | plan.OnOff | plan.RequestResponse | plan.Paced | plan.WindowedFile

@@ -16,9 +16,9 @@ from cwndlab.schema.problems import FieldError
 from cwndlab.schema.written import to_si
 
 if TYPE_CHECKING:
-    from cwndlab.quantity import QueueLimit
     from cwndlab.schema.base import Model
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.quantity import QueueLimit
+    from cwndlab.text.toml import KeyPath
 
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
 FULL_PACKET_BYTES = 1500

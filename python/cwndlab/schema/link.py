@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cwndlab.linkspec import parse_spec
 from cwndlab.schema import medium
 from cwndlab.schema.base import Model
 from cwndlab.schema.scenario import OutageKind, Transition
 from cwndlab.schema.types import DurationText, QueueText, RateText, ShareText, SizeText
 from cwndlab.schema.written import word_as_kind, written_form
+from cwndlab.text.linkspec import parse_spec
 
 if TYPE_CHECKING:  # what people write is made of the SI models at run time
     Cell: TypeAlias = Model

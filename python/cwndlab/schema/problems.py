@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 
 class FieldError(ValueError):

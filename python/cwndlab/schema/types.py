@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from cwndlab import quantity
-from cwndlab.quantity import QueueLimit
+from cwndlab.text import quantity
+from cwndlab.text.quantity import QueueLimit
 
 
 def _schema(description: str, *examples: str) -> WithJsonSchema:

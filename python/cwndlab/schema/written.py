@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from cwndlab.toml_source import KeyPath
+    from cwndlab.text.toml import KeyPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Texts that people and programs write: read, and written."""
+"""Text that people write and read: quantities, TOML with places, links in one line."""

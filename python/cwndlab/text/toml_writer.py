@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.toml_source import dotted, inline
+from cwndlab.text.toml import dotted, inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
