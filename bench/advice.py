@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cwndlab.advice import CANDIDATES, Wish, advise, compared, judge_wish
 from cwndlab.api.study import Study
-from cwndlab.describe import read_link
+from cwndlab.study.describe import read_link
 
 WISHES = (Wish.BALANCE, Wish.THROUGHPUT, Wish.LATENCY, Wish.STABILITY)
 

@@ -16,7 +16,7 @@ from cwndlab.executor import LocalExecutor
 
 if TYPE_CHECKING:
     from cwndlab.executor import Executor
-    from cwndlab.matrix import Matrix
+    from cwndlab.study.matrix import Matrix
 
 Backend = Literal["sim", "kernel"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
     from cwndlab.executor import Executor, Outcome
-    from cwndlab.matrix import Matrix, Run
     from cwndlab.progress import Reporter
+    from cwndlab.study.matrix import Matrix, Run
 
 RESULTS_FOLDER = Path("results")
 

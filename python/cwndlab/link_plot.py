@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib import pyplot as plt
 
-from cwndlab.describe import describe_path, read_link
 from cwndlab.errors import LinkError
 from cwndlab.saturation import Saturated, saturate
+from cwndlab.study.describe import describe_path, read_link
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:

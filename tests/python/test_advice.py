@@ -13,9 +13,9 @@ from cwndlab import cli
 from cwndlab.advice import LOOKS, Wish, advise, compared, judge_wish, window_s
 from cwndlab.api.study import Study
 from cwndlab.cli import advise as command
-from cwndlab.describe import read_link
 from cwndlab.kernel import capabilities, loading
 from cwndlab.kernel.capabilities import Kernel
+from cwndlab.study.describe import read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable

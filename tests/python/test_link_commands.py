@@ -10,10 +10,10 @@ import pytest
 from matplotlib import pyplot as plt
 
 from cwndlab import cli, core
-from cwndlab.describe import read_link
 from cwndlab.errors import CoreMissingError
 from cwndlab.link_plot import draw_link
 from cwndlab.saturation import saturate
+from cwndlab.study.describe import read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cwndlab.api.study import Study
-from cwndlab.describe import describe_study
 from cwndlab.errors import StudyError
+from cwndlab.study.describe import describe_study
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,11 @@ import pytest
 
 import cwndlab as cw
 from cwndlab import core
-from cwndlab.describe import describe_link, read_link
 from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.presets import presets
 from cwndlab.saturation import propagation_ns, saturate
 from cwndlab.schema import scenario as si
+from cwndlab.study.describe import describe_link, read_link
 from wires import wires
 
 MS = 1_000_000

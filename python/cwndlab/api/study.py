@@ -18,10 +18,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab import matrix
 from cwndlab.errors import StudyError, plural
 from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
-from cwndlab.source import Arguments, StudyFile
+from cwndlab.study import matrix
+from cwndlab.study.places import Arguments, StudyFile
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml import TomlSource
 from cwndlab.text.toml_writer import write_toml
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from cwndlab.api.results import Results
     from cwndlab.backends import Backend
-    from cwndlab.matrix import Cell, Matrix
-    from cwndlab.source import Source
+    from cwndlab.study.matrix import Cell, Matrix
+    from cwndlab.study.places import Source
 
 _LINK_KEYS = ("link", "reverse_link")
 

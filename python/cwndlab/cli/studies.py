@@ -106,7 +106,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
-        from cwndlab.describe import describe_study  # noqa: PLC0415  seldom needed
+        from cwndlab.study.describe import describe_study  # noqa: PLC0415  seldom needed
 
         if output_format == "table":
             say(*describe_study(loaded))

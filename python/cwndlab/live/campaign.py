@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from cwndlab.api.study import Study
     from cwndlab.live.radio import RadioLog, RadioSource
-    from cwndlab.matrix import Run
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
+    from cwndlab.study.matrix import Run
 
 _FIRST_WAIT_S = 2.0
 _LONGEST_WAIT_S = 30.0

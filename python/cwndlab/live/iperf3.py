@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cwndlab.imports.measurement import Measurement
-    from cwndlab.matrix import Matrix, Run
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
+    from cwndlab.study.matrix import Matrix, Run
 
 DEFAULT_PORT = 5201
 _PROGRAM = "iperf3"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cwndlab.matrix import Run
+    from cwndlab.study.matrix import Run
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:

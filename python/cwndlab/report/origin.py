@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
-from cwndlab.describe import describe_flows, describe_path
+from cwndlab.study.describe import describe_flows, describe_path
 from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
 from cwndlab.schema.written import texts
-from cwndlab.source import Arguments
+from cwndlab.study.places import Arguments
 from cwndlab.text.quantity import format_duration, format_rate, format_share, format_size
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from cwndlab.api.study import Study
     from cwndlab.core import Trace
-    from cwndlab.matrix import Cell
     from cwndlab.schema.link import Link
     from cwndlab.schema.medium import CellPath, WifiPath
+    from cwndlab.study.matrix import Cell
 
 
 def describe_study(study: Study) -> list[str]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cwndlab.algorithms import FileAlgorithm
     from cwndlab.schema import Scenario
     from cwndlab.schema.scenario import End, ScenarioFlow
-    from cwndlab.source import Source
+    from cwndlab.study.places import Source
     from cwndlab.text.toml import KeyPath
 
 Label = str | int | float | bool
