@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from cwndlab.api.study import Study
-from cwndlab.presets import presets
+from cwndlab.resolve.presets import presets
 from cwndlab.testbed.process import Helper
 
 # Payload in an IPv4 packet of 1500 bytes with timestamps.

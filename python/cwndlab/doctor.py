@@ -17,7 +17,7 @@ from cwndlab.executor import available_cores
 from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load
-from cwndlab.presets import presets
+from cwndlab.resolve.presets import presets
 from cwndlab.testbed.process import obstacles_to_runs
 
 State = Literal["ok", "optional", "missing"]

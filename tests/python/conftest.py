@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 import fake_core as stand_in
 import user_code
 from cwndlab import core
+from cwndlab.resolve import traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", _UNTIMED, max_examples=2_000)
 settings.load_profile("same")
 
-_CACHES = (core.module, core.algorithms, core.stacks, core._read_trace)  # noqa: SLF001  to be emptied
+_CACHES = (core.module, core.algorithms, core.stacks, traces._read_trace)  # noqa: SLF001  to be emptied
 
 
 @pytest.fixture

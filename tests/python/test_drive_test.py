@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cwndlab import core
-from cwndlab.drive_test import is_drive_test, to_log
 from cwndlab.errors import CoreMissingError, TraceError
+from cwndlab.resolve.drive_test import is_drive_test, to_log
+from cwndlab.resolve.traces import read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,11 +58,11 @@ def test_a_file_in_no_known_format_says_which_were_tried(tmp_path: Path) -> None
     except CoreMissingError as missing:
         pytest.skip(str(missing))
     (tmp_path / "drive.csv").write_bytes(DRIVE)
-    assert core.read_trace(tmp_path / "drive.csv").info["mean_rate_mbit_s"] == pytest.approx(
+    assert read_trace(tmp_path / "drive.csv").info["mean_rate_mbit_s"] == pytest.approx(
         (0 + 2 * 12.5 + 2 * 3.001) / 5
     )
     (tmp_path / "x.txt").write_text("once upon a time\n")
     with pytest.raises(TraceError, match=r"tried: a Mahimahi trace .* a log .*\n.* a drive test"):
-        core.read_trace(tmp_path / "x.txt")
+        read_trace(tmp_path / "x.txt")
     with pytest.raises(TraceError, match=r"no column .*this is no drive test"):
-        core.read_trace(tmp_path / "x.txt", "UL_bitrate")
+        read_trace(tmp_path / "x.txt", "UL_bitrate")

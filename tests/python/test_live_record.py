@@ -19,7 +19,7 @@ from cwndlab.live.protocol import CLIENT, SERVER, Saturate
 from cwndlab.live.record import Recorded, Recording
 from cwndlab.live.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
 from cwndlab.live.server import Limits
-from cwndlab.presets import load_preset
+from cwndlab.resolve.presets import load_preset
 from live_server import TOKEN, server_apart, server_here
 from patience import PATIENCE_S
 from test_testbed import needs_kernel

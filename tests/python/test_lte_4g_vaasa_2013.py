@@ -20,7 +20,7 @@ from cwndlab.papers import (
     read_table,
     try_paper,
 )
-from cwndlab.presets import load_preset
+from cwndlab.resolve.presets import load_preset
 
 STUDY = Path(__file__).parents[2] / "studies" / "lte-4g-vaasa-2013.toml"
 PAPER = load_paper("lte-4g-vaasa-2013")

@@ -8,8 +8,8 @@ import pytest
 
 from cwndlab.api.study import Study
 from cwndlab.errors import LinkError, StudyError
-from cwndlab.hosts import hosts, load_host
-from cwndlab.presets import load_preset, presets
+from cwndlab.resolve.hosts import hosts, load_host
+from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.schema import scenario as si
 from cwndlab.schema.host import Host
 from cwndlab.schema.medium import CellPath

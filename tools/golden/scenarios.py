@@ -29,9 +29,9 @@ from material import (
 )
 
 from cwndlab import _core
-from cwndlab.hosts import hosts, load_host
-from cwndlab.presets import presets
 from cwndlab.resolve import resolve_link
+from cwndlab.resolve.hosts import hosts, load_host
+from cwndlab.resolve.presets import presets
 from cwndlab.schema.host import Host
 from cwndlab.schema.link import Link
 from cwndlab.schema.written import to_si

@@ -21,12 +21,13 @@ def algorithm_group() -> None:
 @format_option
 def algorithm_list(output_format: str) -> None:
     """List the algorithms, and what this kernel can do about each."""
-    from cwndlab import core, recoveries  # noqa: PLC0415  --help works without the compiled part
+    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
     from cwndlab.kernel.loading import kernel_states  # noqa: PLC0415  --help is to be quick
+    from cwndlab.resolve import reno_variants  # noqa: PLC0415  --help works without the compiled part
 
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
-    known += [(name, [], description) for name, description in recoveries.DESCRIPTIONS.items()]
+    known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
     print_rows(
         [
             {

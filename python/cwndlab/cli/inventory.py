@@ -28,7 +28,7 @@ def link_group() -> None:
 @format_option
 def link_list(output_format: str) -> None:
     """List the presets."""
-    from cwndlab.presets import load_preset, presets  # noqa: PLC0415  --help is to be quick
+    from cwndlab.resolve.presets import load_preset, presets  # noqa: PLC0415  --help is to be quick
 
     print_rows(
         [{"name": name, "title": load_preset(name, Path()).title} for name in presets()],

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab import core
-from cwndlab.algorithms import label_of
 from cwndlab.errors import AlgorithmError
-from cwndlab.recoveries import DESCRIPTIONS, algorithm_named
+from cwndlab.resolve.algorithms import label_of
+from cwndlab.resolve.reno_variants import DESCRIPTIONS, algorithm_named
 from cwndlab.usercode.compiler import preprocess, run
 from cwndlab.usercode.program import (
     LINUX_PREFIX,

@@ -24,7 +24,7 @@ from cwndlab.papers.claims import Claim, Claims, Part, load_claims
 from cwndlab.papers.evidence import Evidence, Results, Runs, Tables
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import load_paper
-from cwndlab.presets import load_preset
+from cwndlab.resolve.presets import load_preset
 from cwndlab.stats.bootstrap import Floats, Interval, bca_interval
 from cwndlab.stats.paired import Decision
 

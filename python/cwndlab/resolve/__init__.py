@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cwndlab.algorithms import AlgorithmReader
+from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
 from cwndlab.resolve.path import TraceReader, resolve_path
 from cwndlab.schema import scenario as si
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cwndlab.algorithms import FileAlgorithm
-    from cwndlab.core import Trace
+    from cwndlab.resolve.algorithms import FileAlgorithm
+    from cwndlab.resolve.traces import Trace
     from cwndlab.schema.link import Link
     from cwndlab.schema.study import Live, StudyModel
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from cwndlab import core
 from cwndlab.errors import CwndlabError
-from cwndlab.hosts import resolve_host
-from cwndlab.recoveries import changes_of
+from cwndlab.resolve.hosts import resolve_host
+from cwndlab.resolve.reno_variants import changes_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
 from cwndlab.schema.problems import FieldError
@@ -17,7 +17,7 @@ from cwndlab.schema.sftp_clients import sftp_clients
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.algorithms import AlgorithmReader
+    from cwndlab.resolve.algorithms import AlgorithmReader
     from cwndlab.text.toml import KeyPath
 
 Pattern = (

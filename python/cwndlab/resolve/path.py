@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cwndlab import core
 from cwndlab.errors import CwndlabError
-from cwndlab.presets import expand_preset
+from cwndlab.resolve.presets import expand_preset
+from cwndlab.resolve.traces import Trace, read_trace
 from cwndlab.schema import link as human
 from cwndlab.schema import medium
 from cwndlab.schema import scenario as si
@@ -35,12 +35,12 @@ class TraceReader:
     """Reads the traces that a study names, and remembers which they were."""
 
     folder: Path
-    traces: dict[str, core.Trace] = field(default_factory=dict)
+    traces: dict[str, Trace] = field(default_factory=dict)
 
-    def read(self, key: KeyPath, name: str, kind: str, column: str | None = None) -> core.Trace:
+    def read(self, key: KeyPath, name: str, kind: str, column: str | None = None) -> Trace:
         """The trace in file `name`, which the study names at `key`."""
         try:
-            trace = core.read_trace(self.folder / Path(name).expanduser(), column)
+            trace = read_trace(self.folder / Path(name).expanduser(), column)
         except CwndlabError as error:
             raise FieldError(key, str(error)) from None
         if trace.kind != kind:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from cwndlab.errors import StudyError, plural
-from cwndlab.presets import load_preset
 from cwndlab.resolve import ResolvedLink, resolve_link
+from cwndlab.resolve.presets import load_preset
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from cwndlab.api.study import Study
-    from cwndlab.core import Trace
+    from cwndlab.resolve.traces import Trace
     from cwndlab.schema.link import Link
     from cwndlab.schema.medium import CellPath, WifiPath
     from cwndlab.study.matrix import Cell

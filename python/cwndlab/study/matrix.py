@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from cwndlab import core, recoveries
-from cwndlab.algorithms import label_of, references_in
+from cwndlab import core
 from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
-from cwndlab.resolve import Resolved, resolve
+from cwndlab.resolve import Resolved, reno_variants, resolve
+from cwndlab.resolve.algorithms import label_of, references_in
 from cwndlab.schema import StudyModel, canonical_json
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.scenario import LivePath
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cwndlab.algorithms import FileAlgorithm
+    from cwndlab.resolve.algorithms import FileAlgorithm
+    from cwndlab.resolve.traces import Trace
     from cwndlab.schema import Scenario
     from cwndlab.schema.scenario import End, ScenarioFlow
     from cwndlab.study.places import Source
@@ -57,7 +58,7 @@ class Run:
     repetition: int
     seed: int
     scenario: Scenario
-    traces: Mapping[str, core.Trace]
+    traces: Mapping[str, Trace]
     algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
 
 
@@ -480,7 +481,7 @@ def _cell_without_algorithms(scenario: Scenario) -> str:
             for key in ("algorithm", "parameters", "host"):
                 flow[end].pop(key, None)
             changes = flow[end].pop("stack_overrides", {})
-            if kept := {key: changes[key] for key in changes if key not in recoveries.SETTINGS}:
+            if kept := {key: changes[key] for key in changes if key not in reno_variants.SETTINGS}:
                 flow[end]["stack_overrides"] = kept
     return canonical_json(content)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab import core
-from cwndlab.algorithms import describe_file
 from cwndlab.errors import BrokenAlgorithmError, RunsFailedError
+from cwndlab.resolve.algorithms import describe_file
 from cwndlab.usercode import compiler
 from cwndlab.usercode.processes import WorkerProcess
 from cwndlab.usercode.program import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cwndlab.algorithms import built_in_names
 from cwndlab.errors import AlgorithmError
+from cwndlab.resolve.algorithms import built_in_names
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 _TEMPLATE = Path(__file__).parents[1] / "data" / "skeleton.c"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, ValidationError
 
 from cwndlab.errors import CwndlabError, UnknownNameError
-from cwndlab.presets import Mark
+from cwndlab.resolve.presets import Mark
 from cwndlab.schema.base import Model
 from cwndlab.schema.host import NO_HOST, Host, WrittenHost
 from cwndlab.schema.problems import FieldError, field_errors
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cwndlab.text.toml import KeyPath
 
-_FOLDER = Path(__file__).parent / "data" / "hosts"
+_FOLDER = Path(__file__).parents[1] / "data" / "hosts"
 
 
 class HostPreset(Model):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cwndlab.text.toml import KeyPath
 
-_FOLDER = Path(__file__).parent / "data" / "links"
+_FOLDER = Path(__file__).parents[1] / "data" / "links"
 _KEYS_OF_ANY = {"name", "preset", "period", "server"}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, CwndlabError
-from cwndlab.recoveries import DESCRIPTIONS, algorithm_named
+from cwndlab.resolve.reno_variants import DESCRIPTIONS, algorithm_named
 from cwndlab.schema.problems import FieldError
 from cwndlab.usercode.compiler import shared_object
 from cwndlab.usercode.processes import WorkerProcess
