@@ -12,7 +12,6 @@ import polars as pl
 
 from cwndlab import backends, core, progress
 from cwndlab.api.results import Results
-from cwndlab.encoding import to_parquet
 from cwndlab.errors import (
     DiskFullError,
     InterruptedStudyError,
@@ -21,8 +20,9 @@ from cwndlab.errors import (
     plural,
 )
 from cwndlab.executor import Task
+from cwndlab.results.store import Writer
+from cwndlab.results.tables import to_parquet
 from cwndlab.schema.scenario import LivePath
-from cwndlab.store import Writer
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.columns import Better, quantity
-from cwndlab.metrics import TOTALS, together
+from cwndlab.results.columns import Better, quantity
+from cwndlab.results.metrics import TOTALS, together
 from cwndlab.stats.bootstrap import Floats
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab import core
-from cwndlab.encoding import encode_result
 from cwndlab.errors import BrokenAlgorithmError
+from cwndlab.results.tables import encode_result
 from cwndlab.usercode.processes import WorkerProcess
 from cwndlab.usercode.worker import Compute
 

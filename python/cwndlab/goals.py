@@ -23,10 +23,10 @@ import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison, ResultsLike, compare
 from cwndlab.goal_measures import BESIDE_CUBIC, SHARE_BESIDE_CUBIC, VARIATION
 from cwndlab.plan import needed_repetitions
+from cwndlab.results.columns import quantity
 from cwndlab.tables.formatting import format_number, join_words
 from cwndlab.verdict import (
     COMPLETION,

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from cwndlab.columns import Better, quantity
 from cwndlab.comparison import Comparison
+from cwndlab.results.columns import Better, quantity
 from cwndlab.stats import CONFIDENCE, Difference, holm
 from cwndlab.tables.formatting import format_number, join_words
 

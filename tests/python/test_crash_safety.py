@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cwndlab.store import Folder
+from cwndlab.results.store import Folder
 from patience import PATIENCE_S, is_soon
 
 WORKER = Path(__file__).with_name("campaign_worker.py")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cwndlab import tcp_info
+from cwndlab.results import tcp_info
 from cwndlab.testbed.states import state_table
 from cwndlab.testbed.tracing import count, fill, happenings, replace_events
 

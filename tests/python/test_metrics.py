@@ -3,7 +3,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from cwndlab.metrics import most_representative_run, relative_to_best_pct, run_metrics, together
+from cwndlab.results.metrics import (
+    most_representative_run,
+    relative_to_best_pct,
+    run_metrics,
+    together,
+)
 
 
 def runs(*rows: tuple[float, float, int]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cwndlab.errors import NewerResultsError, ResultsError, ResultsInUseError
-from cwndlab.store import FORMAT, Folder, Writer, read_manifest
+from cwndlab.results.store import FORMAT, Folder, Writer, read_manifest
 
 FILES = {"flows.parquet": b"flows", "links.parquet": b"links"}
 

@@ -3,7 +3,7 @@
 use cwndlab_units::Duration;
 
 /// As far as the fields reach that are read here; older kernels give less. All of them are read
-/// where tables are written: `python/cwndlab/tcp_info.py`.
+/// where tables are written: `python/cwndlab/results/tcp_info.py`.
 const KNOWN_BYTES: usize = 248;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from cwndlab.encoding import LIVE_TABLES, TABLES
 from cwndlab.errors import ResultsError, plural
-from cwndlab.metrics import run_metrics
-from cwndlab.store import Folder
+from cwndlab.results.metrics import run_metrics
+from cwndlab.results.store import Folder
+from cwndlab.results.tables import LIVE_TABLES, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

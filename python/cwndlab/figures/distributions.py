@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from cwndlab.columns import quantity
 from cwndlab.figures.canvas import house_style, legend_above
 from cwndlab.figures.style import styles_of
+from cwndlab.results.columns import quantity
 from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more

@@ -10,9 +10,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cwndlab.columns import quantity
 from cwndlab.figures.canvas import house_style, new_figure
 from cwndlab.figures.style import styles_of
+from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 

@@ -7,11 +7,11 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cwndlab.columns import quantity
 from cwndlab.figures.canvas import house_style, new_figure, title
 from cwndlab.figures.decimate import decimate
 from cwndlab.figures.labels import Label, label_line_ends
 from cwndlab.figures.style import styles_of
+from cwndlab.results.columns import quantity
 from cwndlab.stats.bootstrap import Floats
 
 STANDARD_COLUMNS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cwndlab.columns import quantity
 from cwndlab.figures.canvas import house_style, legend_above, new_figure, title
 from cwndlab.figures.decimate import decimate
 from cwndlab.figures.style import styles_of
+from cwndlab.results.columns import quantity
 from cwndlab.stats.bootstrap import Floats
 
 _MOST_POINTS = 6000

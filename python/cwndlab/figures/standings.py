@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
 from cwndlab.figures.canvas import house_style, legend_above
 from cwndlab.figures.style import styles_of
+from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables.formatting import format_number
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab.encoding import is_count, is_text
 from cwndlab.errors import MeasurementError
+from cwndlab.results.tables import is_count, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,13 +11,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cwndlab import tcp_info
 from cwndlab.errors import CwndlabError
 from cwndlab.kernel.loading import loaded_name
 from cwndlab.live import http, sftp
 from cwndlab.live.clock import now_ns
 from cwndlab.live.exchange import Exchange
 from cwndlab.live.host import describe_host
+from cwndlab.results import tcp_info
 from cwndlab.schema import scenario as si
 
 if TYPE_CHECKING:

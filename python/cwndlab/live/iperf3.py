@@ -18,12 +18,12 @@ import polars as pl
 
 from cwndlab.backends import rekeyed
 from cwndlab.comparison import SENT_BY_ANOTHER
-from cwndlab.encoding import encode_result
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
 from cwndlab.live.client import ServerUnreachableError, TransferFailedError
 from cwndlab.live.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.live.measure import Measured
+from cwndlab.results.tables import encode_result
 from cwndlab.schema import scenario as si
 
 if TYPE_CHECKING:

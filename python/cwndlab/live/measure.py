@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab import tcp_info
 from cwndlab.comparison import SENT_BY_ANOTHER
-from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
 from cwndlab.live.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
+from cwndlab.results import tcp_info
+from cwndlab.results.tables import encode_result, to_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

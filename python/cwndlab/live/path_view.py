@@ -14,9 +14,9 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from cwndlab import tcp_info
 from cwndlab.live.clock import now_ns
 from cwndlab.live.interface import describe_interface, interface_of
+from cwndlab.results import tcp_info
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from cwndlab import tcp_info
 from cwndlab.live import netlink
+from cwndlab.results import tcp_info
 
 _NETLINK_SOCK_DIAG = 4
 _BY_FAMILY = 20

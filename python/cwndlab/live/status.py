@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.live.schedule import path_of
-from cwndlab.store import read_manifest
+from cwndlab.results.store import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

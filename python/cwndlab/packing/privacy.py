@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab.encoding import to_parquet
+from cwndlab.results.tables import to_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
+from cwndlab.results.columns import quantity
 from cwndlab.tables.formatting import format_number
 from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
 from cwndlab.verdict import Verdict

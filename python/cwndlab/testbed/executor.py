@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.encoding import encode_result, to_parquet
 from cwndlab.errors import KernelRunError
 from cwndlab.executor import outcome_of
+from cwndlab.results.tables import encode_result, to_parquet
 from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
 from cwndlab.testbed.states import state_table

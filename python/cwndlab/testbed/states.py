@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cwndlab import tcp_info
+from cwndlab.results import tcp_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cwndlab.metrics import together
+from cwndlab.results.metrics import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from cwndlab.columns import quantity
+from cwndlab.results.columns import quantity
 from cwndlab.validation.judge import COMPARED, GOODPUT_BOUND, RTT_BOUND, Verdict
 from cwndlab.validation.replays import LEAST_CALLS
 

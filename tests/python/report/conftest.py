@@ -40,7 +40,7 @@ CARICATURES = {
 
 @dataclass
 class SyntheticResults:
-    """Stands in for `cwndlab.store.Results`."""
+    """Stands in for `cwndlab.results.store.Results`."""
 
     algorithms: tuple[str, ...] = ("cubic", "bbr", "westwood", "vegas")
     repetitions: int = 20

@@ -1,10 +1,10 @@
 """The first screen: the verdict in a sentence, throughput against delay, the table."""
 
-from cwndlab.columns import quantity
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded
 from cwndlab.report.section import Content, SettingSection
+from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables import comparison_table, to_csv, to_latex, to_markdown
 from cwndlab.verdict import DELAY, THROUGHPUT, Standing

@@ -3,12 +3,12 @@
 import numpy as np
 import polars as pl
 
-from cwndlab.columns import quantity
 from cwndlab.comparison import Comparison
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import quantile_points, rounded, rounded_all
 from cwndlab.report.section import Content, SettingSection
+from cwndlab.results.columns import quantity
 from cwndlab.stats import box_summary
 
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "rtt_p95_ms", "retransmitted_pct", "completion_ms")

@@ -9,7 +9,6 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from cwndlab import core
-from cwndlab.columns import quantity
 from cwndlab.figures import Zoom, overlay_figure
 from cwndlab.figures.decimate import kept_points
 from cwndlab.papers.facts import Paper, PaperFigure
@@ -23,6 +22,7 @@ from cwndlab.report.rounding import rounded, rounded_all
 from cwndlab.report.section import Content, PageSection, Sections
 from cwndlab.report.sections.claims import claims_section
 from cwndlab.report.sections.paper_plots import plots_section
+from cwndlab.results.columns import quantity
 from cwndlab.tables import format_difference, format_number, join_words
 
 _MOST_POINTS = 1600

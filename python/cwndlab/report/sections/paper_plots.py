@@ -6,7 +6,6 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from cwndlab.columns import quantity
 from cwndlab.figures.canvas import new_figure, title
 from cwndlab.figures.distributions import plot_box, plot_cdf
 from cwndlab.figures.standings import plot_grouped_bars
@@ -16,6 +15,7 @@ from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.rounding import quantile_points, rounded, rounded_all
 from cwndlab.report.section import Content, PageSection
+from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, box_summary, mean_interval
 from cwndlab.stats.bootstrap import Floats
 from cwndlab.tables.formatting import join_words

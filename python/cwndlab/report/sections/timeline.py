@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cwndlab.columns import quantity
 from cwndlab.figures.decimate import kept_points
 from cwndlab.figures.over_time import is_loss
 from cwndlab.report.context import MOST_TIMELINES, Setting
@@ -13,6 +12,7 @@ from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded, rounded_all
 from cwndlab.report.scenario_text import bdp_pkts
 from cwndlab.report.section import Content, SettingSection
+from cwndlab.results.columns import quantity
 
 if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats

@@ -1,0 +1,1 @@
+"""Results: their columns, their tables on disk, and what is computed from them."""
