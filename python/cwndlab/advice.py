@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import stats
 from cwndlab.api.study import Study
-from cwndlab.campaign import default_folder, run_study
 from cwndlab.comparison import Comparison, compare
 from cwndlab.errors import ResultsError
 from cwndlab.goal_measures import measures_of_flows
 from cwndlab.goals import Goal, compare_directions, judge_goal
+from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.schema import scenario as si
 from cwndlab.schema.medium import CellPath
 from cwndlab.study.describe import read_link

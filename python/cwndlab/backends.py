@@ -12,10 +12,10 @@ import platform
 from typing import TYPE_CHECKING, Literal, get_args
 
 from cwndlab.errors import ClusterError
-from cwndlab.executor import LocalExecutor
+from cwndlab.run.executor import LocalExecutor
 
 if TYPE_CHECKING:
-    from cwndlab.executor import Executor
+    from cwndlab.run.executor import Executor
     from cwndlab.study.matrix import Matrix
 
 Backend = Literal["sim", "kernel"]

@@ -17,7 +17,7 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import ClusterError
-from cwndlab.executor import Outcome, Task, compute, compute_apart
+from cwndlab.run.executor import Outcome, Task, compute, compute_apart
 from cwndlab.usercode.processes import WorkerProcess
 
 if TYPE_CHECKING:

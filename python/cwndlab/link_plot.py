@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from cwndlab.errors import LinkError
-from cwndlab.saturation import Saturated, saturate
+from cwndlab.run.saturation import Saturated, saturate
 from cwndlab.study.describe import describe_path, read_link
 from cwndlab.text.quantity import parse_duration
 

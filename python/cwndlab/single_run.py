@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cwndlab.campaign import tasks
 from cwndlab.errors import RunsFailedError
-from cwndlab.executor import LocalExecutor
+from cwndlab.run.campaign import tasks
+from cwndlab.run.executor import LocalExecutor
 
 if TYPE_CHECKING:
     from cwndlab.api.study import Study

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from cwndlab.api.study import Study
-from cwndlab.campaign import run_study
 from cwndlab.errors import CwndlabError
-from cwndlab.progress import Silent
+from cwndlab.run.campaign import run_study
+from cwndlab.run.progress import Silent
 
 
 def study(repetitions: int) -> Study:

@@ -12,10 +12,10 @@ import pytest
 from cwndlab import core
 from cwndlab.api.results import Results, open_results
 from cwndlab.api.study import Study
-from cwndlab.campaign import run_study
 from cwndlab.errors import InterruptedStudyError, ResultsError, RunsFailedError
-from cwndlab.executor import LocalExecutor, Outcome, Task, compute
-from cwndlab.progress import Silent
+from cwndlab.run.campaign import run_study
+from cwndlab.run.executor import LocalExecutor, Outcome, Task, compute
+from cwndlab.run.progress import Silent
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:

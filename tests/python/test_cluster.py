@@ -15,10 +15,10 @@ import pytest
 
 import user_code
 from cwndlab.api.study import Study
-from cwndlab.campaign import tasks
 from cwndlab.cli import app
 from cwndlab.cluster import ClusterExecutor, identity
 from cwndlab.errors import ClusterError, RunsFailedError
+from cwndlab.run.campaign import tasks
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.campaign import tasks
-from cwndlab.executor import LocalExecutor
+from cwndlab.run.campaign import tasks
+from cwndlab.run.executor import LocalExecutor
 from patience import PATIENCE_S
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "cwndlab")

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from cwndlab.api.study import Study
-from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel.capabilities import obstacles
-from cwndlab.progress import Silent
+from cwndlab.run.campaign import run_study
+from cwndlab.run.progress import Silent
 from test_kernel import is_gone_soon
 from test_testbed import needs_kernel
 from user_code import GOOD, mine

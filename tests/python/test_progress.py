@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Console
 
-from cwndlab.progress import Bar, Lines, format_eta, reporter
+from cwndlab.run.progress import Bar, Lines, format_eta, reporter
 
 
 def test_plain_lines_tell_how_far_and_how_long_still() -> None:

@@ -11,7 +11,7 @@ import cwndlab as cw
 from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.resolve.presets import presets
-from cwndlab.saturation import propagation_ns, saturate
+from cwndlab.run.saturation import propagation_ns, saturate
 from cwndlab.schema import scenario as si
 from cwndlab.study.describe import describe_link, read_link
 from wires import wires

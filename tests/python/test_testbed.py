@@ -15,11 +15,11 @@ import pytest
 import fake_core as stand_in
 from cwndlab.api.study import Study
 from cwndlab.backends import keyed
-from cwndlab.campaign import run_study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
-from cwndlab.progress import Silent
+from cwndlab.run.campaign import run_study
+from cwndlab.run.progress import Silent
 from cwndlab.testbed import process, tracing
 from cwndlab.testbed.executor import KernelExecutor
 from cwndlab.testbed.names import KernelNames

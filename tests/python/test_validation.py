@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from cwndlab import campaign
 from cwndlab.api.study import Study
 from cwndlab.errors import StudyError
+from cwndlab.run import campaign
 from cwndlab.validation.judge import COMPARED, Judgement, Pair, Verdict, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed

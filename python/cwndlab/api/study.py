@@ -258,7 +258,7 @@ class Study:
             KernelRunError: the backend is not there.
             ClusterError: the cluster is not there.
         """
-        from cwndlab.campaign import run_study  # noqa: PLC0415  the store knows studies
+        from cwndlab.run.campaign import run_study  # noqa: PLC0415  the store knows studies
 
         folder = Path(results) if results else None
         return run_study(self, folder, backend=backend, jobs=jobs, cluster=executor)

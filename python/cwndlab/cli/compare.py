@@ -90,7 +90,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
     from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
+    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     options: dict[str, Any] = {

@@ -79,7 +79,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @click.option("--user", default=1, show_default=True, help="Of a shared medium.")
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""
-    from cwndlab.saturation import export_mahimahi  # noqa: PLC0415
+    from cwndlab.run.saturation import export_mahimahi  # noqa: PLC0415
     from cwndlab.study.describe import read_link  # noqa: PLC0415  --help is to be quick
     from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
 

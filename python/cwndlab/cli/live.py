@@ -178,12 +178,12 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     This machine is the user, the server (`cwndlab serve`) the network.
     """
     from cwndlab.api.study import Study  # noqa: PLC0415
-    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
     from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
     from cwndlab.live.client import Address  # noqa: PLC0415
     from cwndlab.live.iperf3 import Iperf3, runs_via  # noqa: PLC0415
     from cwndlab.live.radio import RadioLog  # noqa: PLC0415
     from cwndlab.live.status import status_rows  # noqa: PLC0415
+    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(study, is_quick=is_quick, is_live=True)
     folder = default_folder(loaded)

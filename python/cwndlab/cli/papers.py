@@ -57,8 +57,8 @@ def _reproduced(paper_id: str) -> str:
 def _state(paper_id: str) -> str:
     """How far its runs are, in this folder."""
     from cwndlab.api.results import Results  # noqa: PLC0415
-    from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
     from cwndlab.errors import ResultsError  # noqa: PLC0415
+    from cwndlab.run.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
 
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:

@@ -232,7 +232,7 @@ def _options(results: Path | None, *, is_quick: bool) -> list[str]:
 
 def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -> Path:
     """The short version of a study has results of its own."""
-    from cwndlab.campaign import default_folder  # noqa: PLC0415  --help is to be quick
+    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
@@ -242,7 +242,7 @@ def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
     from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
-    from cwndlab.campaign import run_study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.run.campaign import run_study  # noqa: PLC0415  --help is to be quick
 
     failure = None
     try:

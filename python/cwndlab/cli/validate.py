@@ -52,7 +52,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
     algorithms on three links, 50 minutes on the kernel. Needs root.
     """
     from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
+    from cwndlab.run.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
     from cwndlab.validation import (  # noqa: PLC0415  slow
         Verdict,
         replayed,

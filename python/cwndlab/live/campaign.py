@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
 from cwndlab.api.results import Results
-from cwndlab.campaign import keep_study, write_small_tables
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
 from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
 from cwndlab.live.clock import now_ns
@@ -29,6 +28,7 @@ from cwndlab.live.schedule import Period, in_turn, next_run, path_of
 from cwndlab.live.surroundings import DatagramsBeside, Surroundings
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import to_parquet
+from cwndlab.run.campaign import keep_study, write_small_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -11,7 +11,7 @@ from cwndlab.errors import LinkError
 from cwndlab.live import protocol
 from cwndlab.live.client import Session
 from cwndlab.live.saturator import WARM_UP_S
-from cwndlab.saturation import PACKET_BYTES
+from cwndlab.run.saturation import PACKET_BYTES
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:

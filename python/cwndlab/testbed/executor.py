@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import KernelRunError
-from cwndlab.executor import outcome_of
 from cwndlab.results.tables import encode_result, to_parquet
+from cwndlab.run.executor import outcome_of
 from cwndlab.testbed.names import KernelNames
 from cwndlab.testbed.process import Helper
 from cwndlab.testbed.states import state_table
@@ -27,7 +27,7 @@ from cwndlab.testbed.tracing import Tracer, count, fill, happenings, replace_eve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cwndlab.executor import Outcome, Task
+    from cwndlab.run.executor import Outcome, Task
 
 _ATTEMPTS = 3
 _OWNER_WIDTH = 80

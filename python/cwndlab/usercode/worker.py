@@ -20,7 +20,7 @@ from cwndlab.usercode.compiler import shared_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.executor import Task
+    from cwndlab.run.executor import Task
     from cwndlab.usercode.program import Program
 
 _MEMORY_BYTES = 8 * 2**30
@@ -56,7 +56,7 @@ class Compute:
 
     def answer(self) -> object:
         """Compile what is not compiled yet, and run."""
-        from cwndlab.executor import compute  # noqa: PLC0415  a description needs none of it
+        from cwndlab.run.executor import compute  # noqa: PLC0415  a description needs none of it
 
         return compute(self.task, objects(self.task.programs))
 

@@ -6,8 +6,8 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.campaign import run_study
 from cwndlab.errors import StudyError
+from cwndlab.run.campaign import run_study
 from cwndlab.testbed.executor import KernelExecutor
 from cwndlab.testbed.process import require_runs
 from cwndlab.validation.judge import Judgement, Verdict, judge

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab import backends, core, progress
+from cwndlab import backends, core
 from cwndlab.api.results import Results
 from cwndlab.errors import (
     DiskFullError,
@@ -19,9 +19,10 @@ from cwndlab.errors import (
     StudyError,
     plural,
 )
-from cwndlab.executor import Task
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import to_parquet
+from cwndlab.run import progress
+from cwndlab.run.executor import Task
 from cwndlab.schema.scenario import LivePath
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
-    from cwndlab.executor import Executor, Outcome
-    from cwndlab.progress import Reporter
+    from cwndlab.run.executor import Executor, Outcome
+    from cwndlab.run.progress import Reporter
     from cwndlab.study.matrix import Matrix, Run
 
 RESULTS_FOLDER = Path("results")

@@ -1,0 +1,1 @@
+"""Running: tasks, the campaign that works them off, its progress."""
