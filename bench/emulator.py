@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from cwndlab.api.study import Study
+from cwndlab.backends.kernel.process import Helper
 from cwndlab.resolve.presets import presets
-from cwndlab.testbed.process import Helper
 
 # Payload in an IPv4 packet of 1500 bytes with timestamps.
 SHARE = 1448 / 1500

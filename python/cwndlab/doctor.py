@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from cwndlab import core
+from cwndlab.backends.kernel.process import obstacles_to_runs
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
 from cwndlab.kernel.loading import load
 from cwndlab.resolve.presets import presets
 from cwndlab.run.executor import available_cores
-from cwndlab.testbed.process import obstacles_to_runs
 
 State = Literal["ok", "optional", "missing"]
 

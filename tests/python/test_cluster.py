@@ -15,8 +15,8 @@ import pytest
 
 import user_code
 from cwndlab.api.study import Study
+from cwndlab.backends.cluster import ClusterExecutor, identity
 from cwndlab.cli import app
-from cwndlab.cluster import ClusterExecutor, identity
 from cwndlab.errors import ClusterError, RunsFailedError
 from cwndlab.run.campaign import tasks
 from patience import PATIENCE_S, is_soon
@@ -175,7 +175,7 @@ def test_what_a_worker_gave_is_kept_when_it_dies(
 
 
 def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cwndlab.cluster._CONNECT_S", 1)
+    monkeypatch.setattr("cwndlab.backends.cluster._CONNECT_S", 1)
     with pytest.raises(ClusterError, match=r'"dask:8786": write dask://HOST:PORT'):
         ClusterExecutor("dask:8786")
     with pytest.raises(ClusterError, match=r"no scheduler answers there within"):
@@ -194,7 +194,7 @@ def test_workers_that_would_give_other_results_are_refused(
     cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = identity() | {"behaviour epoch": "1,000"}
-    monkeypatch.setattr("cwndlab.cluster.identity", lambda: other)
+    monkeypatch.setattr("cwndlab.backends.cluster.identity", lambda: other)
     with pytest.raises(ClusterError, match=r"behaviour epoch \d+ there, 1,000 here"):
         list(ClusterExecutor(cluster).outcomes([]))
 

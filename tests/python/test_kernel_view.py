@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cwndlab.backends.kernel.states import state_table
+from cwndlab.backends.kernel.tracing import count, fill, happenings, replace_events
 from cwndlab.results import tcp_info
-from cwndlab.testbed.states import state_table
-from cwndlab.testbed.tracing import count, fill, happenings, replace_events
 
 NETWORK, USER, OTHER = 11, 12, 13
 KERNEL = {"began_ns": 1_000_000_000, "namespaces": [NETWORK, USER]}

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
+from cwndlab.backends.kernel import process
 from cwndlab.cli import run as run_cli
 from cwndlab.cli.shell import _view
 from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.kernel.objects import kernel_program
-from cwndlab.testbed import process
 from patience import PATIENCE_S, is_soon
 from test_testbed import devices, namespaces, namespaces_of, needs_kernel
 from user_code import GOOD, mine

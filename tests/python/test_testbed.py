@@ -15,15 +15,15 @@ import pytest
 import fake_core as stand_in
 from cwndlab.api.study import Study
 from cwndlab.backends import keyed
+from cwndlab.backends.kernel import process, tracing
+from cwndlab.backends.kernel.executor import KernelExecutor
+from cwndlab.backends.kernel.names import KernelNames
+from cwndlab.backends.kernel.process import Helper
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
 from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
-from cwndlab.testbed import process, tracing
-from cwndlab.testbed.executor import KernelExecutor
-from cwndlab.testbed.names import KernelNames
-from cwndlab.testbed.process import Helper
 from patience import is_soon
 
 if TYPE_CHECKING:

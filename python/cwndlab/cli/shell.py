@@ -98,7 +98,7 @@ def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
     """Give this process to the helper, so that the program has the terminal to itself."""
-    from cwndlab.testbed.process import require_helper  # noqa: PLC0415  Linux only
+    from cwndlab.backends.kernel.process import require_helper  # noqa: PLC0415  Linux only
 
     helper = require_helper()
     if algorithm is not None:
@@ -122,8 +122,8 @@ def _in_kernel(algorithm: str) -> str:
         CwndlabError: there is none, or not here; says what to do.
     """
     from cwndlab import core  # noqa: PLC0415  --help is to be quick
+    from cwndlab.backends.kernel.names import KernelNames  # noqa: PLC0415  Linux only
     from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
-    from cwndlab.testbed.names import KernelNames  # noqa: PLC0415  Linux only
 
     names = KernelNames()
     flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
+from cwndlab.backends.kernel.process import Helper
 from cwndlab.core import OURS
 from cwndlab.kernel.objects import kernel_program
 from cwndlab.kernel.replay import Recorder, replay
-from cwndlab.testbed.process import Helper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -52,14 +52,14 @@ def executor(backend: Backend, jobs: int | None, cluster: str | None = None) -> 
     if backend == "sim":
         if cluster is None:
             return LocalExecutor(jobs)
-        from cwndlab.cluster import ClusterExecutor  # noqa: PLC0415  seldom needed
+        from cwndlab.backends.cluster import ClusterExecutor  # noqa: PLC0415  seldom needed
 
         return ClusterExecutor(cluster)
     if cluster is not None:
         msg = "--executor: runs on the kernel happen on this machine; leave it out"
         raise ClusterError(msg)
-    from cwndlab.testbed.executor import KernelExecutor  # noqa: PLC0415  Linux only
-    from cwndlab.testbed.process import require_runs  # noqa: PLC0415  Linux only
+    from cwndlab.backends.kernel.executor import KernelExecutor  # noqa: PLC0415  Linux only
+    from cwndlab.backends.kernel.process import require_runs  # noqa: PLC0415  Linux only
 
     require_runs()
     return KernelExecutor()

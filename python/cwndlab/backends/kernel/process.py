@@ -24,7 +24,7 @@ _LOOK_AGAIN_S = 0.5
 
 def helper_path() -> Path | None:
     """The helper's program; None if it was not built."""
-    path = Path(__file__).parents[1] / "helpers" / _NAME
+    path = Path(__file__).parents[2] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
 

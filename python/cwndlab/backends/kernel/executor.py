@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cwndlab.backends.kernel.names import KernelNames
+from cwndlab.backends.kernel.process import Helper
+from cwndlab.backends.kernel.states import state_table
+from cwndlab.backends.kernel.tracing import Tracer, count, fill, happenings, replace_events
 from cwndlab.errors import KernelRunError
 from cwndlab.results.tables import encode_result, to_parquet
 from cwndlab.run.executor import outcome_of
-from cwndlab.testbed.names import KernelNames
-from cwndlab.testbed.process import Helper
-from cwndlab.testbed.states import state_table
-from cwndlab.testbed.tracing import Tracer, count, fill, happenings, replace_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
