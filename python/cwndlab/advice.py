@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab import stats
 from cwndlab.api.study import Study
-from cwndlab.comparison import Comparison, compare
 from cwndlab.errors import ResultsError
-from cwndlab.goal_measures import measures_of_flows
-from cwndlab.goals import Goal, compare_directions, judge_goal
+from cwndlab.judge.comparison import Comparison, compare
+from cwndlab.judge.goal_measures import measures_of_flows
+from cwndlab.judge.goals import Goal, compare_directions, judge_goal
+from cwndlab.judge.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.schema import scenario as si
 from cwndlab.schema.medium import CellPath
 from cwndlab.study.describe import read_link
 from cwndlab.text.linkspec import short_spec
-from cwndlab.verdict import DELAY, Verdict, is_sure_among, judge, names_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cwndlab.comparison import Comparison
+from cwndlab.judge.comparison import Comparison
 
 
 def comparison_of(

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
-from cwndlab.comparison import compare, contestants_of
 from cwndlab.errors import MeasurementError, ResultsError
 from cwndlab.imports import ImportRequest, ImportSummary, import_folder
 from cwndlab.imports.folder import read_file
@@ -24,6 +23,7 @@ from cwndlab.imports.measurement import FLOW_COLUMNS, SAMPLE_COLUMNS
 from cwndlab.imports.pattern import NamePattern
 from cwndlab.imports.socket_statistics import read_socket_statistics
 from cwndlab.imports.table import read_table
+from cwndlab.judge.comparison import compare, contestants_of
 from cwndlab.report import write_report
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.imports.series import Series
-from cwndlab.limits import Limit, shares_of
+from cwndlab.judge.limits import Limit, shares_of
 from cwndlab.report import write_report
 
 if TYPE_CHECKING:

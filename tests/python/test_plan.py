@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cwndlab as cw
-from cwndlab.plan import LEVEL, needed_repetitions, plan_study
+from cwndlab.judge.plan import LEVEL, needed_repetitions, plan_study
 from cwndlab.stats.students_t import quantile
 
 STUDIES = Path(__file__).parents[2] / "studies"

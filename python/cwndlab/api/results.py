@@ -150,7 +150,7 @@ class Results:
 
     def limits(self) -> pl.DataFrame:
         """One row a flow: what limited it most of its time, and the share of each cause."""
-        from cwndlab.limits import limits  # noqa: PLC0415  seldom needed
+        from cwndlab.judge.limits import limits  # noqa: PLC0415  seldom needed
 
         return limits(self)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
-    from cwndlab.comparison import Comparison
+    from cwndlab.judge.comparison import Comparison
 
 
 @click.command("compare")
@@ -136,14 +136,14 @@ def _title(document: dict[str, Any]) -> str:
 
 
 def _print(study: Study, results: Results, output_format: str) -> None:
-    from cwndlab.comparison import compare  # noqa: PLC0415  slow to load
-    from cwndlab.limits import main_limits  # noqa: PLC0415  slow to load
+    from cwndlab.judge.comparison import compare  # noqa: PLC0415  slow to load
+    from cwndlab.judge.limits import main_limits  # noqa: PLC0415  slow to load
+    from cwndlab.judge.verdict import judge  # noqa: PLC0415  slow to load
     from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
     from cwndlab.tables.terminal import (  # noqa: PLC0415  slow to load
         terminal_sentences,
         terminal_table,
     )
-    from cwndlab.verdict import judge  # noqa: PLC0415  slow to load
 
     comparisons = compare(results)
     if not comparisons:

@@ -38,7 +38,7 @@ def plan_command(
     """
     from cwndlab.api.results import open_results  # noqa: PLC0415  slow to load
     from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
+    from cwndlab.judge.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
 
     plan = plan_study(
         Study.load(study, is_live=True),

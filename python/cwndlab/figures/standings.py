@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from cwndlab.comparison import Comparison
 from cwndlab.figures.canvas import house_style, legend_above
 from cwndlab.figures.style import styles_of
+from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables.formatting import format_number

@@ -15,13 +15,13 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.api.results import IMPORT_FILE, Results
-from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.errors import MeasurementError, UnknownNameError, read_failure
 from cwndlab.imports.capture import is_capture, read_capture
 from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
 from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
+from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import encode_result, to_parquet
 from cwndlab.text.quantity import format_duration

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab.backends import rekeyed
-from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
+from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.live.client import ServerUnreachableError, TransferFailedError
 from cwndlab.live.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.live.measure import Measured

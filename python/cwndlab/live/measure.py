@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab.comparison import SENT_BY_ANOTHER
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
+from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.live.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 from cwndlab.results import tcp_info
 from cwndlab.results.tables import encode_result, to_parquet

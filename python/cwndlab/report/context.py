@@ -8,18 +8,18 @@ from typing import Any, Protocol
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.comparison import (
+from cwndlab.figures.style import Style, styles_of
+from cwndlab.judge.comparison import (
     Comparison,
     ResultsLike,
     compare,
     contestant_factor,
     contestants_of,
 )
-from cwndlab.figures.style import Style, styles_of
-from cwndlab.goal_measures import measures_of_flows
-from cwndlab.goals import Direction, compare_directions
+from cwndlab.judge.goal_measures import measures_of_flows
+from cwndlab.judge.goals import Direction, compare_directions
+from cwndlab.judge.verdict import Verdict, judge
 from cwndlab.report.origin import Origin, SetUp
-from cwndlab.verdict import Verdict, judge
 
 MOST_TIMELINES = 12
 """Settings whose time series are put into the page; more would make it heavy."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cwndlab.comparison import Comparison
+from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import Quantity, quantity
 from cwndlab.stats import Difference, Interval
 from cwndlab.tables.formatting import format_difference, format_estimate

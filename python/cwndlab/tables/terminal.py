@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from cwndlab.comparison import Comparison
+from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.verdict import Verdict
 from cwndlab.results.columns import quantity
 from cwndlab.tables.formatting import format_number
 from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
-from cwndlab.verdict import Verdict
 
 _HEADS = {
     "goodput_mbit_s": "goodput Mbit/s",

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from cwndlab import figures
 from cwndlab.api.plots import Plottable as SampledResults
 from cwndlab.api.plots import Plotter
-from cwndlab.comparison import compare
 from cwndlab.figures.labels import spread
 from cwndlab.figures.standings import plot_throughput_delay
 from cwndlab.figures.style import style_of
+from cwndlab.judge.comparison import compare
 
 
 def representative(results: SampledResults) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -7,16 +7,16 @@ from typing import Protocol
 import polars as pl
 import pytest
 
-from cwndlab.comparison import Comparison, ResultsLike, compare
-from cwndlab.goal_measures import (
+from cwndlab.judge.comparison import Comparison, ResultsLike, compare
+from cwndlab.judge.goal_measures import (
     BESIDE_CUBIC,
     SHARE_BESIDE_CUBIC,
     VARIATION,
     WithSeries,
     measures_of_flows,
 )
-from cwndlab.goals import Goal, between_places, compare_directions, judge_goal, judge_goals
-from cwndlab.verdict import Standing
+from cwndlab.judge.goals import Goal, between_places, compare_directions, judge_goal, judge_goals
+from cwndlab.judge.verdict import Standing
 from made_up import around, comparison_of
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cwndlab as cw
-from cwndlab.methods import MethodTable, Transfers, method_tables
+from cwndlab.judge.methods import MethodTable, Transfers, method_tables
 from cwndlab.report import write_report
 from made_up import comparison_of
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from cwndlab.comparison import ResultsLike, cell_factors, compare
+from cwndlab.judge.comparison import ResultsLike, cell_factors, compare
+from cwndlab.judge.verdict import judge
 from cwndlab.stats import Interval
 from cwndlab.tables import (
     comparison_table,
@@ -28,7 +29,6 @@ from cwndlab.tables import (
     write_tables,
 )
 from cwndlab.tables.terminal import terminal_sentences, terminal_table
-from cwndlab.verdict import judge
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cwndlab.comparison import Comparison, ResultsLike, compare
-from cwndlab.verdict import DELAY, THROUGHPUT, Standing, judge, rank, ratio_words
+from cwndlab.judge.comparison import Comparison, ResultsLike, compare
+from cwndlab.judge.verdict import DELAY, THROUGHPUT, Standing, judge, rank, ratio_words
 from made_up import around, comparison_of
 
 

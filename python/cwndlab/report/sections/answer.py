@@ -1,5 +1,6 @@
 """The first screen: the verdict in a sentence, throughput against delay, the table."""
 
+from cwndlab.judge.verdict import DELAY, THROUGHPUT, Standing
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded
@@ -7,7 +8,6 @@ from cwndlab.report.section import Content, SettingSection
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables import comparison_table, to_csv, to_latex, to_markdown
-from cwndlab.verdict import DELAY, THROUGHPUT, Standing
 
 
 def _verdict(setting: Setting) -> Content:

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from cwndlab.comparison import Comparison
-from cwndlab.goals import GoalVerdict, between_places, judge_goals
+from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.goals import GoalVerdict, between_places, judge_goals
+from cwndlab.judge.verdict import Standing
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Difference
 from cwndlab.tables import format_difference, format_estimate, format_reach
-from cwndlab.verdict import Standing
 
 _STANDINGS = {
     Standing.BEST: "best",

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from cwndlab.limits import READ_OF_FLOWS, Limit, limits
+from cwndlab.judge.limits import READ_OF_FLOWS, Limit, limits
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection

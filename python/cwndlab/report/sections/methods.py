@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cwndlab.comparison import SENT_BY, contestant_factor
-from cwndlab.methods import MethodTable, Transfers, method_tables
+from cwndlab.judge.comparison import SENT_BY, contestant_factor
+from cwndlab.judge.methods import MethodTable, Transfers, method_tables
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection

@@ -1,10 +1,10 @@
 """All settings of the study at a glance: who wins where."""
 
+from cwndlab.judge.verdict import DELAY, THROUGHPUT
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
 from cwndlab.tables import format_estimate
-from cwndlab.verdict import DELAY, THROUGHPUT
 
 
 def _overview(context: Context) -> Content | None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cwndlab.comparison import compare
+from cwndlab.judge.comparison import compare
 from cwndlab.schema import scenario as si
 from cwndlab.stats.students_t import quantile
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
-    from cwndlab.comparison import Comparison
+    from cwndlab.judge.comparison import Comparison
 
 LEVEL = 0.05
 POWER = 0.8

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from cwndlab.comparison import Comparison
+from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import Better, quantity
 from cwndlab.stats import CONFIDENCE, Difference, holm
 from cwndlab.tables.formatting import format_number, join_words

@@ -10,8 +10,8 @@ Each goal has one measure, defined here and nowhere else:
 - *stability*: the variation of goodput from second to second (standard deviation over mean); beside
   it stands that from repetition to repetition.
 
-Standings are those of `cwndlab.verdict`: relative differences over pairs of runs, two one-sided
-tests against the smallest effect of interest, a permutation test with Holm's correction.
+Standings are those of `cwndlab.judge.verdict`: relative differences over pairs of runs, two
+one-sided tests against the smallest effect of interest, a permutation test with Holm's correction.
 """
 
 import math
@@ -23,12 +23,10 @@ import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.comparison import Comparison, ResultsLike, compare
-from cwndlab.goal_measures import BESIDE_CUBIC, SHARE_BESIDE_CUBIC, VARIATION
-from cwndlab.plan import needed_repetitions
-from cwndlab.results.columns import quantity
-from cwndlab.tables.formatting import format_number, join_words
-from cwndlab.verdict import (
+from cwndlab.judge.comparison import Comparison, ResultsLike, compare
+from cwndlab.judge.goal_measures import BESIDE_CUBIC, SHARE_BESIDE_CUBIC, VARIATION
+from cwndlab.judge.plan import needed_repetitions
+from cwndlab.judge.verdict import (
     COMPLETION,
     DELAY,
     THROUGHPUT,
@@ -41,6 +39,8 @@ from cwndlab.verdict import (
     rank,
     ratio_words,
 )
+from cwndlab.results.columns import quantity
+from cwndlab.tables.formatting import format_number, join_words
 
 _SEVERAL = 2
 _LARGE = 0.5  # a difference that nobody would overlook
@@ -130,7 +130,7 @@ def compare_directions(
 ) -> tuple[Direction, ...]:
     """Return the comparisons of every direction in which something under test sent.
 
-    `beside` are the measures that `cwndlab.goal_measures.measures_of_flows` gives.
+    `beside` are the measures that `cwndlab.judge.goal_measures.measures_of_flows` gives.
     """
     flows = results.flows()
     if flows.is_empty():

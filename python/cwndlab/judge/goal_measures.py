@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.comparison import ResultsLike, contestant_factor
+from cwndlab.judge.comparison import ResultsLike, contestant_factor
 from cwndlab.stats.bootstrap import Floats
 
 VARIATION = "goodput_variation_pct"

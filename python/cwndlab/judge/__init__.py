@@ -1,0 +1,1 @@
+"""Judging: which algorithm is better, by how much, and how sure that is."""
