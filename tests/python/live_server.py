@@ -10,9 +10,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from cwndlab.live import protocol
-from cwndlab.live.client import Address
-from cwndlab.live.server import Limits, Server
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.server import Limits, Server
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cwndlab.live import protocol
-from cwndlab.live.client import Address, Session, TransferFailedError
-from cwndlab.live.protocol import Signer
-from cwndlab.live.server import Limits
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.client import Address, Session, TransferFailedError
+from cwndlab.measure.wire.protocol import Signer
+from cwndlab.measure.wire.server import Limits
 from live_server import HOST, TOKEN, connected, server_apart, server_here
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from cwndlab import core
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import StudyError
 from cwndlab.kernel.capabilities import this_kernel
-from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
-from cwndlab.live.iperf3 import Iperf3
+from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
+from cwndlab.measure.iperf3 import Iperf3
 from live_server import HOST, iperf3_server
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.live.client import Clock, ProbeResult, Transfer
-from cwndlab.live.measure import measured
+from cwndlab.measure.tables import measured
+from cwndlab.measure.wire.client import Clock, ProbeResult, Transfer
 
 if TYPE_CHECKING:
     from pathlib import Path

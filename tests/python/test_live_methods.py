@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cwndlab.live import http as web
-from cwndlab.live import sftp
-from cwndlab.live.exchange import Exchange, LibraryMissingError
+from cwndlab.measure.wire import http as web
+from cwndlab.measure.wire import sftp
+from cwndlab.measure.wire.exchange import Exchange, LibraryMissingError
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def test_no_command_no_shell_no_forwarding_and_no_other_file(tmp_path: Path) -> 
 
 def test_what_asyncssh_can_do_with_files_is_refused_whatever_its_version() -> None:
     asyncssh = pytest.importorskip("asyncssh")
-    from cwndlab.live.sftp_server import _NEUTRAL, OneFile  # noqa: PLC0415  needs asyncssh
+    from cwndlab.measure.wire.sftp_server import _NEUTRAL, OneFile  # noqa: PLC0415  needs asyncssh
 
     for name in dir(asyncssh.SFTPServer):
         if not name.startswith("_") and name not in _NEUTRAL:

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 
 import cwndlab as cw
 from cwndlab.cli import run as run_cli
-from cwndlab.live import interface, netlink, preflight
-from cwndlab.live.campaign import Campaign, run_campaign
-from cwndlab.live.client import Address, Session
-from cwndlab.live.flow import AlgorithmMissingError
-from cwndlab.live.path_view import compare_views, read_syn
-from cwndlab.live.preflight import Preflight, ProxyError, Sender, findings, look
+from cwndlab.measure import preflight
+from cwndlab.measure.campaign import Campaign, run_campaign
+from cwndlab.measure.machine import interface, netlink
+from cwndlab.measure.machine.path_view import compare_views, read_syn
+from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look
+from cwndlab.measure.wire.client import Address, Session
+from cwndlab.measure.wire.flow import AlgorithmMissingError
 from live_server import HOST, TOKEN, server_here
 from patience import PATIENCE_S
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from cwndlab.errors import LinkError
-from cwndlab.live import protocol, saturator
-from cwndlab.live.client import Session, TransferFailedError
-from cwndlab.live.datagrams import encode
-from cwndlab.live.protocol import CLIENT, SERVER, Saturate
-from cwndlab.live.record import Recorded, Recording
-from cwndlab.live.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
-from cwndlab.live.server import Limits
+from cwndlab.measure.record import Recorded, Recording
+from cwndlab.measure.wire import protocol, saturator
+from cwndlab.measure.wire.client import Session, TransferFailedError
+from cwndlab.measure.wire.datagrams import encode
+from cwndlab.measure.wire.protocol import CLIENT, SERVER, Saturate
+from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
+from cwndlab.measure.wire.server import Limits
 from cwndlab.resolve.presets import load_preset
 from live_server import TOKEN, server_apart, server_here
 from patience import PATIENCE_S

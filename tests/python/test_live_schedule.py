@@ -10,7 +10,7 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.errors import StudyError
-from cwndlab.live.schedule import Period, in_turn, next_run, path_of
+from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
 
 MONDAY = date(2023, 5, 1)
 

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cwndlab.live import protocol
-from cwndlab.live.client import (
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.client import (
     Address,
     ServerUnreachableError,
     Session,
     TransferFailedError,
 )
-from cwndlab.live.flow import AlgorithmMissingError
-from cwndlab.live.protocol import ProtocolError, Signer
-from cwndlab.live.server import Limits
+from cwndlab.measure.wire.flow import AlgorithmMissingError
+from cwndlab.measure.wire.protocol import ProtocolError, Signer
+from cwndlab.measure.wire.server import Limits
 from cwndlab.schema import scenario as si
 from live_server import HOST, TOKEN, connected, server_apart, server_here
 from patience import PATIENCE_S, is_soon

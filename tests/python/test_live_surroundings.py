@@ -21,13 +21,13 @@ import cwndlab as cw
 from cwndlab.api.results import open_results
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.series import Series
-from cwndlab.live import radio, surroundings
-from cwndlab.live.campaign import Campaign, CampaignEndedError, run_campaign
-from cwndlab.live.client import Address
-from cwndlab.live.flags import flags_of
-from cwndlab.live.radio import RadioLog, read_iw, read_modem, technology_changes
-from cwndlab.live.status import status_rows
-from cwndlab.live.surroundings import Surroundings
+from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
+from cwndlab.measure.flags import flags_of
+from cwndlab.measure.machine import radio, surroundings
+from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem, technology_changes
+from cwndlab.measure.machine.surroundings import Surroundings
+from cwndlab.measure.status import status_rows
+from cwndlab.measure.wire.client import Address
 from cwndlab.report import write_report
 from iproute import IP, ip, needs_ip
 from live_server import HOST, TOKEN, server_apart, server_here

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.cli import run as run_cli
-from cwndlab.live import sock_diag
-from cwndlab.live.sock_diag import Connection, connections
-from cwndlab.live.watch import SPAN_S, Watch
+from cwndlab.measure.machine import sock_diag
+from cwndlab.measure.machine.sock_diag import Connection, connections
+from cwndlab.measure.watch import SPAN_S, Watch
 from cwndlab.tables.braille import Canvas
 from cwndlab.tables.watch_screen import plain_line, screen
 from live_server import HOST

@@ -114,8 +114,8 @@ def link_record(
 
     The far end is `cwndlab serve`; what is recorded serves sim and kernel as a trace.
     """
-    from cwndlab.live.client import Address  # noqa: PLC0415  --help is to be quick
-    from cwndlab.live.record import NAMES, record  # noqa: PLC0415
+    from cwndlab.measure.record import NAMES, record  # noqa: PLC0415
+    from cwndlab.measure.wire.client import Address  # noqa: PLC0415  --help is to be quick
     from cwndlab.text.quantity import parse_duration, parse_rate  # noqa: PLC0415
 
     address = Address.parse(server, read_token(token_file))

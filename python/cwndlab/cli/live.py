@@ -46,10 +46,10 @@ class TokenError(CwndlabError):
 )
 def serve_command(token_file: Path, host: str, port: int) -> None:
     """Be the far end of live measurements, for who knows the token."""
-    from cwndlab.live.server import Server  # noqa: PLC0415  seldom needed
+    from cwndlab.measure.wire.server import Server  # noqa: PLC0415  seldom needed
 
     if not token_file.exists():
-        from cwndlab.live.protocol import new_token  # noqa: PLC0415  seldom needed
+        from cwndlab.measure.wire.protocol import new_token  # noqa: PLC0415  seldom needed
 
         with token_file.open("x", encoding="ascii") as file:
             token_file.chmod(0o600)
@@ -92,9 +92,9 @@ def preflight_command(
     With STUDY at what that needs.
     """
     from cwndlab.api.study import Study  # noqa: PLC0415
-    from cwndlab.live.campaign import senders_of  # noqa: PLC0415  --help is to be quick
-    from cwndlab.live.client import Address  # noqa: PLC0415
-    from cwndlab.live.preflight import look, measure_datagrams  # noqa: PLC0415
+    from cwndlab.measure.campaign import senders_of  # noqa: PLC0415  --help is to be quick
+    from cwndlab.measure.preflight import look, measure_datagrams  # noqa: PLC0415
+    from cwndlab.measure.wire.client import Address  # noqa: PLC0415
 
     senders = [] if study is None else senders_of(Study.load(study, is_live=True).matrix.runs)
     address = Address.parse(server, read_token(token_file))
@@ -178,11 +178,11 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
     This machine is the user, the server (`cwndlab serve`) the network.
     """
     from cwndlab.api.study import Study  # noqa: PLC0415
-    from cwndlab.live.campaign import Campaign, run_campaign  # noqa: PLC0415
-    from cwndlab.live.client import Address  # noqa: PLC0415
-    from cwndlab.live.iperf3 import Iperf3, runs_via  # noqa: PLC0415
-    from cwndlab.live.radio import RadioLog  # noqa: PLC0415
-    from cwndlab.live.status import status_rows  # noqa: PLC0415
+    from cwndlab.measure.campaign import Campaign, run_campaign  # noqa: PLC0415
+    from cwndlab.measure.iperf3 import Iperf3, runs_via  # noqa: PLC0415
+    from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415
+    from cwndlab.measure.status import status_rows  # noqa: PLC0415
+    from cwndlab.measure.wire.client import Address  # noqa: PLC0415
     from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(study, is_quick=is_quick, is_live=True)

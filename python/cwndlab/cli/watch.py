@@ -12,7 +12,7 @@ from cwndlab.cli.output import console, say
 from cwndlab.errors import CwndlabError
 
 if TYPE_CHECKING:
-    from cwndlab.live.watch import Watch
+    from cwndlab.measure.watch import Watch
 
 
 @click.command("watch")
@@ -24,7 +24,7 @@ def watch_command(interface: str | None, duration: str | None) -> None:
     Of any program. In another terminal than `cwndlab live`, a browser or iperf3; at the server it
     shows the window of downlink transfers. Needs no root.
     """
-    from cwndlab.live.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
+    from cwndlab.measure.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
     from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
 
     if sys.platform != "linux":

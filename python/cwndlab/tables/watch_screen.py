@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cwndlab.live.watch import SPAN_S, Moment, Track, Watch
+from cwndlab.measure.watch import SPAN_S, Moment, Track, Watch
 from cwndlab.tables.braille import Canvas, round_up
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import asyncssh
 
-from cwndlab.live.exchange import ZEROS, Exchange
+from cwndlab.measure.wire.exchange import ZEROS, Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable

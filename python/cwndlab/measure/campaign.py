@@ -14,18 +14,23 @@ from typing import TYPE_CHECKING, Any
 from cwndlab import core
 from cwndlab.api.results import Results
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
-from cwndlab.live.client import Address, ServerUnreachableError, Session, TransferFailedError
-from cwndlab.live.clock import now_ns
-from cwndlab.live.exchange import LibraryMissingError
-from cwndlab.live.flags import DEFAULT_OUTAGE_S
-from cwndlab.live.flow import AlgorithmMissingError
-from cwndlab.live.iperf3 import Iperf3, runs_via
-from cwndlab.live.measure import Measured, measured
-from cwndlab.live.preflight import ProxyError, Sender, look
-from cwndlab.live.protocol import ProtocolError
-from cwndlab.live.radio import sources_of
-from cwndlab.live.schedule import Period, in_turn, next_run, path_of
-from cwndlab.live.surroundings import DatagramsBeside, Surroundings
+from cwndlab.measure.flags import DEFAULT_OUTAGE_S
+from cwndlab.measure.iperf3 import Iperf3, runs_via
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.radio import sources_of
+from cwndlab.measure.machine.surroundings import DatagramsBeside, Surroundings
+from cwndlab.measure.preflight import ProxyError, Sender, look
+from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
+from cwndlab.measure.tables import Measured, measured
+from cwndlab.measure.wire.client import (
+    Address,
+    ServerUnreachableError,
+    Session,
+    TransferFailedError,
+)
+from cwndlab.measure.wire.exchange import LibraryMissingError
+from cwndlab.measure.wire.flow import AlgorithmMissingError
+from cwndlab.measure.wire.protocol import ProtocolError
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import to_parquet
 from cwndlab.run.campaign import keep_study, write_small_tables
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cwndlab.api.study import Study
-    from cwndlab.live.radio import RadioLog, RadioSource
+    from cwndlab.measure.machine.radio import RadioLog, RadioSource
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
     from cwndlab.study.matrix import Run
 

@@ -20,22 +20,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import protocol, sftp
-from cwndlab.live.clock import now_ns
-from cwndlab.live.datagrams import DatagramReceiver, prepare, receive, send_datagrams
-from cwndlab.live.exchange import LibraryMissingError
-from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
-from cwndlab.live.host import describe_host
-from cwndlab.live.path_view import save_syns, saved_syn, view_of
-from cwndlab.live.protocol import ProtocolError, Signer
-from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.host import describe_host
+from cwndlab.measure.machine.path_view import save_syns, saved_syn, view_of
+from cwndlab.measure.wire import protocol, sftp
+from cwndlab.measure.wire.datagrams import DatagramReceiver, prepare, receive, send_datagrams
+from cwndlab.measure.wire.exchange import LibraryMissingError
+from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.measure.wire.protocol import ProtocolError, Signer
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 from cwndlab.schema.scenario import Sftp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from cwndlab.live.datagrams import Address
-    from cwndlab.live.path_view import View
+    from cwndlab.measure.machine.path_view import View
+    from cwndlab.measure.wire.datagrams import Address
 
 _NS_PER_S = 10**9
 _NO_DATAGRAM = "no datagram came through; the network may block UDP"

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import protocol
-from cwndlab.live.client import Clock, Session
-from cwndlab.live.flow import AlgorithmMissingError, set_algorithm
-from cwndlab.live.host import describe_host
-from cwndlab.live.path_view import Finding, compare_views, too_quick
+from cwndlab.measure.machine.host import describe_host
+from cwndlab.measure.machine.path_view import Finding, compare_views, too_quick
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.client import Clock, Session
+from cwndlab.measure.wire.flow import AlgorithmMissingError, set_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cwndlab.live.client import Address
+    from cwndlab.measure.wire.client import Address
 
 _ROUND_TRIPS = 10
 _DOUBT_S = 6.0

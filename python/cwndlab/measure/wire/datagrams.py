@@ -10,13 +10,13 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.live.clock import now_ns
+from cwndlab.measure.machine.clock import now_ns
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from cwndlab.live.protocol import Datagrams
+    from cwndlab.measure.wire.protocol import Datagrams
 
 _HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
 _MAC_BYTES = 16

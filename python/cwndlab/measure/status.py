@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.live.schedule import path_of
+from cwndlab.measure.schedule import path_of
 from cwndlab.results.store import read_manifest
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from cwndlab.live import netlink
+from cwndlab.measure.machine import netlink
 from cwndlab.results import tcp_info
 
 _NETLINK_SOCK_DIAG = 4

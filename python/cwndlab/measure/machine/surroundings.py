@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import netlink
-from cwndlab.live.client import Session
-from cwndlab.live.clock import now_ns
-from cwndlab.live.flags import Flag
-from cwndlab.live.interface import is_up
-from cwndlab.live.protocol import Datagrams
-from cwndlab.live.radio import COLUMNS, NUMBERS, technology_changes
+from cwndlab.measure.flags import Flag
+from cwndlab.measure.machine import netlink
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.interface import is_up
+from cwndlab.measure.machine.radio import COLUMNS, NUMBERS, technology_changes
+from cwndlab.measure.wire.client import Session
+from cwndlab.measure.wire.protocol import Datagrams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cwndlab.live.client import Address
-    from cwndlab.live.radio import RadioLog, RadioSource, Row
+    from cwndlab.measure.machine.radio import RadioLog, RadioSource, Row
+    from cwndlab.measure.wire.client import Address
 
 _INTERFACE_EVERY_S = 0.2
 _RADIO_EVERY_S = 1.0

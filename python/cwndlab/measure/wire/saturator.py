@@ -17,13 +17,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.live.datagrams import DatagramReceiver, encode
+from cwndlab.measure.wire.datagrams import DatagramReceiver, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.live.datagrams import Address
-    from cwndlab.live.protocol import Saturate
+    from cwndlab.measure.wire.datagrams import Address
+    from cwndlab.measure.wire.protocol import Saturate
 
 FEEDBACK_EVERY_S = 0.02
 WARM_UP_S = 2.0

@@ -12,26 +12,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import CwndlabError
-from cwndlab.live import protocol, sftp
-from cwndlab.live.clock import now_ns
-from cwndlab.live.datagrams import (
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of
+from cwndlab.measure.wire import protocol, sftp
+from cwndlab.measure.wire.datagrams import (
     DatagramReceiver,
     encode,
     prepare,
     receive,
     send_datagrams,
 )
-from cwndlab.live.exchange import LibraryMissingError
-from cwndlab.live.flow import AlgorithmMissingError, FlowEnd, set_algorithm
-from cwndlab.live.path_view import compare_views, initial_sequence, view_of
-from cwndlab.live.protocol import ProtocolError, Signer
-from cwndlab.live.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.measure.wire.exchange import LibraryMissingError
+from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.measure.wire.protocol import ProtocolError, Signer
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 from cwndlab.schema.scenario import Sftp, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cwndlab.live.path_view import View
+    from cwndlab.measure.machine.path_view import View
     from cwndlab.schema.base import Model
     from cwndlab.schema.scenario import ScenarioFlow
 

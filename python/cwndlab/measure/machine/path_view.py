@@ -14,8 +14,8 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from cwndlab.live.clock import now_ns
-from cwndlab.live.interface import describe_interface, interface_of
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.interface import describe_interface, interface_of
 from cwndlab.results import tcp_info
 
 if TYPE_CHECKING:

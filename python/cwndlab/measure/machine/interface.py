@@ -9,8 +9,8 @@ import socket
 import struct
 from typing import Any
 
-from cwndlab.live import netlink
-from cwndlab.live.clock import now_ns
+from cwndlab.measure.machine import netlink
+from cwndlab.measure.machine.clock import now_ns
 
 _ETHTOOL = 0x8946
 _FLAGS, _LARGE_RECEIVE = 0x25, 1 << 15

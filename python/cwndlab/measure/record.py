@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from cwndlab.errors import LinkError
-from cwndlab.live import protocol
-from cwndlab.live.client import Session
-from cwndlab.live.saturator import WARM_UP_S
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.client import Session
+from cwndlab.measure.wire.saturator import WARM_UP_S
 from cwndlab.run.saturation import PACKET_BYTES
 from cwndlab.text.toml_writer import write_toml
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from cwndlab.live.client import Address
+    from cwndlab.measure.wire.client import Address
 
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
 _NS_PER_S = 10**9

@@ -13,7 +13,7 @@ import hmac
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.live.exchange import Exchange, LibraryMissingError
+from cwndlab.measure.wire.exchange import Exchange, LibraryMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -122,7 +122,7 @@ async def _read_blocks(
 async def _serve(exchange: Exchange, secret: bytes) -> None:
     import asyncssh  # noqa: PLC0415  an optional dependency
 
-    from cwndlab.live.sftp_server import Gate, file_server  # noqa: PLC0415  needs asyncssh
+    from cwndlab.measure.wire.sftp_server import Gate, file_server  # noqa: PLC0415  needs asyncssh
 
     connection = await asyncssh.run_server(
         _own_descriptor(exchange),

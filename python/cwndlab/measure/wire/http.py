@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, cast
 
-from cwndlab.live.exchange import ZEROS, Exchange, PatientSocket
+from cwndlab.measure.wire.exchange import ZEROS, Exchange, PatientSocket
 
 if TYPE_CHECKING:
     import socket

@@ -12,15 +12,15 @@ import polars as pl
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
 from cwndlab.judge.comparison import SENT_BY_ANOTHER
-from cwndlab.live.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
+from cwndlab.measure.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 from cwndlab.results import tcp_info
 from cwndlab.results.tables import encode_result, to_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.live.client import Transfer
-    from cwndlab.live.surroundings import Surroundings
+    from cwndlab.measure.machine.surroundings import Surroundings
+    from cwndlab.measure.wire.client import Transfer
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
 
 _NS_PER_S = 10**9

@@ -7,13 +7,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.live import netlink
-from cwndlab.live.sock_diag import connections
+from cwndlab.measure.machine import netlink
+from cwndlab.measure.machine.sock_diag import connections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.live.sock_diag import Connection
+    from cwndlab.measure.machine.sock_diag import Connection
 
 INTERVAL_S = 0.25
 SPAN_S = 60.0

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
 from cwndlab.kernel.loading import loaded_name
-from cwndlab.live import http, sftp
-from cwndlab.live.clock import now_ns
-from cwndlab.live.exchange import Exchange
-from cwndlab.live.host import describe_host
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.host import describe_host
+from cwndlab.measure.wire import http, sftp
+from cwndlab.measure.wire.exchange import Exchange
 from cwndlab.results import tcp_info
 from cwndlab.schema import scenario as si
 
