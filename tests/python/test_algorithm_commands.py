@@ -11,7 +11,7 @@ import pytest
 from matplotlib.text import Text
 
 import user_code
-from cwndlab.algorithm_page import read_page
+from cwndlab.algorithm.page import read_page
 from cwndlab.figures.over_time import window_figure
 from test_end_to_end import LINK, run
 from user_code import mine

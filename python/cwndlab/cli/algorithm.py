@@ -65,7 +65,7 @@ def algorithm_show(
 
     NAME may also be a file: ./my_cc.c, linux:PATH/net/ipv4/tcp_westwood.c.
     """
-    from cwndlab.algorithm_page import (  # noqa: PLC0415  slow to load
+    from cwndlab.algorithm.page import (  # noqa: PLC0415  slow to load
         STANDARD_LINK,
         parameter_rows,
         read_page,
@@ -106,8 +106,8 @@ def algorithm_new(name: str) -> None:
 
     Prints its path.
     """
+    from cwndlab.algorithm.skeleton import write_skeleton  # noqa: PLC0415  --help is to be quick
     from cwndlab.usercode.program import contract_folder  # noqa: PLC0415  --help is to be quick
-    from cwndlab.usercode.skeleton import write_skeleton  # noqa: PLC0415  --help is to be quick
 
     path = write_skeleton(name, Path())
     print_text(str(path))
@@ -125,7 +125,7 @@ def algorithm_check(name: str, output_format: str) -> int:
 
     FILE is ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exits 1 where a check fails.
     """
-    from cwndlab.usercode.check import check_algorithm  # noqa: PLC0415  --help is to be quick
+    from cwndlab.algorithm.check import check_algorithm  # noqa: PLC0415  --help is to be quick
 
     findings = []
     for finding in check_algorithm(name, Path()):

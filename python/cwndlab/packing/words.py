@@ -7,8 +7,8 @@ import platform
 from typing import TYPE_CHECKING
 
 from cwndlab import core
+from cwndlab.algorithm.header_comment import papers
 from cwndlab.errors import plural
-from cwndlab.header_comment import papers
 from cwndlab.papers import find_paper
 from cwndlab.text.quantity import format_duration
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cwndlab.algorithm.header_comment import header_comment, papers
+from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
 from cwndlab.errors import AlgorithmError
-from cwndlab.header_comment import header_comment, papers
 from cwndlab.resolve.algorithms import algorithm_of
-from cwndlab.single_run import run_once
 from cwndlab.tables.terminal_chart import line_chart, strip
 from cwndlab.text.quantity import parse_duration
 

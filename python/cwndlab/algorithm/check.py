@@ -114,8 +114,8 @@ def _sequences(check: str, program: Program, *, is_module: bool = False) -> Find
 
 
 def _whole_runs(reference: str) -> Iterator[Finding]:
+    from cwndlab.algorithm.single_run import run_once  # noqa: PLC0415  slow to load
     from cwndlab.api.study import Study  # noqa: PLC0415  it knows this package
-    from cwndlab.single_run import run_once  # noqa: PLC0415  slow to load
 
     for name, settings in _RUNS.items():
         check = f"transfers data: {name}"

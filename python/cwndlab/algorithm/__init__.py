@@ -1,0 +1,1 @@
+"""An algorithm's page, its check and its skeleton: the commands of `cwndlab algorithm`."""
