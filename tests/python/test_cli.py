@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from cwndlab import cli, doctor
+from cwndlab import cli
+from cwndlab.cli import doctor
 from cwndlab.cli.studies import Where
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel import loading

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cwndlab import core, doctor
+from cwndlab import core
+from cwndlab.cli import doctor
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, KernelError
 from cwndlab.kernel import capabilities, helper, loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle, obstacles, this_kernel

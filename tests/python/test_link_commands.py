@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 
 from cwndlab import cli, core
 from cwndlab.errors import CoreMissingError
-from cwndlab.link_plot import draw_link
+from cwndlab.figures.link import draw_link
 from cwndlab.run.saturation import saturate
 from cwndlab.study.describe import read_link
 

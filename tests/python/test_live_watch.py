@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.cli import run as run_cli
+from cwndlab.cli.screens.braille import Canvas
+from cwndlab.cli.screens.watch import plain_line, screen
 from cwndlab.measure.machine import sock_diag
 from cwndlab.measure.machine.sock_diag import Connection, connections
 from cwndlab.measure.watch import SPAN_S, Watch
-from cwndlab.tables.braille import Canvas
-from cwndlab.tables.watch_screen import plain_line, screen
 from live_server import HOST
 
 MBIT_BYTES = 125_000

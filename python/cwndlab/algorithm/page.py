@@ -14,9 +14,9 @@ import polars as pl
 from cwndlab.algorithm.header_comment import header_comment, papers
 from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
+from cwndlab.cli.screens.line_chart import line_chart, strip
 from cwndlab.errors import AlgorithmError
 from cwndlab.resolve.algorithms import algorithm_of
-from cwndlab.tables.terminal_chart import line_chart, strip
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:

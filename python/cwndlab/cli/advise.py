@@ -146,7 +146,7 @@ def _of_results(folder: Path, wish: Wish, output_format: str) -> list[str]:
 
 
 def _print_advice(advice: Advice) -> None:
-    from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
+    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
 
     how = (
         "the same in every repetition"

@@ -136,14 +136,14 @@ def _title(document: dict[str, Any]) -> str:
 
 
 def _print(study: Study, results: Results, output_format: str) -> None:
+    from cwndlab.cli.screens.comparison import (  # noqa: PLC0415  slow to load
+        terminal_sentences,
+        terminal_table,
+    )
     from cwndlab.judge.comparison import compare  # noqa: PLC0415  slow to load
     from cwndlab.judge.limits import main_limits  # noqa: PLC0415  slow to load
     from cwndlab.judge.verdict import judge  # noqa: PLC0415  slow to load
     from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
-    from cwndlab.tables.terminal import (  # noqa: PLC0415  slow to load
-        terminal_sentences,
-        terminal_table,
-    )
 
     comparisons = compare(results)
     if not comparisons:

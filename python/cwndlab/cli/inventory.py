@@ -58,7 +58,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     from cwndlab.study.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
 
     if plot:
-        from cwndlab.link_plot import plot_link  # noqa: PLC0415  slow to load
+        from cwndlab.figures.link import plot_link  # noqa: PLC0415  slow to load
 
         print_text(str(plot_link(spec, out, duration)))
     elif output_format == "table":
@@ -181,7 +181,7 @@ def stack_show(name: str, output_format: str) -> None:
 @format_option
 def doctor_command(output_format: str) -> int:
     """Check what works here, and say how to mend what does not."""
-    from cwndlab.doctor import checks  # noqa: PLC0415  --help is to be quick
+    from cwndlab.cli.doctor import checks  # noqa: PLC0415  --help is to be quick
 
     found = checks()
     rows: list[dict[str, Any]] = [

@@ -272,8 +272,8 @@ def _report(results: Results, out: Path | None, *, is_quick: bool = False) -> Pa
 
 def print_comparisons(results: Results) -> None:
     """Print what a study found, cell by cell, as people read it."""
+    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
     from cwndlab.judge.comparison import compare  # noqa: PLC0415  slow to load
-    from cwndlab.tables.terminal import terminal_table  # noqa: PLC0415  slow to load
 
     runs = results.runs()
     say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")

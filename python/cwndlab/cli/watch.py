@@ -43,7 +43,7 @@ def watch_command(interface: str | None, duration: str | None) -> None:
 def _show(watch: Watch, interval_s: float, until_s: float | None) -> None:
     from rich.live import Live  # noqa: PLC0415  only on a terminal
 
-    from cwndlab.tables.watch_screen import screen  # noqa: PLC0415  --help is to be quick
+    from cwndlab.cli.screens.watch import screen  # noqa: PLC0415  --help is to be quick
 
     terminal = console()
     with Live(console=terminal, screen=True, auto_refresh=False) as live:
@@ -54,7 +54,7 @@ def _show(watch: Watch, interval_s: float, until_s: float | None) -> None:
 
 
 def _print(watch: Watch, interval_s: float, until_s: float | None) -> None:
-    from cwndlab.tables.watch_screen import plain_line  # noqa: PLC0415  --help is to be quick
+    from cwndlab.cli.screens.watch import plain_line  # noqa: PLC0415  --help is to be quick
 
     said_s = 0.0
     while until_s is None or time.monotonic() < until_s:

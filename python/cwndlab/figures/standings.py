@@ -10,7 +10,7 @@ from cwndlab.figures.style import styles_of
 from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
-from cwndlab.tables.formatting import format_number
+from cwndlab.text.wording import format_number
 
 
 def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:

@@ -40,7 +40,7 @@ from cwndlab.judge.verdict import (
     ratio_words,
 )
 from cwndlab.results.columns import quantity
-from cwndlab.tables.formatting import format_number, join_words
+from cwndlab.text.wording import format_number, join_words
 
 _SEVERAL = 2
 _LARGE = 0.5  # a difference that nobody would overlook

@@ -15,7 +15,7 @@ from enum import Enum
 from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import Better, quantity
 from cwndlab.stats import CONFIDENCE, Difference, holm
-from cwndlab.tables.formatting import format_number, join_words
+from cwndlab.text.wording import format_number, join_words
 
 THROUGHPUT = "goodput_mbit_s"
 DELAY = "rtt_p50_ms"

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cwndlab.figures.style import Style
 from cwndlab.report.glossary import term
-from cwndlab.tables.formatting import format_bounds, format_number
+from cwndlab.text.wording import format_bounds, format_number
 
 _STYLES = ("vendor/uplot/uPlot.min.css", "page.css", "charts.css")
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "core.js", "svg.js", "series.js", "page.js")

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cwndlab.report.origin import SetUp
-from cwndlab.tables.formatting import join_words
 from cwndlab.text.quantity import format_duration
+from cwndlab.text.wording import join_words
 
 
 def facts(set_up: SetUp) -> str:

@@ -8,14 +8,6 @@ from cwndlab.tables.files import (
     to_xlsx,
     write_tables,
 )
-from cwndlab.tables.formatting import (
-    format_bounds,
-    format_difference,
-    format_estimate,
-    format_number,
-    format_reach,
-    join_words,
-)
 from cwndlab.tables.model import (
     STANDARD_COLUMNS,
     Cell,
@@ -23,6 +15,14 @@ from cwndlab.tables.model import (
     Row,
     comparison_table,
     uncertainty_note,
+)
+from cwndlab.text.wording import (
+    format_bounds,
+    format_difference,
+    format_estimate,
+    format_number,
+    format_reach,
+    join_words,
 )
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import Quantity, quantity
 from cwndlab.stats import Difference, Interval
-from cwndlab.tables.formatting import format_difference, format_estimate
+from cwndlab.text.wording import format_difference, format_estimate
 
 STANDARD_COLUMNS = (
     "goodput_mbit_s",

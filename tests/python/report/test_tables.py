@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from cwndlab.cli.screens.comparison import terminal_sentences, terminal_table
 from cwndlab.judge.comparison import ResultsLike, cell_factors, compare
 from cwndlab.judge.verdict import judge
 from cwndlab.stats import Interval
@@ -28,7 +29,6 @@ from cwndlab.tables import (
     to_xlsx,
     write_tables,
 )
-from cwndlab.tables.terminal import terminal_sentences, terminal_table
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from cwndlab.report.section import Content, PageSection
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, box_summary, mean_interval
 from cwndlab.stats.bootstrap import Floats
-from cwndlab.tables.formatting import join_words
+from cwndlab.text.wording import join_words
 
 _MOST_POINTS = 200
 _ACROSS = 2  # panels beside each other

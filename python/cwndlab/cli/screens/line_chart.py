@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cwndlab.tables.braille import Canvas, round_up
+from cwndlab.cli.screens.braille import Canvas, round_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

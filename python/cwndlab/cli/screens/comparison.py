@@ -8,8 +8,8 @@ from rich.text import Text
 from cwndlab.judge.comparison import Comparison
 from cwndlab.judge.verdict import Verdict
 from cwndlab.results.columns import quantity
-from cwndlab.tables.formatting import format_number
 from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
+from cwndlab.text.wording import format_number
 
 _HEADS = {
     "goodput_mbit_s": "goodput Mbit/s",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from cwndlab.cli.screens.braille import Canvas, round_up
 from cwndlab.measure.watch import SPAN_S, Moment, Track, Watch
-from cwndlab.tables.braille import Canvas, round_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
