@@ -8,7 +8,7 @@ lists in which None stands for undefined. Undefined is never 0.
 Bad input raises ValueError, whose message names the place; anything else is RuntimeError.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NotRequired, TypedDict, type_check_only
 
