@@ -2,14 +2,15 @@
 
 A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times of
 the day with what is different then, and under `[sources]` for each of its figures where it comes
-from: a `source`, `assumed`, or `calibrated_to` a named published figure.
+from: a `source`, `assumed`, or `calibrated_to` a named published figure. What is assumed has a
+range under `[ranges]`, or under `[fixed]` a reason why it has none.
 """
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
@@ -17,6 +18,7 @@ from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
 from cwndlab.schema.base import Model
 from cwndlab.schema.link import Link
 from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.ranges import Range
 from cwndlab.schema.written import merged
 from cwndlab.text.toml import TomlSource
 
@@ -72,6 +74,12 @@ class Preset(Model):
         default={}, description="what of the link is different at a time of the day"
     )
     sources: dict[str, Mark] = Field(default={})
+    ranges: dict[str, Range] = Field(
+        default={}, description="between which values what is assumed may lie, by a key's name"
+    )
+    fixed: dict[str, str] = Field(
+        default={}, description="of what is assumed and has no range: why; by path, as sources"
+    )
 
     def figures(self) -> list[str]:
         """The paths of all values that the preset sets, such as `link.stage.0.rate`."""
@@ -100,12 +108,21 @@ class Preset(Model):
 
     def mark_of(self, figure: str) -> Mark | None:
         """Where a figure comes from: the mark of its path, a table, a key on it, or of all."""
-        parts = figure.split(".")
-        tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
-        for name in (*tables, *reversed(parts), "*"):
-            if name in self.sources:
-                return self.sources[name]
-        return None
+        return _of_figure(self.sources, figure)
+
+    def without_range(self) -> list[str]:
+        """The paths of assumed figures that have neither a range nor a reason to be fixed."""
+        ranged = {path for span in self.ranges.values() for path in span.all_paths}
+        if "link.server" in ranged:
+            ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}
+        return [
+            figure
+            for figure in self.figures()
+            if (mark := self.mark_of(figure)) is not None
+            and mark.kind == "assumed"
+            and not any(_leads_into(path, figure) or _leads_into(figure, path) for path in ranged)
+            and _of_figure(self.fixed, figure) is None
+        ]
 
 
 @functools.cache
@@ -161,6 +178,23 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
         raise FieldError((*key, min(others)), message)
     return both, preset.reverse_link
+
+
+def _leads_into(path: str, other: str) -> bool:
+    return f"{other}.".startswith(f"{path}.")
+
+
+T = TypeVar("T")
+
+
+def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
+    """What stands for a figure: by its path, a table, a key on the path, or `*` for all."""
+    parts = figure.split(".")
+    tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
+    for name in (*tables, *reversed(parts), "*"):
+        if name in marks:
+            return marks[name]
+    return None
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:

@@ -1,0 +1,264 @@
+"""The keys of a network that may be otherwise than its link says, with their ranges.
+
+A preset has ranges of its own for what it assumes. Any other link has those of `data/ranges.toml`.
+The ends have theirs there too: the length of a run, stacks, queueing disciplines.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab.errors import LinkError
+from cwndlab.judge.figures import Figures, Unit, read_number
+from cwndlab.resolve.path import TRACE_QUEUE_PACKETS
+from cwndlab.resolve.presets import expand_preset, load_preset
+from cwndlab.schema.base import Model
+from cwndlab.schema.link import DropTail
+from cwndlab.schema.problems import field_errors
+from cwndlab.schema.ranges import Basis, Choice, Range
+from cwndlab.text.toml import TomlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from cwndlab.schema.link import Link
+
+_FILE = Path(__file__).parents[1] / "data" / "ranges.toml"
+_DISTANCES = ("core_delay", "wire_delay")
+_DIGITS = 3  # of a drawn value
+_NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
+
+
+class Relative(Basis):
+    """A range as multiples of what the link says."""
+
+    low_times: float
+    high_times: float
+
+
+class RangesFile(Model):
+    """`data/ranges.toml`: what may be otherwise on any link, and at the ends of any study."""
+
+    any_link: dict[str, Range | Relative]
+    ends: dict[str, Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A path that a key changes, with what the link has there."""
+
+    path: str
+    unit: Unit
+    count: int | None = None  # in the smallest unit; None: the link has nothing there
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that may be otherwise: a number of `unit` between `low` and `high`, or a choice."""
+
+    name: str
+    basis: str
+    """The source of the range, or the word "invented" and why."""
+    unit: str = ""
+    low: float = 0.0
+    high: float = 0.0
+    is_log: bool = False
+    is_whole: bool = False
+    choices: tuple[Choice, ...] = ()
+    targets: tuple[Target, ...] = ()
+
+    def value_at(self, share: float) -> float | str:
+        """The value at `share` of the range, 0 to 1: evenly spread, or so in its logarithm."""
+        if self.choices:
+            return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
+        if self.is_whole and not self.is_log:
+            return min(float(int(self.low + share * (self.high - self.low + 1))), self.high)
+        if self.is_log:
+            value = self.low * (self.high / self.low) ** share
+        else:
+            value = self.low + share * (self.high - self.low)
+        value = float(f"{value:.{_DIGITS}g}")
+        return float(round(value)) if self.is_whole else value
+
+    def values(self, value: float | str) -> dict[str, Any]:
+        """What stands at each of its paths for a value, as a study writes it."""
+        if isinstance(value, str):
+            return dict(next(choice.set for choice in self.choices if choice.name == value))
+        first = self.targets[0]
+        count = round(value * first.unit.smallest)
+        return {first.path: first.unit.text(count)} | {
+            target.path: target.unit.text(self._along(target, count, first.count))
+            for target in self.targets[1:]
+        }
+
+    def _along(self, target: Target, count: int, usual: int | None) -> int:
+        """The count of a further path: the first one's ratio or distance to its usual one."""
+        if not usual or target.count is None:
+            return count
+        if self.is_log:
+            return max(1, round(target.count * count / usual))
+        return target.count + count - usual
+
+
+def keys_of(
+    link: Link, folder: Path, given: Collection[str] = ()
+) -> tuple[tuple[Key, ...], Figures]:
+    """What may be otherwise in a study of this link, and the link's figures.
+
+    Args:
+        link: as a study has it. What it says beside its preset is known and not assumed.
+        folder: what paths of files are relative to.
+        given: further paths of the study that are known: `duration`, `stack`.
+
+    Raises:
+        FieldError: there is no such preset, or its keys and those of `link` do not go together.
+        LinkError: a range cannot be read; names the preset.
+    """
+    whole, _ = expand_preset(link, ("link",), folder)
+    figures = Figures(whole)
+    common = _read_file()
+    preset = load_preset(link.preset, folder) if link.preset else None
+    known = {*given, *_paths_given(link)}
+    found: list[Key] = []
+    if preset is not None and preset.ranges:
+        for name, span in preset.ranges.items():
+            if not any(_overlap(path, other) for path in span.all_paths for other in known):
+                found.append(_key(name, span, figures, link.preset or ""))
+    else:
+        found += _keys_of_any(common.any_link, figures, whole, known)
+    for name, span in common.ends.items():
+        if not any(_overlap(path, other) for path in span.all_paths for other in known):
+            found.append(_key(name, span, figures, _FILE.name))
+    return tuple(found), figures
+
+
+def _paths_given(link: Link) -> Iterator[str]:
+    """The paths that a study itself sets in its link; a cell's core is the way to the server."""
+    for path in _leaves(link, "link"):
+        yield path
+        if path.rpartition(".")[2] in _DISTANCES:
+            yield "link.server"
+
+
+def _leaves(value: object, path: str) -> Iterator[str]:
+    names = value.model_fields_set if isinstance(value, Model) else ()
+    for name in sorted(names):
+        if name not in _NO_RANGES_OF_ITS_OWN:
+            yield from _leaves(getattr(value, name), f"{path}.{name}")
+    if not names and path != "link":
+        yield path
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of two paths is the other or leads into it."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
+    if span.choices:
+        return Key(name, span.basis, choices=span.choices)
+    if span.low is None or span.high is None:
+        msg = f"{place}: ranges.{name} has no end"
+        raise LinkError(msg)
+    try:
+        (low, unit), (high, same) = read_number(span.low), read_number(span.high)
+    except ValueError as error:
+        msg = f"{place}: ranges.{name}: {error}"
+        raise LinkError(msg) from None
+    if unit != same or not low < high or (span.scale == "log" and low <= 0):
+        above = "above 0" if span.scale == "log" else "below the high one"
+        msg = f"{place}: ranges.{name}: the ends need the same unit, and the low one is {above}"
+        raise LinkError(msg)
+    return Key(
+        name,
+        span.basis,
+        unit=unit.name or span.unit,
+        low=low,
+        high=high,
+        is_log=span.scale == "log",
+        is_whole=not unit.name or unit.name == "packets",
+        targets=tuple(Target(path, unit, figures.count(path)) for path in span.paths),
+    )
+
+
+def _keys_of_any(
+    common: Mapping[str, Range | Relative], figures: Figures, link: Link, known: set[str]
+) -> Iterator[Key]:
+    """The ranges of a link that has none of its own: of its server, its queues and its loss."""
+    for name, span in common.items():
+        if isinstance(span, Range):
+            if not known.intersection(span.paths):
+                yield _key(name, span, figures, _FILE.name)
+            continue
+        targets = tuple(_queues(link, figures) if name == "queue" else _losses(link, figures))
+        if targets:
+            yield _relative(name, span, targets)
+
+
+def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
+    first = targets[0]
+    usual = (first.count or 0) / first.unit.smallest
+    is_whole = first.unit.name in ("", "packets")
+    low, high = span.low_times * usual, span.high_times * usual
+    return Key(
+        name,
+        span.basis,
+        unit=first.unit.name or "packets",
+        low=max(1.0, float(round(low))) if is_whole else low,
+        high=max(2.0, float(round(high))) if is_whole else high,
+        is_log=True,
+        is_whole=is_whole,
+        targets=targets,
+    )
+
+
+def _queues(link: Link, figures: Figures) -> Iterator[Target]:
+    """Where the link's queues are, each with what it holds."""
+    if link.medium is not None:
+        ways = ("downlink.", "uplink.") if link.medium[0] == "cell" else ("",)
+        paths = [
+            f"link.{link.medium[0]}.{way}{queue}"
+            for way in ways
+            for queue in ("queue", "queue_packets")
+        ]
+        for path in paths:
+            if count := figures.count(path):
+                yield Target(path, figures.queue_unit(path), count)
+        return
+    for path in _wires(link):
+        count = figures.count(f"{path}.queue")
+        if count:
+            yield Target(f"{path}.queue", figures.queue_unit(f"{path}.queue"), count)
+        elif not isinstance(figures.value(f"{path}.aqm"), DropTail):
+            continue  # the queue discipline decides, not the limit
+        elif figures.value(f"{path}.rate"):
+            yield Target(f"{path}.queue", Unit.named("BDP"), 1000)
+        elif figures.value(f"{path}.trace") or figures.value(f"{path}.log"):
+            yield Target(f"{path}.queue", Unit.named("packets"), TRACE_QUEUE_PACKETS)
+
+
+def _losses(link: Link, figures: Figures) -> Iterator[Target]:
+    for path in _wires(link):
+        if count := figures.count(f"{path}.loss"):
+            yield Target(f"{path}.loss", Unit.named("%"), count)
+
+
+def _wires(link: Link) -> list[str]:
+    if link.medium is not None:
+        return []
+    return [f"link.stage.{n}" for n in range(len(link.stage))] or ["link"]
+
+
+@functools.cache
+def _read_file() -> RangesFile:
+    source = TomlSource.read(_FILE)
+    try:
+        return RangesFile.model_validate(source.document)
+    except ValidationError as error:
+        problems = field_errors(error, RangesFile, source.document)
+        raise LinkError("\n".join(source.problem(p.key, p.message) for p in problems)) from None

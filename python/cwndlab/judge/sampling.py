@@ -1,0 +1,129 @@
+"""Networks like this one: draws over the ranges of everything that a link assumes.
+
+A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws, each key's
+range is cut into n parts of equal probability and each part is drawn from once, so that few draws
+cover every key. Which parts meet, and where in its part a value lies, follows from the seed and the
+key's name by SHA-256: the same on every machine, whatever other keys there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.judge.keys import keys_of
+from cwndlab.schema.link import Link
+from cwndlab.text.linkspec import parse_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from cwndlab.judge.figures import Figures
+    from cwndlab.judge.keys import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One network: what a study has to change, and the value of each key."""
+
+    name: str
+    changes: Mapping[str, Any]
+    """By path, as a study writes it: `{"link.server": "23.1 ms"}`."""
+    keys: Mapping[str, float | str]
+    """By name, in the key's unit; the name of a choice."""
+
+    def level(self) -> dict[str, Any]:
+        """The draw as a level of a factor with a name of its own."""
+        return {"name": self.name, **self.changes}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Draws, and the keys that they are of."""
+
+    keys: tuple[Key, ...]
+    draws: tuple[Draw, ...]
+
+
+def vary(
+    link: str | Mapping[str, Any] | Link,
+    draws: int,
+    seed: int,
+    *,
+    given: Collection[str] = (),
+    folder: Path | None = None,
+) -> Sample:
+    """Draw networks over the ranges of a link.
+
+    Args:
+        link: in one line, as a table of a study's keys, or read.
+        draws: how many.
+        seed: the same one gives the same draws; draw n of two links has the same share of the
+            range of every key that both have.
+        given: paths beside the link's own that the user has set, and that therefore stay:
+            `duration`, `stack`, `server_host`.
+        folder: what paths of files are relative to; the current one if absent.
+
+    Raises:
+        QuantityError: the line is no link.
+        FieldError: there is no such preset, or its keys and the link's own do not go together.
+        LinkError: a range cannot be read.
+    """
+    keys, figures = keys_of(_read(link), folder or Path(), given)
+    columns = {key.name: _shares(draws, seed, key.name) for key in keys}
+    digits = len(str(max(draws - 1, 0)))
+    drawn = tuple(
+        _draw(
+            f"draw {n:0{digits}}",
+            [(key, key.value_at(columns[key.name][n])) for key in keys],
+            figures,
+        )
+        for n in range(draws)
+    )
+    return Sample(keys, drawn)
+
+
+def ends(
+    link: str | Mapping[str, Any] | Link,
+    *,
+    given: Collection[str] = (),
+    folder: Path | None = None,
+) -> Sample:
+    """Both ends of every range and every other choice, one key at a time, the rest as it is.
+
+    Args and errors as of `vary`.
+    """
+    keys, figures = keys_of(_read(link), folder or Path(), given)
+    drawn = []
+    for key in keys:
+        others: list[float | str] = [choice.name for choice in key.choices if choice.set]
+        values = others if key.choices else [key.low, key.high]
+        for value in values:
+            text = value if isinstance(value, str) else f"{value:g} {key.unit}".strip()
+            drawn.append(_draw(f"{key.name}: {text}", [(key, value)], figures))
+    return Sample(keys, tuple(drawn))
+
+
+def _draw(name: str, values: list[tuple[Key, float | str]], figures: Figures) -> Draw:
+    written: dict[str, Any] = {}
+    for key, value in values:
+        written |= key.values(value)
+    return Draw(name, figures.changes(written), {key.name: value for key, value in values})
+
+
+def _read(link: str | Mapping[str, Any] | Link) -> Link:
+    if isinstance(link, Link):
+        return link
+    return Link.model_validate(parse_spec(link) if isinstance(link, str) else dict(link))
+
+
+def _shares(draws: int, seed: int, name: str) -> list[float]:
+    """One column of the hypercube: a share of each of `draws` parts, in a drawn order."""
+    digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
+    order = sorted(range(draws), key=lambda n: digests[n][8:])
+    shares = [0.0] * draws
+    for part, n in enumerate(order):
+        shares[n] = (part + int.from_bytes(digests[n][:8], "big") / 2**64) / draws
+    return shares
