@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -367,6 +369,37 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
     assert str(caught.value) == (
         'unknown algorithm "westwod"; did you mean westwood? (cwndlab algorithm list)'
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"link": "rate=1 Mbit/s,delay=10 ms,queue=9007199254740993 BDP"},
+            "a queue of 15,011,998,757,901,655 packets; the largest is 4,294,967,295 packets",
+        ),
+        ({"link": "rate=9000000000 Gbit/s,delay=100000 h"}, "the largest is 4,294,967,295 packets"),
+        (
+            {"link": "rate=1 Mbit/s", "application": {"kind": "sized", "bytes": "0 B"}},
+            "bytes: must",
+        ),
+        ({"link": "delay=0 ms"}, "has neither a rate nor a delay"),
+        ({"link": "loss=1 %"}, "has neither a rate nor a delay"),
+        ({"link": "lossy", "flow": [{"count": 10**12}]}, "must be less than or equal to 10000"),
+        (
+            {"link": "lossy", "factors": {f"link.{n}": list(range(1, 101)) for n in "abcd"}},
+            "100,000,000 combinations, more than 1,000,000; split the study",
+        ),
+    ],
+)
+def test_what_would_never_end_or_fit_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(StudyError, match=re.escape(message)):
+        Study(algorithm="reno", **arguments)
+
+
+def test_a_delay_alone_is_a_link() -> None:
+    assert Study(link="delay=1 ms", algorithm="reno").repetitions == 1
+    assert Study(link="delay=0 ms,jitter=1 ms", algorithm="reno").repetitions == 1
 
 
 @pytest.mark.parametrize("link", ["", " ", "rate=", "rate=1 Mbit/s,rate=2 Mbit/s", "a=b=c"])

@@ -102,6 +102,10 @@ def test_a_problem_names_place_key_value_and_what_is_wrong() -> None:
         ("a = 1\na = 2\n", "x.toml:2: a = 2\n  not valid TOML: cannot overwrite a value"),
         ('a = "open', 'x.toml:1: a = "open\n  not valid TOML: unterminated string'),
         ("[link\n", "x.toml:1: [link\n  not valid TOML: expected ']' at the end of a table"),
+        (f"a = {'[' * 20_000}{']' * 20_000}", "x.toml: cannot be read\n  nested more than 50 deep"),
+        (f"{'.'.join('a' * 60)} = 1", "x.toml: cannot be read\n  nested more than 50 deep"),
+        (f"{'a = {' * 51}{'}' * 51}", "x.toml: cannot be read\n  nested more than 50 deep"),
+        (f"a = {'9' * 5_000}", "x.toml: cannot be read\n  a number has too many digits"),
     ],
 )
 def test_malformed_toml_names_line_and_reason(text: str, message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +12,7 @@ from cwndlab.errors import ResultsError, plural
 from cwndlab.results.metrics import run_metrics
 from cwndlab.results.store import Folder
 from cwndlab.results.tables import LIVE_TABLES, TABLES
+from cwndlab.text.toml import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,7 @@ class Results:
         if not path.exists():
             return None
         try:
-            table: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))["import"]
+            table: Mapping[str, Any] = read_toml(path.read_text(encoding="utf-8"))["import"]
         except (OSError, ValueError, KeyError) as error:
             msg = f"{path}: damaged ({error}); import the files again"
             raise ResultsError(msg) from None

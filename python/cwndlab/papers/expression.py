@@ -17,6 +17,12 @@ from cwndlab.stats.bootstrap import Floats
 
 EVERY_VARIANT = "all"
 
+_LARGEST = 1e300
+_MOST_ROWS = 1_000
+_MOST_NESTED = 50
+_TOO_DEEP = f"an expression nested more than {_MOST_NESTED} deep"
+_LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -41,11 +47,7 @@ class Expression:
         Raises:
             ValueError: It is not an expression of the language.
         """
-        try:
-            tree = ast.parse(text, mode="eval")
-        except SyntaxError as error:
-            msg = f'"{text}" is no expression: {error.msg}'
-            raise ValueError(msg) from None
+        tree = _parse(text)
         self._tree = _Substitute(given or {}).visit(tree).body
         self._variants = variants
         self.names: tuple[Name, ...] = tuple(dict.fromkeys(self._named(self._tree)))
@@ -55,8 +57,13 @@ class Expression:
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return its value, given that of each of its names; they are of equal shape."""
-        found = self._values(self._tree, values)
+        """Return its value, given that of each of its names; they are of equal shape.
+
+        Raises:
+            ValueError: It is several values, or a function is given too few.
+        """
+        with np.errstate(all="ignore"):  # what is undefined is NaN or infinite
+            found = self._values(self._tree, values)
         if len(found) != 1:
             msg = f'"{self}" is {len(found)} values; say which by min, max or mean'
             raise ValueError(msg)
@@ -64,7 +71,7 @@ class Expression:
 
     def _named(self, node: ast.expr) -> list[Name]:
         match node:
-            case ast.Constant(value=int() | float()):
+            case ast.Constant(value=int() | float() as number) if abs(number) < _LARGEST:
                 return []
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return [*self._named(left), *self._named(right)]
@@ -98,6 +105,9 @@ class Expression:
                 return [_OPERATORS[type(op)](self._one(left, values), self._one(right, values))]
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 each = [value for argument in arguments for value in self._values(argument, values)]
+                if len(each) < _LEAST_VALUES.get(name, 1):
+                    msg = f'"{ast.unparse(node)}" takes {_LEAST_VALUES.get(name, 1)} values or more'
+                    raise ValueError(msg)
                 return [FUNCTIONS[name](np.stack(np.broadcast_arrays(*each)))]
         return [values[name] for name in self._cells(node)]
 
@@ -107,6 +117,22 @@ class Expression:
             msg = f'"{ast.unparse(node)}" is {len(found)} values; say which by min, max or mean'
             raise ValueError(msg)
         return found[0]
+
+
+def _parse(text: str) -> ast.Expression:
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError as error:
+        msg = f'"{text}" is no expression: {error.msg}'
+        raise ValueError(msg) from None
+    except (RecursionError, MemoryError):  # as the parser tells of too many parentheses
+        raise ValueError(_TOO_DEEP) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_MOST_NESTED):
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+    if level:
+        raise ValueError(_TOO_DEEP)
+    return tree
 
 
 class _Substitute(ast.NodeTransformer):
@@ -135,15 +161,14 @@ def _rows(node: ast.expr) -> list[str]:
             return [str(row)]
         case ast.Slice(
             lower=ast.Constant(value=int() as first), upper=ast.Constant(value=int() as last)
-        ):
+        ) if last - first < _MOST_ROWS:
             return [str(row) for row in range(first, last + 1)]
     msg = f'"{ast.unparse(node)}" is no row; write one, or the first and last as 3:7'
     raise ValueError(msg)
 
 
 def _divide(one: Floats, other: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: Floats = one / other
+    ratio: Floats = one / other
     return ratio
 
 

@@ -7,17 +7,20 @@ a Mahimahi trace counts 4 bytes of framing a packet.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
 from cwndlab.resolve.path import TraceReader, resolve_path
 from cwndlab.schema import scenario as si
-from cwndlab.schema.problems import FieldError
+from cwndlab.schema.problems import FieldError, plain_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from cwndlab.resolve.algorithms import FileAlgorithm
@@ -52,6 +55,11 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
     Raises:
         FieldError: something is missing, unknown or out of range; names the key.
     """
+    with _naming_bounds():
+        return _resolve(study, folder, references)
+
+
+def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
     traces = TraceReader(folder)
     if study.link is None and study.live is not None:
         path, has_reverse_link = _live_path(study.live), True
@@ -83,6 +91,17 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
         ),
     )
     return Resolved(scenario, traces.traces, algorithms.files, jitter, study.begin_within)
+
+
+@contextlib.contextmanager
+def _naming_bounds() -> Iterator[None]:
+    """Say which value the scenario cannot hold, where no check before has."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise FieldError((), f"{place}: {plain_message(first)}") from None
 
 
 def _before(
@@ -145,5 +164,6 @@ def resolve_link(link: Link, folder: Path) -> ResolvedLink:
         FieldError: something is missing, unknown or out of range; names the key.
     """
     traces = TraceReader(folder)
-    path, _ = resolve_path(link, None, traces)
+    with _naming_bounds():
+        path, _ = resolve_path(link, None, traces)
     return ResolvedLink(path, traces.traces)

@@ -14,8 +14,11 @@ from cwndlab.schema import medium
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError
 from cwndlab.schema.written import to_si
+from cwndlab.text.quantity import MAX_PACKETS, UNLIMITED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cwndlab.schema.base import Model
     from cwndlab.text.quantity import QueueLimit
     from cwndlab.text.toml import KeyPath
@@ -86,6 +89,7 @@ def resolve_path(
     if all(wire.delay is None for wire in reverse_wires):
         reverse_delays = [0] * (len(reverse_wires) - 1) + [sum(forward_delays)]
     rtt_ns = sum(forward_delays) + sum(reverse_delays)
+    _check_takes_time((*forward_wires, *reverse_wires), rtt_ns + (link.server or 0))
     forward = tuple(
         _stage(wire, delay_ns, rtt_ns, _key("link", link, n), traces)
         for n, (wire, delay_ns) in enumerate(zip(forward_wires, forward_delays, strict=True))
@@ -115,6 +119,18 @@ def _medium(key: str, written: Model, server_ns: int | None) -> si.Path:
         way.model_copy(update={"core_delay_ns": server_ns}) for way in (cell.downlink, cell.uplink)
     )
     return cell.model_copy(update={"downlink": downlink, "uplink": uplink})
+
+
+def _check_takes_time(wires: Iterable[human.LinkStage], propagation_ns: int) -> None:
+    """Refuse a path in which packets spend no time at all."""
+    times = ((wire.rate, wire.trace, wire.log, wire.jitter) for wire in wires)
+    if propagation_ns or any(each is not None for wire in times for each in wire):
+        return
+    message = (
+        "this link has neither a rate nor a delay: packets would take no time and the run would "
+        "not end; give it a rate, a trace or a delay"
+    )
+    raise FieldError(("link",), message)
 
 
 def _farther(stage: si.Stage, server_ns: int) -> si.Stage:
@@ -239,7 +255,7 @@ def _queue_limit(
             message = "only a fixed rate has a BDP; write packets or bytes"
             raise FieldError((*key, "queue"), message)
         bdp_in_packets = -(-wire.rate * rtt_ns * limit.count // (_NS_PER_S * 1000 * packet_bits))
-        return max(bdp_in_packets, 1), None
+        return _bounded(max(bdp_in_packets, 1), (*key, "queue")), None
     if limit is not None:
         return _packets_and_bytes(limit, (*key, "queue"))
     if wire.rate is None and wire.trace is None and wire.log is None:
@@ -250,7 +266,14 @@ def _queue_limit(
     if wire.rate is None:
         return TRACE_QUEUE_PACKETS, None
     bdp_in_packets = -(-wire.rate * rtt_ns // (_NS_PER_S * packet_bits))
-    return max(bdp_in_packets, SMALLEST_DEFAULT_QUEUE_PACKETS), None
+    return _bounded(max(bdp_in_packets, SMALLEST_DEFAULT_QUEUE_PACKETS), (*key, "rate")), None
+
+
+def _bounded(bdp_in_packets: int, key: KeyPath) -> int:
+    if bdp_in_packets > MAX_PACKETS:
+        message = f"a queue of {bdp_in_packets:,} packets; the largest is {MAX_PACKETS:,} packets"
+        raise FieldError(key, f'{message}, or "{UNLIMITED}"')
+    return bdp_in_packets
 
 
 def _packets_and_bytes(limit: QueueLimit, key: KeyPath) -> tuple[int | None, int | None]:

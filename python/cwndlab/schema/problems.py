@@ -83,8 +83,13 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
         case "tuple_type" | "list_type":
             return "must be a list"
         case _:
-            message = details["msg"]
-            return message.replace("Input should be", "must be").replace("Input should", "must")
+            return plain_message(details)
+
+
+def plain_message(details: ErrorDetails) -> str:
+    """What is wrong with a value, in pydantic's words made ours."""
+    message = details["msg"]
+    return message.replace("Input should be", "must be").replace("Input should", "must")
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -16,7 +16,8 @@ from cwndlab.schema.written import word_as_kind
 
 DEFAULT_STACK = "linux-6.1"
 Direction = Literal["forward", "reverse", "downlink", "uplink"]
-Whole = Annotated[int, Field(gt=0)]
+Whole = Annotated[int, Field(gt=0, le=2**63 - 1)]
+MOST_FLOWS = 10_000
 PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
@@ -121,7 +122,9 @@ class Flow(Model):
     access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
     user_host: HostOrText | None = None
     server_host: HostOrText | None = None
-    count: Whole = Field(default=1, description="how many of them")
+    count: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = Field(
+        default=1, description="how many of them"
+    )
     parameters: dict[str, int] = Field(default={}, description="of its algorithm")
     stack_overrides: dict[str, Any] = Field(default={})
 
@@ -194,7 +197,7 @@ class StudyModel(Model):
         default=1, description='of a shared medium, from 1; "each": every flow has its own'
     )
     application: Application = Bulk()
-    flows: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+    flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None, description="how many flows alike, where no [[flow]] says more"
     )
     link: LinkOrText | None = None

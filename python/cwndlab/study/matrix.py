@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import itertools
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -43,6 +44,7 @@ Label = str | int | float | bool
 
 _KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
 _SEED_BITS = 53  # what every reader of JSON holds exactly
+_MOST_COMBINATIONS = 1_000_000
 _LINK_KEYS = ("link", "reverse_link")
 _HOST_KEYS = ("user_host", "server_host")
 _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
@@ -160,6 +162,9 @@ def build(
         excluded = _rules(base, columns, "exclude")
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
+    if (count := math.prod(len(group) for group in groups)) > _MOST_COMBINATIONS:
+        message = f"{count:,} combinations, more than {_MOST_COMBINATIONS:,}; split the study"
+        raise StudyError([source.problem(("factors",), message)])
     cells: list[Cell] = []
     references = references_in(document)
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}

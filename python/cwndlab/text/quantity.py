@@ -15,10 +15,10 @@ from typing import Literal
 from cwndlab.errors import QuantityError
 
 MAX_VALUE = 2**63 - 1  # every file format and language on the way holds this much
+MAX_PACKETS = 2**32 - 1  # what the core's counter holds
 UNLIMITED = "unlimited"
 
 _PPB = 10**9
-_MAX_PACKETS = 2**32 - 1  # what the core's counter holds
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*(\S.*?)?\s*", re.ASCII)
 
 
@@ -284,7 +284,7 @@ def parse_queue(value: object) -> QueueLimit:
     if limit.count == 0:
         msg = "a queue of 0 lets nothing through; the packet in transmission counts, so write 1"
         raise QuantityError(msg)
-    if unit == "packets" and limit.count > _MAX_PACKETS:
+    if unit == "packets" and limit.count > MAX_PACKETS:
         msg = f'too large; a queue without limit is "{UNLIMITED}"'
         raise QuantityError(msg)
     return limit

@@ -10,15 +10,20 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import StudyError, read_failure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 Key = str | int
 KeyPath = tuple[Key, ...]
+
+_MOST_NESTED = 50
+_LONGEST_QUOTED = 200
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SCALAR_END = re.compile(r"[,\]}\n#]")
@@ -38,8 +43,8 @@ class TomlSource:
         """
         self.name = name
         try:
-            self.document: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            self.document = read_toml(text)
+        except ValueError as error:
             raise StudyError([_decode_problem(name, text, error)]) from None
         self.lines = _Scanner(text).scan()
 
@@ -47,7 +52,7 @@ class TomlSource:
     def read(cls, path: Path) -> TomlSource:
         """Read the file at `path`."""
         try:
-            text = path.read_bytes().decode()
+            text = path.read_bytes().decode("utf-8-sig")
         except OSError as error:
             raise StudyError([read_failure(path, error)]) from None
         except UnicodeDecodeError as error:
@@ -65,6 +70,39 @@ class TomlSource:
         return f"{place}: {describe(self.document, key)}\n  {message}"
 
 
+def read_toml(text: str) -> dict[str, Any]:
+    """The document that a text is.
+
+    Raises:
+        ValueError: it is not TOML, or nested more deeply than any file of ours.
+    """
+    too_deep = f"nested more than {_MOST_NESTED} deep"
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(too_deep) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of a number longer than Python reads
+        msg = "a number has too many digits"
+        raise ValueError(msg) from None
+    level: list[object] = [document]
+    for _ in range(_MOST_NESTED):
+        level = [inner for value in level for inner in _inside(value)]
+    if level:
+        raise ValueError(too_deep)
+    return document
+
+
+def _inside(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()
+        case list():
+            return value
+    return ()
+
+
 def describe(document: object, key: KeyPath) -> str:
     """The key as one writes it, and its value if that is short."""
     value = document
@@ -78,7 +116,11 @@ def describe(document: object, key: KeyPath) -> str:
             return dotted(key)
     if isinstance(value, dict | list):
         return dotted(key)
-    return f"{dotted(key)} = {inline(value)}"
+    return f"{dotted(key)} = {_short(inline(value))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}..."
 
 
 def dotted(key: KeyPath) -> str:
@@ -114,13 +156,13 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _decode_problem(name: str, text: str, error: tomllib.TOMLDecodeError) -> str:
+def _decode_problem(name: str, text: str, error: ValueError) -> str:
     match = _DECODE_ERROR.fullmatch(str(error))
     if match is None:
-        return f"{name}: not valid TOML\n  {error}"
+        return f"{name}: cannot be read\n  {error}"
     line = int(match["line"]) if match["line"] else text.count("\n") + 1
     column = f", column {match['column']}" if match["column"] else ""
-    written = text.split("\n")[line - 1].strip()
+    written = _short(text.split("\n")[line - 1].strip())
     what = match["what"][0].lower() + match["what"][1:]
     return f"{name}:{line}: {written}\n  not valid TOML: {what}{column}"
 
@@ -130,6 +172,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._ends = [match.start() for match in re.finditer("\n", text)]
         self._at = 0
         self._lines: dict[KeyPath, int] = {}
         self._tables: dict[KeyPath, int] = {}  # how many elements an array of tables has so far
@@ -235,7 +278,7 @@ class _Scanner:
         self._at += 1
 
     def _note(self, key: KeyPath, at: int | None = None) -> None:
-        line = self._text.count("\n", 0, self._at if at is None else at) + 1
+        line = bisect_left(self._ends, self._at if at is None else at) + 1
         self._lines.setdefault(key, line)
 
     def _skip_space(self) -> None:
