@@ -1,0 +1,351 @@
+"""Which keys of a network, and which classes of a population, turn the answer, and where.
+
+Utilities are natural logarithms, so that a difference of 0.03 is 3 %. In a matrix of them a row is
+an algorithm and a column a draw; NaN where a run is missing.
+
+*Flips.* For a key, the best rule of one threshold says: the present answer on one side of it, one
+other algorithm on the other side. Beyond the threshold the other's lead over the answer has the
+greatest possible sum, which is where the isotonic regression of the lead on the key crosses zero
+(Barlow and others, "Statistical Inference under Order Restrictions", 1972). Such a rule exists for
+pure noise too. So it is found again without each tenth of the draws and applied to that tenth: a
+flip is real if there, too, the other leads by more than the indifference zone, and by more than
+chance (a one-sided t test at 5 %, shared out among the keys).
+
+*Turns.* The mean of a population is linear in the weight of one class while the others keep their
+proportions; where another algorithm's mean crosses that of the best, the answer turns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cwndlab.stats import students_t
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = Sequence[float] | Sequence[str]
+Side = Literal["above", "below", "is"]
+
+FOLDS = 10
+LEVEL = 0.05
+RESAMPLES = 400
+INTERVAL = 0.9  # of a break-even
+FEWEST_BEYOND = 3  # draws on the other side of a threshold, left out and in
+_SEED = 20_120_112
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """One key that turns the answer, and from where on."""
+
+    key: str
+    other: int
+    """The row of the algorithm that is better there."""
+    side: Side
+    """`above` or `below` the break-even; `is`: where the key is this choice."""
+    break_even: float | str
+    """In the key's unit; a choice's name."""
+    low: float | None
+    high: float | None
+    """The middle 90 % of the break-even over resampled draws; None for a choice. It holds the true
+    one in about 85 of 100 cases: resampling a threshold is a little too sure."""
+    lead: float
+    """Mean utility by which the other leads beyond it, in draws that did not choose it."""
+    share: float
+    """Of all draws, how many lie beyond it."""
+    p_value: float
+    """Of the t test in draws that did not choose the rule, times the number of keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The other algorithm on one side of a threshold, or for one choice."""
+
+    other: int
+    side: Side
+    threshold: float | str
+    total: float  # of the other's lead, over all draws beyond
+
+
+def flips(
+    utilities: npt.ArrayLike,
+    answer: int,
+    keys: Mapping[str, Values],
+    *,
+    zone: float,
+    logarithmic: Sequence[str] = (),
+) -> tuple[Flip, ...]:
+    """The keys that turn the answer, the one that would gain most first.
+
+    Args:
+        utilities: of shape (algorithms, draws).
+        answer: the row of the present answer, which has the highest mean: only then is a flip by
+            chance as rare as the test says.
+        keys: by name, the value of each draw; texts are choices.
+        zone: differences of utility that nobody cares about.
+        logarithmic: keys whose break-even is halfway between two draws in their logarithm.
+
+    Raises:
+        ValueError: a key has not as many values as there are draws.
+    """
+    leads, kept = _leads(utilities, answer)
+    found: list[tuple[float, Flip]] = []
+    for name, values in keys.items():
+        if len(values) != len(kept):
+            msg = f"{name} has {len(values)} values for {len(kept)} draws"
+            raise ValueError(msg)
+        column = np.asarray(values)[kept]
+        is_log = name in logarithmic
+        rule = _best_rule(leads, column, is_log=is_log)
+        if rule is None:
+            continue
+        held_out = _held_out(leads, column, is_log=is_log)
+        p_value = min(1.0, _p_of_gain(held_out) * len(keys))
+        if len(held_out) < FEWEST_BEYOND or held_out.mean() < zone or p_value > LEVEL:
+            continue
+        low, high = _interval(leads, column, rule, is_log=is_log)
+        share = float(_beyond(column, rule).mean())
+        flip = Flip(
+            name, rule.other, rule.side, rule.threshold, low, high,
+            float(held_out.mean()), share, p_value,
+        )  # fmt: skip
+        found.append((float(held_out.sum()), flip))
+    found.sort(key=lambda item: (-item[0], item[1].key))
+    return tuple(flip for _, flip in found)
+
+
+def variance_shares(
+    utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
+) -> dict[str, float]:
+    """Of the variance of the other's lead over the answer, each key's share; `rest` is no key's.
+
+    The share of a key is the correlation ratio of the draws in equally full parts of its range,
+    less what chance would give (epsilon squared, Kelley 1935). What keys do only together is in
+    the rest, as is the luck of seeds.
+    """
+    leads, kept = _leads(utilities, answer)
+    lead = leads[other]
+    shares = {}
+    for name, values in keys.items():
+        column = np.asarray(values)[kept]
+        shares[name] = _correlation_ratio(lead, _parts(column))
+    shares["rest"] = max(0.0, 1.0 - sum(shares.values()))
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The weight of one class at which the answer turns, the other classes' proportions kept."""
+
+    class_name: str
+    weight: float
+    """As it is, 0 to 1."""
+    at: float
+    """Where the answer turns."""
+    side: Literal["above", "below"]
+    other: int
+    """The row of the algorithm that is best beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """An answer for a whole population."""
+
+    best: int
+    """The row with the highest weighted mean."""
+    means: tuple[float, ...]
+    """Weighted mean utility of each algorithm."""
+    regrets: tuple[tuple[float, ...], ...]
+    """By algorithm and class: how far behind the class's own best it is."""
+    loser: str | None
+    """The class that the best one serves worst, if by more than the zone."""
+    turns: tuple[Turn, ...]
+    """Of each class whose weight can turn the answer, the nearest such weight; nearest first."""
+
+
+def weigh(
+    utilities: npt.ArrayLike, classes: Sequence[str], weights: Sequence[float], *, zone: float
+) -> Weighing:
+    """The answer for a population of classes.
+
+    Args:
+        utilities: mean utility of shape (algorithms, classes), without gaps.
+        classes: their names.
+        weights: of each class, of any sum.
+        zone: differences of utility that nobody cares about.
+
+    Raises:
+        ValueError: a gap in the utilities, or weights that do not fit.
+    """
+    by_class = np.asarray(utilities, dtype=np.float64)
+    shares = np.asarray(weights, dtype=np.float64)
+    if by_class.shape[1:] != (len(classes),) or shares.shape != (len(classes),):
+        msg = f"{len(classes)} classes, {shares.size} weights, utilities of {by_class.shape}"
+        raise ValueError(msg)
+    if not np.isfinite(by_class).all() or (shares < 0).any() or not shares.sum() > 0:
+        msg = "a population needs a utility of every algorithm in every class, and weights above 0"
+        raise ValueError(msg)
+    shares = shares / shares.sum()
+    means = by_class @ shares
+    best = int(np.argmax(means))
+    regrets = by_class.max(axis=0) - by_class
+    worst = int(np.argmax(regrets[best]))
+    turns = [
+        turn
+        for n, name in enumerate(classes)
+        if (turn := _nearest_turn(by_class, shares, best, n, name)) is not None
+    ]
+    turns.sort(key=lambda turn: abs(turn.at - turn.weight))
+    return Weighing(
+        best,
+        tuple(means.tolist()),
+        tuple(tuple(row) for row in regrets.tolist()),
+        classes[worst] if regrets[best, worst] > zone else None,
+        tuple(turns),
+    )
+
+
+def _nearest_turn(by_class: Floats, shares: Floats, best: int, n: int, name: str) -> Turn | None:
+    """The nearest weight of class `n` at which another algorithm overtakes the best."""
+    weight = float(shares[n])
+    if weight >= 1:
+        return None
+    rest = (by_class @ shares - by_class[:, n] * weight) / (1 - weight)
+    outside = rest[best] - rest  # the best's lead in the other classes
+    inside = by_class[best, n] - by_class[:, n]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = outside / (outside - inside)
+    at[~((outside * inside < 0) & (at >= 0) & (at <= 1))] = math.nan
+    if np.isnan(at).all():
+        return None
+    other = int(np.nanargmin(np.abs(at - weight)))
+    side: Literal["above", "below"] = "above" if inside[other] < 0 else "below"
+    return Turn(name, weight, float(at[other]), side, other)
+
+
+def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """By how much each algorithm leads the answer, in the draws of which nothing is missing."""
+    matrix = np.asarray(utilities, dtype=np.float64)
+    kept = np.asarray(np.isfinite(matrix).all(axis=0))
+    whole = matrix[:, kept]
+    return whole - whole[answer], kept
+
+
+def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
+    """The rule whose draws beyond have the greatest sum of the other's lead."""
+    rules = (
+        _rules_of_choices(leads, column)
+        if column.dtype.kind == "U"
+        else _rules_of_numbers(leads, column.astype(np.float64), is_log=is_log)
+    )
+    return max(rules, key=lambda rule: rule.total, default=None)
+
+
+def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_Rule]:
+    rules = []
+    for choice in sorted(set(column.tolist())):
+        is_choice = column == choice
+        if FEWEST_BEYOND <= is_choice.sum() < len(column):
+            totals = leads[:, is_choice].sum(axis=1)
+            other = int(np.argmax(totals))
+            if totals[other] > 0:
+                rules.append(_Rule(other, "is", str(choice), float(totals[other])))
+    return rules
+
+
+def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
+    """The best rule above a threshold, and the best one below."""
+    order = np.argsort(column, kind="stable")
+    values = column[order]
+    cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below it
+    cuts = cuts[(cuts >= FEWEST_BEYOND) & (cuts <= len(values) - FEWEST_BEYOND)]
+    if not len(cuts):
+        return []
+    below = np.cumsum(leads[:, order], axis=1)
+    sides: tuple[tuple[Side, Floats], ...] = (
+        ("above", below[:, -1:] - below[:, cuts - 1]),
+        ("below", below[:, cuts - 1]),
+    )
+    rules = []
+    for side, totals in sides:
+        other, cut = np.unravel_index(int(np.argmax(totals)), totals.shape)
+        if totals[other, cut] > 0:
+            one, two = float(values[cuts[cut] - 1]), float(values[cuts[cut]])
+            middle = math.sqrt(one * two) if is_log else (one + two) / 2
+            rules.append(_Rule(int(other), side, middle, float(totals[other, cut])))
+    return rules
+
+
+def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool_]:
+    if isinstance(rule.threshold, str):
+        return np.asarray(column == rule.threshold)
+    values = column.astype(np.float64)
+    return values > rule.threshold if rule.side == "above" else values < rule.threshold
+
+
+def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
+    """The leads where a rule that did not see the draw says the other one."""
+    folds = np.arange(leads.shape[1]) % FOLDS
+    found = []
+    for fold in range(FOLDS):
+        is_out = folds == fold
+        rule = _best_rule(leads[:, ~is_out], column[~is_out], is_log=is_log)
+        if rule is not None:
+            found.append(leads[rule.other, is_out][_beyond(column[is_out], rule)])
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _p_of_gain(gains: Floats) -> float:
+    """Of as high a mean by chance, if the true one were 0."""
+    if len(gains) < FEWEST_BEYOND:
+        return 1.0
+    spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
+    if spread == 0:
+        return 0.0 if gains.mean() > 0 else 1.0
+    return 1.0 - students_t.cumulative_probability(float(gains.mean()) / spread, len(gains) - 1)
+
+
+def _interval(
+    leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
+) -> tuple[float | None, float | None]:
+    """The middle of the thresholds of the same rule over resampled draws."""
+    if isinstance(rule.threshold, str):
+        return None, None
+    values = column.astype(np.float64)
+    random = np.random.Generator(np.random.PCG64(_SEED))
+    lead = leads[rule.other][None]
+    found = []
+    for drawn in random.integers(len(values), size=(RESAMPLES, len(values))):
+        rules = _rules_of_numbers(lead[:, drawn], values[drawn], is_log=is_log)
+        found += [one.threshold for one in rules if one.side == rule.side]
+    numbers = [one for one in found if not isinstance(one, str)]
+    if not numbers:
+        return None, None
+    tail = (1 - INTERVAL) / 2
+    low, high = np.quantile(numbers, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
+    """The part of its range in which each draw lies: a choice, or one of equally full parts."""
+    values, ranks = np.unique(column, return_inverse=True)
+    most = max(2, round(math.sqrt(len(column)) / 2))
+    if column.dtype.kind == "U" or len(values) <= most:
+        return np.asarray(ranks)
+    order = np.argsort(np.argsort(column, kind="stable"), kind="stable")
+    return np.asarray(order * most // len(column))
+
+
+def _correlation_ratio(lead: Floats, parts: npt.NDArray[np.intp]) -> float:
+    total = float(((lead - lead.mean()) ** 2).sum())
+    groups = [lead[parts == part] for part in np.unique(parts)]
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    if total <= 0 or len(lead) <= len(groups):
+        return 0.0
+    noise = within / (len(lead) - len(groups))
+    return max(0.0, (total - within - (len(groups) - 1) * noise) / total)
