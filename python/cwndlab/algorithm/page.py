@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from cwndlab.algorithm.header_comment import header_comment, papers
 from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
-from cwndlab.cli.screens.line_chart import line_chart, strip
 from cwndlab.errors import AlgorithmError
 from cwndlab.resolve.algorithms import algorithm_of
 from cwndlab.text.quantity import parse_duration
@@ -65,25 +63,6 @@ class Page:
                 "ssthresh_pkts": self.samples["ssthresh_pkts"].to_list(),
             },
         }
-
-    def chart(self) -> list[str]:
-        """The window over time, for a terminal; below it the phases."""
-        times = self.samples["t_s"].to_numpy()
-        values = self.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        lines = line_chart(times, values, "cwnd, packets", self.duration_s)
-        phases = self.events.filter(pl.col("event") == "phase")
-        if phases.is_empty():
-            return lines
-        symbols = _symbols(self.algorithm.phases)
-        numbers = [int(value) for value in phases["value"]]
-        shown = strip(
-            phases["t_s"].to_list(), [symbols.get(n, "?") for n in numbers], self.duration_s
-        )
-        used = ", ".join(
-            f"{symbol} {self.algorithm.phases[n]}" for n, symbol in symbols.items() if n in numbers
-        )
-        margin = " " * (len(lines[-1]) - len(lines[-1].lstrip()))
-        return [*lines, f"{margin}{shown}", f"{margin}{used}"]
 
     @property
     def heading(self) -> str:
@@ -151,15 +130,3 @@ def parameter_rows(algorithm: core.Algorithm) -> list[dict[str, Any]]:
         }
         for parameter in algorithm.parameters
     ]
-
-
-def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
-    """A letter for each phase: its first one that no earlier phase has."""
-    symbols: dict[int, str] = {}
-    for number, name in enumerate(phases):
-        if number == 0:
-            symbols[0] = "."
-            continue
-        free = [letter for letter in f"{name}ABCDEFGHIJ" if letter not in symbols.values()]
-        symbols[number] = free[0]
-    return symbols

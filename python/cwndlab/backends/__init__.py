@@ -6,13 +6,12 @@ a run on the kernel holds the kernel's release, so that nothing is taken for wha
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import platform
 from typing import TYPE_CHECKING, Literal, get_args
 
 from cwndlab.errors import ClusterError
 from cwndlab.run.executor import LocalExecutor
+from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
@@ -25,16 +24,6 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 def keyed(matrix: Matrix, backend: Backend) -> Matrix:
     """The runs of a study with the names that their results have in this backend."""
     return matrix if backend == "sim" else rekeyed(matrix, f"kernel/{platform.release()}")
-
-
-def rekeyed(matrix: Matrix, way: str) -> Matrix:
-    """The same runs, whose results are of another way to get them."""
-
-    def key(name: str) -> str:
-        return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]
-
-    runs = (dataclasses.replace(run, key=key(run.key)) for run in matrix.runs)
-    return dataclasses.replace(matrix, runs=tuple(runs))
 
 
 def executor(backend: Backend, jobs: int | None, cluster: str | None = None) -> Executor:

@@ -70,6 +70,7 @@ def algorithm_show(
         parameter_rows,
         read_page,
     )
+    from cwndlab.cli.screens.algorithm import window_chart  # noqa: PLC0415  slow to load
 
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
@@ -94,7 +95,7 @@ def algorithm_show(
     if page.phases:
         say(f"  phases: {', '.join(page.phases)}")
     say(f"  source: sha256 {entry.source_sha256}", "", f"  its window on {page.link}:", "")
-    say(*(f"  {line}" for line in page.chart()))
+    say(*(f"  {line}" for line in window_chart(page)))
     if out is not None:
         say("", f"  drawn in {out}")
 

@@ -9,10 +9,10 @@ import contextlib
 import json
 import os
 import subprocess
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from cwndlab.closing import Closing
 from cwndlab.errors import BrokenAlgorithmError, KernelError
 
 HELPER_REMEDY = (
@@ -30,7 +30,7 @@ def helper_path() -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
-class Helper(Closing):
+class Helper(AbstractContextManager["Helper"]):
     """A running helper."""
 
     def __init__(self) -> None:
@@ -95,3 +95,6 @@ class Helper(Closing):
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

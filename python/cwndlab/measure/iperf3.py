@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab.backends import rekeyed
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
 from cwndlab.judge.comparison import SENT_BY_ANOTHER
@@ -25,6 +24,7 @@ from cwndlab.measure.wire.client import ServerUnreachableError, TransferFailedEr
 from cwndlab.measure.wire.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.results.tables import encode_result
 from cwndlab.schema import scenario as si
+from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

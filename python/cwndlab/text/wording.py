@@ -1,8 +1,12 @@
 """Numbers as a reader wants them: as many digits as are known, and no more."""
 
-import math
+from __future__ import annotations
 
-from cwndlab.stats import Interval
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cwndlab.stats import Interval
 
 _MOST_DECIMALS = 6
 _MOST_DIGITS = 4  # of a value in a table: nobody acts on a fifth

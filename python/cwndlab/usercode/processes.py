@@ -9,11 +9,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cwndlab.closing import Closing
 from cwndlab.errors import BrokenAlgorithmError
 from cwndlab.usercode.compiler import is_compiled_here, source_line
 from cwndlab.usercode.worker import Refusal
@@ -26,7 +26,7 @@ _END_S = 10.0
 _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
-class WorkerProcess(Closing):
+class WorkerProcess(AbstractContextManager["WorkerProcess"]):
     """One process. It is started by the first request, and again by the one after its end."""
 
     def __init__(self) -> None:
@@ -62,6 +62,9 @@ class WorkerProcess(Closing):
             process.kill()
             process.wait()
         self._forget()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _start(self) -> Connection:
         ours, theirs = socket.socketpair()

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.closing import Closing
 from cwndlab.core import OURS
 from cwndlab.errors import KernelRunError
 from cwndlab.kernel.capabilities import this_kernel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.usercode.program import Program
 
 
-class KernelNames(Closing):
+class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads what runs need, and takes all of it back at its end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
@@ -103,3 +103,6 @@ class KernelNames(Closing):
             self._helper.close()
         self._helper = None
         self._loaded = {}
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

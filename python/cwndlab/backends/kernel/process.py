@@ -8,10 +8,10 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cwndlab.closing import Closing
 from cwndlab.errors import KernelRunError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def require_helper() -> Path:
     return path
 
 
-class Helper(Closing):
+class Helper(AbstractContextManager["Helper"]):
     """A running helper. It ends, and all that it made with it, when this process does."""
 
     def __init__(self) -> None:
@@ -135,6 +135,9 @@ class Helper(Closing):
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             _pipe(pipe).close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -7,12 +7,12 @@ when it happens. Where that cannot be loaded, runs go on without, and say why.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cwndlab.closing import Closing
 from cwndlab.errors import AlgorithmError, KernelError
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.kernel.helper import Helper
@@ -49,7 +49,7 @@ class Happening:
     event: str
 
 
-class Tracer(Closing):
+class Tracer(AbstractContextManager["Tracer"]):
     """Takes down what TCP does on this machine, if it can."""
 
     def __init__(self) -> None:
@@ -82,6 +82,9 @@ class Tracer(Closing):
         if self._helper is not None:
             self._helper.close()
         self._helper = None
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def happenings(

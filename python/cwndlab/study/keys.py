@@ -1,0 +1,20 @@
+"""The keys of runs: the names of their results."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cwndlab.study.matrix import Matrix
+
+
+def rekeyed(matrix: Matrix, way: str) -> Matrix:
+    """The same runs, whose results are of another way to get them."""
+
+    def key(name: str) -> str:
+        return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]
+
+    runs = (dataclasses.replace(run, key=key(run.key)) for run in matrix.runs)
+    return dataclasses.replace(matrix, runs=tuple(runs))
