@@ -81,6 +81,7 @@ lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes noth
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary
+	@$(VENV)/bin/lint-imports --no-logo --no-cache >target/layers.log || { cat target/layers.log; exit 1; }
 
 docs: $(STAMPS)/packages ## build the Rust documentation; a warning is an error
 	@RUSTDOCFLAGS="-D warnings" cargo doc $(CRATES) --no-deps --document-private-items --quiet

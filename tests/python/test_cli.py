@@ -16,7 +16,7 @@ import pytest
 
 from cwndlab import cli
 from cwndlab.cli import doctor
-from cwndlab.cli.studies import Where
+from cwndlab.cli.options import Where
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel import loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cwndlab.cli.options import jobs_option
 from cwndlab.cli.output import (
     command_line,
     direction_option,
     format_option,
+    indented,
     print_rows,
     print_text,
     say,
 )
-from cwndlab.cli.studies import indented, jobs_option
 from cwndlab.errors import ResultsError
 
 if TYPE_CHECKING:

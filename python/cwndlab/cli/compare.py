@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cwndlab.cli.output import command_line, direction_option, format_option, print_frame, say
-from cwndlab.cli.studies import Where, backend_option, completed, indented, jobs_option
+from cwndlab.cli.options import Where, backend_option, jobs_option
+from cwndlab.cli.output import (
+    command_line,
+    direction_option,
+    format_option,
+    indented,
+    print_frame,
+    say,
+)
+from cwndlab.cli.studies import completed
 from cwndlab.errors import plural
 
 if TYPE_CHECKING:

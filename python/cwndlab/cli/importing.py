@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.api.results import IMPORT_FILE
+from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_frame, say
-from cwndlab.cli.studies import print_comparisons, results_option
+from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import plural
 from cwndlab.text.quantity import parse_duration
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
-from cwndlab.cli.studies import print_comparisons, results_option
+from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import CwndlabError, read_failure
 from cwndlab.text.quantity import parse_duration, parse_rate
 

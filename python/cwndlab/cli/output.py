@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -135,3 +136,8 @@ def _print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
             for value in values
         )
     click.echo(file.getvalue(), nl=False)
+
+
+def indented(drawn: RenderableType) -> Padding:
+    """Two columns from the left."""
+    return Padding(drawn, (0, 0, 0, 2), expand=False)

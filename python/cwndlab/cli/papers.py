@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from cwndlab.cli.output import format_option, print_rows, say
+from cwndlab.cli.output import format_option, indented, print_rows, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,6 @@ def _state(paper_id: str) -> str:
 
 def print_claims(results: Results) -> None:
     """Print every claim of the paper that a study reproduces, decided."""
-    from cwndlab.cli.studies import indented  # noqa: PLC0415  which uses this
     from cwndlab.papers import (  # noqa: PLC0415  slow to load
         claimed_papers,
         judge_paper,

@@ -3,75 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.padding import Padding
 
-from cwndlab.backends import BACKENDS
-from cwndlab.cli.output import command_line, format_option, print_frame, print_rows, say
+from cwndlab.cli.options import (
+    Where,
+    backend_option,
+    executor_option,
+    jobs_option,
+    pcap_option,
+    results_option,
+)
+from cwndlab.cli.output import command_line, format_option, indented, print_frame, print_rows, say
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
-
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
 
-results_option = click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="Folder for the results.  [default: results/ID]",
-)
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
-)
-executor_option = click.option(
-    "--executor",
-    "cluster",
-    metavar="dask://HOST:PORT",
-    help="A Dask cluster that simulates instead of this machine.",
-)
-
 EVERY_PAPER = "all"
-
-backend_option = click.option(
-    "--backend",
-    type=click.Choice(BACKENDS),
-    default="sim",
-    show_default=True,
-    help="The simulator, or this machine's kernel in real time (root).",
-)
-
-
-pcap_option = click.option(
-    "--pcap",
-    "is_captured",
-    is_flag=True,
-    help="Keep each run's packets, headers only, in its capture.pcap.",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Where runs happen, as a command was told."""
-
-    backend: Backend
-    jobs: int | None = None
-    cluster: str | None = None
-
-    @property
-    def options(self) -> list[str]:
-        """The options that say so again."""
-        return [
-            *(["--backend", self.backend] if self.backend != "sim" else []),
-            *(["--executor", self.cluster] if self.cluster else []),
-        ]
 
 
 @click.command("run")
@@ -283,8 +238,3 @@ def print_comparisons(results: Results) -> None:
     for comparison in compare(results):
         say("", *([f"  {comparison.name}"] if comparison.name else []))
         say(indented(terminal_table(comparison)))
-
-
-def indented(drawn: RenderableType) -> Padding:
-    """Two columns from the left."""
-    return Padding(drawn, (0, 0, 0, 2), expand=False)

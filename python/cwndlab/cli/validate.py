@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
-from cwndlab.cli.studies import find_study, jobs_option, results_option
+from cwndlab.cli.studies import find_study
 
 if TYPE_CHECKING:
     from cwndlab.validation import Judgement, Replayed

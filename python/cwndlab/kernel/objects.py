@@ -18,16 +18,15 @@ from cwndlab import core
 from cwndlab.errors import AlgorithmError
 from cwndlab.resolve.algorithms import label_of
 from cwndlab.resolve.reno_variants import DESCRIPTIONS, algorithm_named
+from cwndlab.usercode.cache import cache_folder, write_whole
 from cwndlab.usercode.compiler import preprocess, run
 from cwndlab.usercode.program import (
     LINUX_PREFIX,
     Program,
     Unit,
-    cache_folder,
     contract_folder,
     existing_file,
     is_file_reference,
-    write_whole,
 )
 
 if TYPE_CHECKING:

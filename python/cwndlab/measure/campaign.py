@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from cwndlab import core
 from cwndlab.api.results import Results
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
+from cwndlab.measure.beside import DatagramsBeside
 from cwndlab.measure.flags import DEFAULT_OUTAGE_S
 from cwndlab.measure.iperf3 import Iperf3, runs_via
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.radio import sources_of
-from cwndlab.measure.machine.surroundings import DatagramsBeside, Surroundings
+from cwndlab.measure.machine.surroundings import Surroundings
 from cwndlab.measure.preflight import ProxyError, Sender, look
 from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
 from cwndlab.measure.tables import Measured, measured

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError
+from cwndlab.usercode.cache import cache_folder, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +85,6 @@ def executable(program: Program) -> Path:
 
 
 def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
-    from cwndlab.usercode.program import write_whole  # noqa: PLC0415  knows this one
-
     # Of the same text elsewhere, an object would name the lines of a file elsewhere.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
     target = _objects_folder() / f"{key[:32]}.{ending}"
@@ -125,8 +124,6 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
 
 
 def _objects_folder() -> Path:
-    from cwndlab.usercode.program import cache_folder  # noqa: PLC0415  knows this one
-
     return cache_folder() / "algorithms"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, read_failure
+from cwndlab.usercode.cache import cache_folder, write_whole
 from cwndlab.usercode.compiler import preprocess
 
 if TYPE_CHECKING:
@@ -144,28 +144,6 @@ def contract_folder() -> Path:
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             write_whole(path, text.encode())
     return folder
-
-
-def cache_folder() -> Path:
-    """Where compiled algorithms are kept between runs."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "cwndlab"
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file at once, so that nobody sees half of it.
-
-    Raises:
-        AlgorithmError: the folder cannot be written.
-    """
-    aside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
-        aside.replace(path)
-    except OSError as error:
-        msg = f"{read_failure(path, error)}; name another folder in XDG_CACHE_HOME"
-        raise AlgorithmError(msg) from None
 
 
 def with_every_check(program: Program) -> Program:

@@ -1,4 +1,4 @@
-"""What goes on around the data of a run: the interface, the radio, datagrams at a rate."""
+"""What goes on around the data of a run: the interface and the radio."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from cwndlab.errors import CwndlabError
 from cwndlab.measure.flags import Flag
 from cwndlab.measure.machine import netlink
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.interface import is_up
 from cwndlab.measure.machine.radio import COLUMNS, NUMBERS, technology_changes
-from cwndlab.measure.wire.client import Session
-from cwndlab.measure.wire.protocol import Datagrams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cwndlab.measure.machine.radio import RadioLog, RadioSource, Row
-    from cwndlab.measure.wire.client import Address
 
 _INTERFACE_EVERY_S = 0.2
 _RADIO_EVERY_S = 1.0
 _NS_PER_S = 10**9
-_DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP's header
-_SHORTEST_NS = _NS_PER_S // 5
 _NAMELESS = "the interface"
 
 _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
@@ -132,71 +126,6 @@ class Surroundings:
                 if row is not None:
                     self._readings.append((now_ns(), row))
             self._stopping.wait(max(0.0, due_s - time.monotonic()))
-
-
-class DatagramsBeside:
-    """Datagrams at a rate while a run is measured: what a call beside it would have."""
-
-    def __init__(
-        self, address: Address, bits_per_sec: int, duration_ns: int, directions: Sequence[str]
-    ) -> None:
-        """Send some in each direction, `forward` or `reverse`, until the run's end."""
-        self.rows: list[dict[str, Any]] = []
-        self._address = address
-        # They begin shortly before the data, and are over before the ends are asked what they saw.
-        lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
-        self._requests = [
-            Datagrams.model_validate(
-                {
-                    "direction": direction,
-                    "bits_per_sec": bits_per_sec,
-                    "payload_bytes": _DATAGRAM_BYTES,
-                    "duration_ns": lasts_ns,
-                }
-            )
-            for direction in directions
-        ]
-        self._threads = [
-            threading.Thread(target=self._measure, args=(request,), daemon=True)
-            for request in self._requests
-        ]
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Wait for their end."""
-        for thread in self._threads:
-            thread.join()
-
-    def frame(self, key: str) -> pl.DataFrame:
-        """A row a direction."""
-        schema = {
-            "run": pl.String,
-            "direction": pl.String,
-            "rate_mbit_s": pl.Float64,
-            "sent": pl.Int64,
-            "received": pl.Int64,
-            "lost_pct": pl.Float64,
-            "reordered": pl.Int64,
-            "jitter_ms": pl.Float64,
-        }
-        return pl.DataFrame([{"run": key, **row} for row in self.rows], schema=schema)
-
-    def _measure(self, request: Datagrams) -> None:
-        row: dict[str, Any] = {
-            "direction": request.direction,
-            "rate_mbit_s": request.bits_per_sec / 1e6,
-        }
-        try:
-            with Session(self._address) as session:
-                row |= session.datagrams(request)
-        except CwndlabError:
-            pass  # the row says that nothing is known
-        self.rows.append(row)
 
 
 def _interface_now(server: str) -> str | None:

@@ -1,0 +1,61 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.backends import BACKENDS
+
+if TYPE_CHECKING:
+    from cwndlab.backends import Backend
+
+results_option = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Folder for the results.  [default: results/ID]",
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
+)
+executor_option = click.option(
+    "--executor",
+    "cluster",
+    metavar="dask://HOST:PORT",
+    help="A Dask cluster that simulates instead of this machine.",
+)
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default="sim",
+    show_default=True,
+    help="The simulator, or this machine's kernel in real time (root).",
+)
+
+
+pcap_option = click.option(
+    "--pcap",
+    "is_captured",
+    is_flag=True,
+    help="Keep each run's packets, headers only, in its capture.pcap.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where runs happen, as a command was told."""
+
+    backend: Backend
+    jobs: int | None = None
+    cluster: str | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The options that say so again."""
+        return [
+            *(["--backend", self.backend] if self.backend != "sim" else []),
+            *(["--executor", self.cluster] if self.cluster else []),
+        ]
