@@ -205,6 +205,18 @@ def test_starts_move_with_the_repetition_and_are_the_same_for_all_algorithms() -
     assert {run.scenario.flows[0].start_ns for run in found} == {0}
 
 
+def test_a_study_moves_the_starts_of_all_flows_that_say_nothing() -> None:
+    found = runs(algorithm=["reno", "cubic"], flows=2, start_jitter="100 ms", repetitions=5)
+    starts = {(run.repetition, *(flow.start_ns for flow in run.scenario.flows)) for run in found}
+    assert len(starts) == 5
+    assert len({start for _, *both in starts for start in both}) == 10
+    assert all(0 <= start < 100_000_000 for _, *both in starts for start in both)
+    own = runs(algorithm="reno", start_jitter="100 ms", flow=[{"start_jitter": "0 s"}, {}])
+    assert own[0].scenario.flows[0].start_ns == 0 < own[0].scenario.flows[1].start_ns
+    none = runs(algorithm="reno", start_jitter="0 s")
+    assert none[0].key == runs(algorithm="reno")[0].key
+
+
 def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(

@@ -64,6 +64,7 @@ class Study:
         application: str | Table | Sequence[str | Table] | None = None,
         warm_up: str | None = None,
         begin_within: str | None = None,
+        start_jitter: str | None = None,
         rotation: Sequence[str] | None = None,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
         stack_overrides: Table | None = None,
@@ -94,6 +95,7 @@ class Study:
             application: what sends: a kind, or a table with a `kind` and its keys.
             warm_up: what is left out of the statistics at the beginning of each flow.
             begin_within: each repetition begins later by up to this: in another part of a trace.
+            start_jitter: each flow starts later by up to this, otherwise in each repetition.
             rotation: algorithms that took turns, as far as hosts remember of earlier ones.
             parameters: by algorithm, then by parameter.
             stack_overrides: values of the stack profile that differ from it.
@@ -126,6 +128,7 @@ class Study:
             "duration": duration,
             "warm_up": warm_up,
             "begin_within": begin_within,
+            "start_jitter": start_jitter,
             "rotation": rotation,
             "repetitions": repetitions,
             "seed": seed,

@@ -54,8 +54,12 @@ def resolve_flows(
         user = flow.user or study.user
         for nth in range(1, flow.count + 1):
             flows.append(_flow(ends, flow, len(flows), nth if user == "each" else user, key))
-            jitter.append(flow.start_jitter)
+            jitter.append(_start_jitter_ns(study, flow))
     return tuple(flows), tuple(jitter)
+
+
+def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
+    return study.start_jitter if flow.start_jitter is None else flow.start_jitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def _machines(direction: si.WireDirection) -> tuple[Machine, Machine]:
 
 def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -> si.ScenarioFlow:
     study = ends.study
-    if flow.start + flow.start_jitter >= study.duration:
+    if flow.start + _start_jitter_ns(study, flow) >= study.duration:
         raise FieldError((*key, "start"), "the flow starts after the end of the run")
     if flow.stop is not None and flow.stop <= flow.start + flow.start_jitter:
         raise FieldError((*key, "stop"), "the flow stops before it starts")

@@ -115,8 +115,10 @@ class Flow(Model):
     application: Application | None = None
     bytes: SizeText | None = Field(default=None, description="short for a sized application")
     start: DurationText = 0
-    start_jitter: DurationText = Field(
-        default=0, description="the start is later by up to this, drawn anew in each repetition"
+    start_jitter: DurationText | None = Field(
+        default=None,
+        description="the start is later by up to this, drawn anew in each repetition; the study's, "
+        "if absent",
     )
     stop: DurationText | None = None
     access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
@@ -174,6 +176,11 @@ class StudyModel(Model):
         default=0,
         description="a run begins later by up to this, drawn anew in each repetition: another part "
         "of a trace; the time before is not counted as duration",
+    )
+    start_jitter: DurationText = Field(
+        default=0,
+        description="each flow that has none itself starts later by up to this, drawn anew in each "
+        "repetition: what repeats alike where nothing else is random does not",
     )
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
