@@ -9,8 +9,37 @@ results.flows()
 ```
 """
 
-from cwndlab.api.results import Results, open_results
-from cwndlab.api.study import Study
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from cwndlab import errors
 from cwndlab.errors import CwndlabError
 
-__all__ = ["CwndlabError", "Results", "Study", "open_results"]
+if TYPE_CHECKING:
+    from cwndlab.api.results import Results, open_results
+    from cwndlab.api.study import Study
+
+__all__ = ["CwndlabError", "Results", "Study", "errors", "open_results"]
+
+_MODULES = {  # imported when they are used: Polars and pydantic take most of a second
+    "Results": "cwndlab.api.results",
+    "Study": "cwndlab.api.study",
+    "open_results": "cwndlab.api.results",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is used (PEP 562)."""
+    if name not in _MODULES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found: object = getattr(importlib.import_module(_MODULES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """What is there, imported or not."""
+    return sorted({*globals(), *__all__})

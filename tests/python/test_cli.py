@@ -352,7 +352,10 @@ def test_the_version_is_that_of_the_core(run: Callable[..., tuple[int, str, str]
 def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
     """Every command, groups included, as one types it."""
     yield path
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, *path, name)
         else:
@@ -378,7 +381,9 @@ def test_every_option_says_what_it_is(command: tuple[str, ...]) -> None:
     found: click.Command = cli.app
     for name in command:
         assert isinstance(found, click.Group)
-        found = found.commands[name]
+        inner = found.get_command(click.Context(found), name)
+        assert inner is not None
+        found = inner
     for option in found.params:
         if isinstance(option, click.Option):
             assert option.help, option.name

@@ -12,32 +12,10 @@ import threading
 
 import click
 
-from cwndlab.cli import (
-    advise,
-    algorithm,
-    compare,
-    importing,
-    inventory,
-    live,
-    packing,
-    papers,
-    plan,
-    shell,
-    studies,
-    validate,
-    watch,
-)
-from cwndlab.cli.output import STATUS_INTERRUPTED
+from cwndlab.cli.group import SectionedGroup
 from cwndlab.errors import CwndlabError
 
-
-class _InOrder(click.Group):
-    """Lists its commands in the order in which one needs them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of definition."""
-        del ctx
-        return list(self.commands)
+STATUS_INTERRUPTED = 130
 
 
 def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001  click calls it so
@@ -59,7 +37,9 @@ _HELP = """Which TCP congestion control should I use on this network, and how su
 """
 
 
-@click.group(cls=_InOrder, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=SectionedGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -70,31 +50,6 @@ _HELP = """Which TCP congestion control should I use on this network, and how su
 )
 def app() -> None:
     """Which TCP congestion control should I use on this network, and how sure are we?"""
-
-
-for _command in (
-    compare.compare_command,
-    advise.advise_command,
-    studies.run_command,
-    studies.report_command,
-    packing.pack_command,
-    studies.reproduce_command,
-    papers.papers_command,
-    shell.shell_command,
-    validate.validate_command,
-    importing.import_command,
-    plan.plan_command,
-    live.preflight_command,
-    live.live_command,
-    live.serve_command,
-    watch.watch_command,
-    algorithm.algorithm_group,
-    inventory.link_group,
-    inventory.stack_group,
-    inventory.doctor_command,
-    inventory.schema_command,
-):
-    app.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

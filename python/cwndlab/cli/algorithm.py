@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
+from cwndlab import core
+from cwndlab.algorithm.check import check_algorithm
+from cwndlab.algorithm.page import STANDARD_LINK, parameter_rows, read_page
+from cwndlab.algorithm.skeleton import write_skeleton
 from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
+from cwndlab.cli.screens.algorithm import window_chart
+from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.loading import kernel_states, load, require_loading, unload
+from cwndlab.resolve import reno_variants
+from cwndlab.usercode.program import contract_folder
 
 STATUS_FAILED = 1
 
@@ -21,10 +30,6 @@ def algorithm_group() -> None:
 @format_option
 def algorithm_list(output_format: str) -> None:
     """List the algorithms, and what this kernel can do about each."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
-    from cwndlab.kernel.loading import kernel_states  # noqa: PLC0415  --help is to be quick
-    from cwndlab.resolve import reno_variants  # noqa: PLC0415  --help works without the compiled part
-
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -65,13 +70,6 @@ def algorithm_show(
 
     NAME may also be a file: ./my_cc.c, linux:PATH/net/ipv4/tcp_westwood.c.
     """
-    from cwndlab.algorithm.page import (  # noqa: PLC0415  slow to load
-        STANDARD_LINK,
-        parameter_rows,
-        read_page,
-    )
-    from cwndlab.cli.screens.algorithm import window_chart  # noqa: PLC0415  slow to load
-
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
     if out is not None:
@@ -107,9 +105,6 @@ def algorithm_new(name: str) -> None:
 
     Prints its path.
     """
-    from cwndlab.algorithm.skeleton import write_skeleton  # noqa: PLC0415  --help is to be quick
-    from cwndlab.usercode.program import contract_folder  # noqa: PLC0415  --help is to be quick
-
     path = write_skeleton(name, Path())
     print_text(str(path))
     say(
@@ -126,8 +121,6 @@ def algorithm_check(name: str, output_format: str) -> int:
 
     FILE is ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exits 1 where a check fails.
     """
-    from cwndlab.algorithm.check import check_algorithm  # noqa: PLC0415  --help is to be quick
-
     findings = []
     for finding in check_algorithm(name, Path()):
         findings.append(finding)
@@ -150,9 +143,6 @@ def algorithm_load(name: str, *, pin: bool) -> None:
     command is stopped; with --pin, until `cwndlab algorithm unload` or the next boot. The kernel's
     own algorithm of the same name, and the machine's default, stay as they are.
     """
-    from cwndlab.kernel.helper import Helper  # noqa: PLC0415  --help is to be quick
-    from cwndlab.kernel.loading import load, require_loading  # noqa: PLC0415  --help is to be quick
-
     require_loading(name)
     with Helper() as helper:
         program = load(helper, name, Path(), stays=pin)
@@ -172,7 +162,5 @@ def algorithm_unload(name: str) -> None:
 
     NAME is as it was loaded (vegas, ./my_cc.c), or its name in the kernel.
     """
-    from cwndlab.kernel.loading import unload  # noqa: PLC0415  --help is to be quick
-
     for pin in unload(name, Path()):
         say(f"unloaded {pin.label} ({pin.name}); connections that use it go on")

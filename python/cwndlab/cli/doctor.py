@@ -9,10 +9,13 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import click
 
 from cwndlab import core
 from cwndlab.backends.kernel.process import obstacles_to_runs
+from cwndlab.cli.output import format_option, print_rows
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.kernel.capabilities import obstacles, this_kernel
 from cwndlab.kernel.helper import Helper
@@ -119,3 +122,21 @@ def _package(name: str, purpose: str) -> Check:
     if importlib.util.find_spec(name):
         return Check(name, "ok", "installed")
     return Check(name, "optional", f"not installed; {purpose}", f"pip install {name}")
+
+
+@click.command("doctor")
+@format_option
+def doctor_command(output_format: str) -> int:
+    """Check what works here, and say how to mend what does not."""
+    found = checks()
+    rows: list[dict[str, Any]] = [
+        {
+            "check": check.name,
+            "state": check.state,
+            "found": check.found,
+            "remedy": check.remedy or None,
+        }
+        for check in found
+    ]
+    print_rows(rows, output_format)
+    return 2 if any(check.state == "missing" for check in found) else 0

@@ -13,6 +13,8 @@ from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import plural
+from cwndlab.imports import ImportRequest, import_folder
+from cwndlab.imports.pattern import NamePattern
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
@@ -47,9 +49,6 @@ def import_command(
     braces become factors. {repetition} numbers runs that belong together, {side} (client, server)
     joins both ends' files of a transfer, {} is anything.
     """
-    from cwndlab.imports import ImportRequest, import_folder  # noqa: PLC0415  slow to load
-    from cwndlab.imports.pattern import NamePattern  # noqa: PLC0415  slow to load
-
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(
         folder,

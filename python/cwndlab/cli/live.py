@@ -8,10 +8,20 @@ from pathlib import Path
 
 import click
 
+from cwndlab.api.study import Study
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
 from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import CwndlabError, read_failure
+from cwndlab.measure.campaign import Campaign, run_campaign, senders_of
+from cwndlab.measure.iperf3 import Iperf3, runs_via
+from cwndlab.measure.machine.radio import RadioLog
+from cwndlab.measure.preflight import look, measure_datagrams
+from cwndlab.measure.status import status_rows
+from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.protocol import new_token
+from cwndlab.measure.wire.server import Server
+from cwndlab.run.campaign import default_folder
 from cwndlab.text.quantity import parse_duration, parse_rate
 
 _DEFAULT_PORT = 5209
@@ -43,15 +53,11 @@ class TokenError(CwndlabError):
     type=click.IntRange(0, 65_535),
     default=_DEFAULT_PORT,
     show_default=True,
-    help="Of TCP and UDP; 0 takes any that is free.",
+    help="TCP and UDP port; 0 takes any free one.",
 )
 def serve_command(token_file: Path, host: str, port: int) -> None:
-    """Be the far end of live measurements, for who knows the token."""
-    from cwndlab.measure.wire.server import Server  # noqa: PLC0415  seldom needed
-
+    """Run the measurement server. Clients need its token."""
     if not token_file.exists():
-        from cwndlab.measure.wire.protocol import new_token  # noqa: PLC0415  seldom needed
-
         with token_file.open("x", encoding="ascii") as file:
             token_file.chmod(0o600)
             file.write(new_token() + "\n")
@@ -83,20 +89,19 @@ token_option = click.option(
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @server_option
 @token_option
-@click.option("--udp", metavar="RATE", help="Also loss and jitter of datagrams: 2 Mbit/s.")
+@click.option(
+    "--udp",
+    metavar="RATE",
+    help="Also measure loss and jitter of datagrams at this rate: 2 Mbit/s.",
+)
 @format_option
 def preflight_command(
     study: Path | None, server: str, token_file: Path, udp: str | None, output_format: str
 ) -> int:
     """Look at both ends and the path before a campaign.
 
-    With STUDY at what that needs.
+    With STUDY, also check that both ends can run it.
     """
-    from cwndlab.api.study import Study  # noqa: PLC0415
-    from cwndlab.measure.campaign import senders_of  # noqa: PLC0415  --help is to be quick
-    from cwndlab.measure.preflight import look, measure_datagrams  # noqa: PLC0415
-    from cwndlab.measure.wire.client import Address  # noqa: PLC0415
-
     senders = [] if study is None else senders_of(Study.load(study, is_live=True).matrix.runs)
     address = Address.parse(server, read_token(token_file))
     found = look(address, senders)
@@ -121,7 +126,12 @@ def preflight_command(
     type=click.Choice(["iperf3"]),
     help="Measure against a plain `iperf3 --server` there, without a token.",
 )
-@click.option("--status", "is_status", is_flag=True, help="Show what is done and missing, only.")
+@click.option(
+    "--status",
+    "is_status",
+    is_flag=True,
+    help="Show what is done and what is missing, and measure nothing.",
+)
 @click.option(
     "--place", metavar="NAME", help="Where this machine is, if the study has several places."
 )
@@ -130,11 +140,19 @@ def preflight_command(
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Noted with each run: weather=rain.",
+    help="Note to keep with each run: weather=rain.",
 )
-@click.option("--radio-log", type=click.Path(path_type=Path), help="CSV of another program.")
 @click.option(
-    "--outage", metavar="TIME", default="3 s", show_default=True, help="No data for so long is one."
+    "--radio-log",
+    type=click.Path(path_type=Path),
+    help="CSV log of radio readings from another program.",
+)
+@click.option(
+    "--outage",
+    metavar="TIME",
+    default="3 s",
+    show_default=True,
+    help="Flag an outage after this long without data.",
 )
 @click.option(
     "--retries",
@@ -148,11 +166,13 @@ def preflight_command(
     metavar="TIME",
     default="10 min",
     show_default=True,
-    help="How long without a server.",
+    help="Keep retrying an unreachable server for this long.",
 )
-@click.option("--no-wait", is_flag=True, help="End instead of waiting for a period of the day.")
+@click.option("--no-wait", is_flag=True, help="Exit instead of waiting for a period of the day.")
 @click.option(
-    "--through-proxy", is_flag=True, help="Measure although a proxy makes comparisons void."
+    "--through-proxy",
+    is_flag=True,
+    help="Measure even though a proxy makes comparisons meaningless.",
 )
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @results_option
@@ -178,14 +198,6 @@ def live_command(  # noqa: PLR0913, PLR0917  one argument per option
 
     This machine is the user, the server (`cwndlab serve`) the network.
     """
-    from cwndlab.api.study import Study  # noqa: PLC0415
-    from cwndlab.measure.campaign import Campaign, run_campaign  # noqa: PLC0415
-    from cwndlab.measure.iperf3 import Iperf3, runs_via  # noqa: PLC0415
-    from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415
-    from cwndlab.measure.status import status_rows  # noqa: PLC0415
-    from cwndlab.measure.wire.client import Address  # noqa: PLC0415
-    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
-
     loaded = Study.load(study, is_quick=is_quick, is_live=True)
     folder = default_folder(loaded)
     matrix = loaded.matrix

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-STATUS_INTERRUPTED = 130
 _WIDTH_OF_PIPES = 200  # nobody wraps there
 
 Answer = TypeVar("Answer")

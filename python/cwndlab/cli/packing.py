@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from cwndlab.api.results import open_results
+from cwndlab.packing import pack
+
 
 @click.command("pack")
 @click.argument("results", type=click.Path(path_type=Path))
@@ -22,8 +25,5 @@ def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None
     Study, raw data, versions, report, methods, citations and the script of each figure. Prints the
     path.
     """
-    from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
-    from cwndlab.packing import pack  # noqa: PLC0415  --help is to be quick
-
     archive = out or results.with_name(f"{results.resolve().name}.zip")
     click.echo(pack(open_results(results), archive, is_anonymous=is_anonymous))

@@ -8,12 +8,22 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from cwndlab.api.results import Results
 from cwndlab.cli.output import format_option, indented, print_rows, say
+from cwndlab.errors import ResultsError, plural
+from cwndlab.papers import (
+    claimed_papers,
+    judge_paper,
+    load_claims,
+    load_paper,
+    paper_ids,
+    try_paper,
+)
+from cwndlab.run.campaign import RESULTS_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cwndlab.api.results import Results
     from cwndlab.papers import Judgement
     from cwndlab.report.sections.claims import Trial
 
@@ -24,8 +34,6 @@ _STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
 @format_option
 def papers_command(output_format: str) -> None:
     """List the published studies that `reproduce` repeats."""
-    from cwndlab.papers import load_paper, paper_ids  # noqa: PLC0415  --help is to be quick
-
     rows = [
         {
             "id": paper_id,
@@ -40,9 +48,6 @@ def papers_command(output_format: str) -> None:
 
 def _reproduced(paper_id: str) -> str:
     """What of a paper is set beside ours."""
-    from cwndlab.errors import plural  # noqa: PLC0415
-    from cwndlab.papers import claimed_papers, load_claims, load_paper  # noqa: PLC0415
-
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -56,10 +61,6 @@ def _reproduced(paper_id: str) -> str:
 
 def _state(paper_id: str) -> str:
     """How far its runs are, in this folder."""
-    from cwndlab.api.results import Results  # noqa: PLC0415
-    from cwndlab.errors import ResultsError  # noqa: PLC0415
-    from cwndlab.run.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
-
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:
             results = Results(RESULTS_FOLDER / name)
@@ -71,12 +72,6 @@ def _state(paper_id: str) -> str:
 
 def print_claims(results: Results) -> None:
     """Print every claim of the paper that a study reproduces, decided."""
-    from cwndlab.papers import (  # noqa: PLC0415  slow to load
-        claimed_papers,
-        judge_paper,
-        load_paper,
-        try_paper,
-    )
     from cwndlab.report.sections.claims import causes_sentence, claim_counts  # noqa: PLC0415
 
     if results.id not in claimed_papers():

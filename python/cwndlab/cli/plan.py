@@ -6,8 +6,11 @@ from pathlib import Path
 
 import click
 
+from cwndlab.api.results import open_results
+from cwndlab.api.study import Study
 from cwndlab.cli.output import format_option, print_rows, prose, say
 from cwndlab.errors import plural
+from cwndlab.judge.plan import LEVEL, POWER, plan_study
 from cwndlab.text.quantity import parse_rate, parse_share
 
 _PPB = 10**9
@@ -25,21 +28,19 @@ _PPB = 10**9
     metavar="SHARE",
     default="5 %",
     show_default=True,
-    help="The difference that matters.",
+    help="Smallest difference that matters.",
 )
-@click.option("--rate", metavar="RATE", help="Of each flow, where no pilot tells it: 20 Mbit/s.")
+@click.option(
+    "--rate", metavar="RATE", help="Expected rate of each flow if there is no pilot: 20 Mbit/s."
+)
 @format_option
 def plan_command(
     study: Path, pilot: Path | None, effect: str, rate: str | None, output_format: str
 ) -> None:
-    """Tell the runs, hours and gigabytes that STUDY takes live.
+    """Estimate the runs, hours and gigabytes a live campaign of STUDY needs.
 
-    And the repetitions that it needs to see an effect.
+    It also says how many repetitions it takes to see an effect.
     """
-    from cwndlab.api.results import open_results  # noqa: PLC0415  slow to load
-    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.judge.plan import LEVEL, POWER, plan_study  # noqa: PLC0415  slow to load
-
     plan = plan_study(
         Study.load(study, is_live=True),
         pilot=None if pilot is None else open_results(pilot),

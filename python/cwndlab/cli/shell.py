@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from cwndlab import core
+from cwndlab.api.study import Study
+from cwndlab.backends.kernel.names import KernelNames
+from cwndlab.backends.kernel.process import require_helper
 from cwndlab.cli.output import console, say
 from cwndlab.errors import CwndlabError, KernelRunError
+from cwndlab.kernel.capabilities import this_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +89,6 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
-    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
 
     run = Study(link=link, reverse_link=reverse_link, algorithm="reno").matrix.runs[0]
     return {
@@ -98,8 +102,6 @@ def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
     """Give this process to the helper, so that the program has the terminal to itself."""
-    from cwndlab.backends.kernel.process import require_helper  # noqa: PLC0415  Linux only
-
     helper = require_helper()
     if algorithm is not None:
         setup["algorithm"] = _in_kernel(algorithm)
@@ -121,10 +123,6 @@ def _in_kernel(algorithm: str) -> str:
     Raises:
         CwndlabError: there is none, or not here; says what to do.
     """
-    from cwndlab import core  # noqa: PLC0415  --help is to be quick
-    from cwndlab.backends.kernel.names import KernelNames  # noqa: PLC0415  Linux only
-    from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
-
     names = KernelNames()
     flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
     if name := names.of({"flows": [flow]}).get(algorithm):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.api.results import open_results
+from cwndlab.api.study import Study
 from cwndlab.cli.options import (
     Where,
     backend_option,
@@ -17,13 +19,17 @@ from cwndlab.cli.options import (
     results_option,
 )
 from cwndlab.cli.output import command_line, format_option, indented, print_frame, print_rows, say
+from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
+from cwndlab.judge.comparison import compare
+from cwndlab.papers import paper_ids
+from cwndlab.run.campaign import default_folder, run_study
+from cwndlab.study.describe import describe_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cwndlab.api.results import Results
-    from cwndlab.api.study import Study
     from cwndlab.backends import Backend
 
 EVERY_PAPER = "all"
@@ -51,18 +57,11 @@ def run_command(  # noqa: PLR0913  one argument per option
     is_quick: bool,
     is_dry: bool,
 ) -> None:
-    """Run what STUDY lacks in its results folder.
-
-    Stop it at any time: it goes on from there.
-    """
-    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-
+    """Run STUDY. Finished runs are kept, so you can stop and resume."""
     loaded = Study.load(study, is_quick=is_quick)
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
-        from cwndlab.study.describe import describe_study  # noqa: PLC0415  seldom needed
-
         if output_format == "table":
             say(*describe_study(loaded))
         else:
@@ -99,8 +98,6 @@ def run_command(  # noqa: PLR0913  one argument per option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
 def report_command(results: Path, out: Path | None) -> None:
     """Write the report on RESULTS and print its path."""
-    from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
-
     click.echo(_report(open_results(results), out))
 
 
@@ -131,7 +128,6 @@ def reproduce_command(
     if study_id != EVERY_PAPER:
         _reproduce(study_id, results, where, is_quick=is_quick)
         return
-    from cwndlab.papers import paper_ids  # noqa: PLC0415  --help is to be quick
 
     failure = None
     for each in paper_ids():
@@ -145,7 +141,6 @@ def reproduce_command(
 
 
 def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    from cwndlab.api.study import Study  # noqa: PLC0415
     from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
 
     loaded = Study.load(find_study(study_id), is_quick=is_quick)
@@ -187,8 +182,6 @@ def _options(results: Path | None, *, is_quick: bool) -> list[str]:
 
 def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -> Path:
     """The short version of a study has results of its own."""
-    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
-
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
@@ -196,9 +189,6 @@ def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study; the results of what succeeded can be printed before a failure ends it."""
-    from cwndlab.api.results import open_results  # noqa: PLC0415  --help is to be quick
-    from cwndlab.run.campaign import run_study  # noqa: PLC0415  --help is to be quick
-
     failure = None
     try:
         results = run_study(
@@ -227,9 +217,6 @@ def _report(results: Results, out: Path | None, *, is_quick: bool = False) -> Pa
 
 def print_comparisons(results: Results) -> None:
     """Print what a study found, cell by cell, as people read it."""
-    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
-    from cwndlab.judge.comparison import compare  # noqa: PLC0415  slow to load
-
     runs = results.runs()
     say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")
     befallen = runs["flags"].count() if "flags" in runs.columns else 0

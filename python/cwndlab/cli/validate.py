@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.studies import find_study
+from cwndlab.run.campaign import RESULTS_FOLDER
+from cwndlab.validation import Verdict, replayed, validate, with_traces, write_page
+from cwndlab.validation.page import number, percent, verdict_of
 
 if TYPE_CHECKING:
     from cwndlab.validation import Judgement, Replayed
@@ -52,16 +56,6 @@ def validate_command(  # noqa: PLR0913  one argument per option
     STUDY is run in both, cell by cell, and the report says where they agree. Without STUDY, six
     algorithms on three links, 50 minutes on the kernel. Needs root.
     """
-    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
-    from cwndlab.run.campaign import RESULTS_FOLDER  # noqa: PLC0415  --help is to be quick
-    from cwndlab.validation import (  # noqa: PLC0415  slow
-        Verdict,
-        replayed,
-        validate,
-        with_traces,
-        write_page,
-    )
-
     path = study or find_study(_DEFAULT_STUDY)
     loaded = Study.load(path, is_quick=is_quick)
     if traces:
@@ -100,8 +94,6 @@ def validate_command(  # noqa: PLR0913  one argument per option
 
 def _print(judgements: list[Judgement]) -> None:
     from rich.table import Table  # noqa: PLC0415  --help is to be quick
-
-    from cwndlab.validation.page import number, percent, verdict_of  # noqa: PLC0415  slow
 
     table = Table(box=None, pad_edge=False)
     table.add_column("")

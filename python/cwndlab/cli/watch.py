@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.cli.output import console, say
+from cwndlab.cli.screens.watch import plain_line, screen
 from cwndlab.errors import CwndlabError
-
-if TYPE_CHECKING:
-    from cwndlab.measure.watch import Watch
+from cwndlab.measure.watch import INTERVAL_S, Watch
+from cwndlab.text.quantity import parse_duration
 
 
 @click.command("watch")
@@ -21,12 +20,9 @@ if TYPE_CHECKING:
 def watch_command(interface: str | None, duration: str | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 
-    Of any program. In another terminal than `cwndlab live`, a browser or iperf3; at the server it
-    shows the window of downlink transfers. Needs no root.
+    Works with any program. Run it in a second terminal; on the server, to see the
+    window of downlink transfers. Needs no root.
     """
-    from cwndlab.measure.watch import INTERVAL_S, Watch  # noqa: PLC0415  --help is to be quick
-    from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
-
     if sys.platform != "linux":
         msg = "watch asks Linux of its connections; use it on the Linux end"
         raise CwndlabError(msg)
@@ -43,8 +39,6 @@ def watch_command(interface: str | None, duration: str | None) -> None:
 def _show(watch: Watch, interval_s: float, until_s: float | None) -> None:
     from rich.live import Live  # noqa: PLC0415  only on a terminal
 
-    from cwndlab.cli.screens.watch import screen  # noqa: PLC0415  --help is to be quick
-
     terminal = console()
     with Live(console=terminal, screen=True, auto_refresh=False) as live:
         while until_s is None or time.monotonic() < until_s:
@@ -54,7 +48,6 @@ def _show(watch: Watch, interval_s: float, until_s: float | None) -> None:
 
 
 def _print(watch: Watch, interval_s: float, until_s: float | None) -> None:
-    from cwndlab.cli.screens.watch import plain_line  # noqa: PLC0415  --help is to be quick
 
     said_s = 0.0
     while until_s is None or time.monotonic() < until_s:

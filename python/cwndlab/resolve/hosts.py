@@ -52,7 +52,7 @@ def load_host(name: str) -> HostPreset:
         CwndlabError: its file is wrong; names the line.
     """
     if name not in hosts():
-        raise UnknownNameError(name, (*hosts(), NO_HOST), "docs/hosts.md", kind="host")
+        raise UnknownNameError(name, (*hosts(), NO_HOST), "cwndlab host list", kind="host")
     source = TomlSource.read(hosts()[name])
     try:
         return HostPreset.model_validate(source.document)

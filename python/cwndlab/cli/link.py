@@ -1,10 +1,9 @@
-"""`cwndlab link`, `stack`, `doctor` and `schema`: what there is."""
+"""`cwndlab link`: presets, what a link stands for, and recording one."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -17,6 +16,12 @@ from cwndlab.cli.output import (
     print_text,
     say,
 )
+from cwndlab.measure.record import NAMES, record
+from cwndlab.measure.wire.client import Address
+from cwndlab.resolve.presets import load_preset, presets
+from cwndlab.run.saturation import export_mahimahi
+from cwndlab.study.describe import describe_link, link_facts, read_link
+from cwndlab.text.quantity import parse_duration, parse_rate
 
 
 @click.group("link")
@@ -28,8 +33,6 @@ def link_group() -> None:
 @format_option
 def link_list(output_format: str) -> None:
     """List the presets."""
-    from cwndlab.resolve.presets import load_preset, presets  # noqa: PLC0415  --help is to be quick
-
     print_rows(
         [{"name": name, "title": load_preset(name, Path()).title} for name in presets()],
         output_format,
@@ -38,13 +41,13 @@ def link_list(output_format: str) -> None:
 
 @link_group.command("show")
 @click.argument("spec", metavar="LINK")
-@click.option("--plot", is_flag=True, help="Draw it under a source that always sends.")
+@click.option("--plot", is_flag=True, help="Draw the link under a source that always sends.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
-    help="The picture of --plot: SVG, PDF or PNG, by its ending.",
+    help="Picture that --plot writes; its ending says the format: SVG, PDF or PNG.",
 )
 @click.option(
     "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it to draw."
@@ -55,8 +58,6 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 
     A preset, trace:FILE, a TOML file, or keys in one line.
     """
-    from cwndlab.study.describe import describe_link, link_facts  # noqa: PLC0415  --help is to be quick
-
     if plot:
         from cwndlab.figures.link import plot_link  # noqa: PLC0415  slow to load
 
@@ -73,16 +74,16 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The trace."
 )
 @click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it."
+    "--duration",
+    metavar="TIME",
+    default="60 s",
+    show_default=True,
+    help="How much of the link to export.",
 )
 @direction_option
-@click.option("--user", default=1, show_default=True, help="Of a shared medium.")
+@click.option("--user", default=1, show_default=True, help="User of a shared medium, from 1.")
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""
-    from cwndlab.run.saturation import export_mahimahi  # noqa: PLC0415
-    from cwndlab.study.describe import read_link  # noqa: PLC0415  --help is to be quick
-    from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
-
     _, resolved = read_link(spec)
     way: Literal["forward", "reverse"] = "forward" if direction == "downlink" else "reverse"
     made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
@@ -93,10 +94,14 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 @server_option
 @token_option
 @click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="Of each direction."
+    "--duration",
+    metavar="TIME",
+    default="60 s",
+    show_default=True,
+    help="How long to record each direction.",
 )
 @click.option(
-    "--most", metavar="RATE", default="500 Mbit/s", show_default=True, help="Never send faster."
+    "--most", metavar="RATE", default="500 Mbit/s", show_default=True, help="Highest sending rate."
 )
 @click.option(
     "--out",
@@ -114,10 +119,6 @@ def link_record(
 
     The far end is `cwndlab serve`; what is recorded serves sim and kernel as a trace.
     """
-    from cwndlab.measure.record import NAMES, record  # noqa: PLC0415
-    from cwndlab.measure.wire.client import Address  # noqa: PLC0415  --help is to be quick
-    from cwndlab.text.quantity import parse_duration, parse_rate  # noqa: PLC0415
-
     address = Address.parse(server, read_token(token_file))
     recording = record(address, parse_duration(duration), parse_rate(most))
     paths = recording.write(out)
@@ -139,67 +140,3 @@ def link_record(
             name = NAMES[recorded.direction]
             say(f"! the {name} was never full: it carries more than this; raise --most")
     say("", f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares over it")
-
-
-@click.group("stack")
-def stack_group() -> None:
-    """Stack profiles: what a release of a TCP stack does."""
-
-
-@stack_group.command("list")
-@format_option
-def stack_list(output_format: str) -> None:
-    """List the stack profiles."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
-
-    print_rows(
-        [
-            {"name": entry.name, "summary": entry.values.get("summary", "")}
-            for entry in core.stacks().values()
-        ],
-        output_format,
-    )
-
-
-@stack_group.command("show")
-@click.argument("name")
-@format_option
-def stack_show(name: str, output_format: str) -> None:
-    """Show a stack profile's file, with the source of each value."""
-    from cwndlab import core  # noqa: PLC0415  --help works without the compiled part
-
-    entry = core.stack(name)
-    if output_format == "json":
-        print_text(json.dumps(entry.values, indent=2, ensure_ascii=False))
-    elif output_format == "csv":
-        print_rows([{"key": key, "value": v} for key, v in entry.values.items()], output_format)
-    else:
-        print_text(entry.text.rstrip())
-
-
-@click.command("doctor")
-@format_option
-def doctor_command(output_format: str) -> int:
-    """Check what works here, and say how to mend what does not."""
-    from cwndlab.cli.doctor import checks  # noqa: PLC0415  --help is to be quick
-
-    found = checks()
-    rows: list[dict[str, Any]] = [
-        {
-            "check": check.name,
-            "state": check.state,
-            "found": check.found,
-            "remedy": check.remedy or None,
-        }
-        for check in found
-    ]
-    print_rows(rows, output_format)
-    return 2 if any(check.state == "missing" for check in found) else 0
-
-
-@click.command("schema")
-def schema_command() -> None:
-    """Print the JSON Schema of study files, for editors."""
-    from cwndlab.schema.json_schema import study_schema_text  # noqa: PLC0415  seldom needed
-
-    click.echo(study_schema_text(), nl=False)

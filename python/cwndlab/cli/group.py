@@ -1,0 +1,169 @@
+"""The list of commands, in sections; the code of a command is loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: where it is written, and the first sentence of its help."""
+
+    module: str
+    name: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        command: click.Command = getattr(importlib.import_module(self.module), self.name)
+        return command
+
+
+SECTIONS: Mapping[str, Mapping[str, Entry]] = {
+    "Answers": {
+        "compare": Entry(
+            "cwndlab.cli.compare",
+            "compare_command",
+            "Compare algorithms on a link, on paired channels.",
+        ),
+        "advise": Entry(
+            "cwndlab.cli.advise",
+            "advise_command",
+            "Say which congestion control to use on a network.",
+        ),
+    },
+    "Studies": {
+        "run": Entry(
+            "cwndlab.cli.studies",
+            "run_command",
+            "Run STUDY. Finished runs are kept, so you can stop and resume.",
+        ),
+        "report": Entry(
+            "cwndlab.cli.studies",
+            "report_command",
+            "Write the report on RESULTS and print its path.",
+        ),
+        "pack": Entry(
+            "cwndlab.cli.packing",
+            "pack_command",
+            "Pack RESULTS with all that others need to check them.",
+        ),
+        "import": Entry(
+            "cwndlab.cli.importing",
+            "import_command",
+            "Read measured files of FOLDER into results.",
+        ),
+        "papers": Entry(
+            "cwndlab.cli.papers",
+            "papers_command",
+            "List the published studies that `reproduce` repeats.",
+        ),
+        "reproduce": Entry(
+            "cwndlab.cli.studies",
+            "reproduce_command",
+            "Run a published study again and decide its claims.",
+        ),
+    },
+    "Measurements on real networks": {
+        "plan": Entry(
+            "cwndlab.cli.plan",
+            "plan_command",
+            "Estimate the runs, hours and gigabytes a live campaign of STUDY needs.",
+        ),
+        "serve": Entry(
+            "cwndlab.cli.live",
+            "serve_command",
+            "Run the measurement server. Clients need its token.",
+        ),
+        "preflight": Entry(
+            "cwndlab.cli.live",
+            "preflight_command",
+            "Look at both ends and the path before a campaign.",
+        ),
+        "live": Entry(
+            "cwndlab.cli.live",
+            "live_command",
+            "Measure what STUDY lacks, between this machine and a server.",
+        ),
+        "watch": Entry(
+            "cwndlab.cli.watch",
+            "watch_command",
+            "Plot throughput, RTT and cwnd of this machine's transfers.",
+        ),
+    },
+    "The kernel of this machine": {
+        "shell": Entry(
+            "cwndlab.cli.shell",
+            "shell_command",
+            "Run COMMAND behind a link: a browser, curl, a whole shell.",
+        ),
+        "validate": Entry(
+            "cwndlab.cli.validate",
+            "validate_command",
+            "Compare the simulator with this machine's kernel.",
+        ),
+        "doctor": Entry(
+            "cwndlab.cli.doctor",
+            "doctor_command",
+            "Check what works here, and say how to mend what does not.",
+        ),
+    },
+    "Parts of a study": {
+        "algorithm": Entry(
+            "cwndlab.cli.algorithm",
+            "algorithm_group",
+            "Congestion control: built in, your own, and a kernel's.",
+        ),
+        "link": Entry(
+            "cwndlab.cli.link",
+            "link_group",
+            "Links: presets, traces, or keys in one line.",
+        ),
+        "host": Entry(
+            "cwndlab.cli.profiles",
+            "host_group",
+            "Hosts: devices and queues between sockets and link.",
+        ),
+        "stack": Entry(
+            "cwndlab.cli.profiles",
+            "stack_group",
+            "Stack profiles: what a release of a TCP stack does.",
+        ),
+        "schema": Entry(
+            "cwndlab.cli.profiles",
+            "schema_command",
+            "Print the JSON Schema of study files, for editors.",
+        ),
+    },
+}
+
+
+class SectionedGroup(click.Group):
+    """The commands of `SECTIONS`: listing them imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the sections."""
+        del ctx
+        return [name for section in SECTIONS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now; None if there is none of this name."""
+        del ctx
+        for section in SECTIONS.values():
+            if cmd_name in section:
+                return section[cmd_name].load()
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section of the help under each heading."""
+        del ctx
+        for heading, section in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, entry.summary) for name, entry in section.items()])

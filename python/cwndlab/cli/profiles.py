@@ -1,0 +1,80 @@
+"""`cwndlab stack`, `host` and `schema`: what a study can name, and the form of its file."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from cwndlab import core
+from cwndlab.cli.output import (
+    format_option,
+    print_rows,
+    print_text,
+)
+from cwndlab.resolve.hosts import hosts, load_host
+from cwndlab.schema.json_schema import study_schema_text
+
+
+@click.group("stack")
+def stack_group() -> None:
+    """Stack profiles: what a release of a TCP stack does."""
+
+
+@stack_group.command("list")
+@format_option
+def stack_list(output_format: str) -> None:
+    """List the stack profiles."""
+    print_rows(
+        [
+            {"name": entry.name, "summary": entry.values.get("summary", "")}
+            for entry in core.stacks().values()
+        ],
+        output_format,
+    )
+
+
+@stack_group.command("show")
+@click.argument("name")
+@format_option
+def stack_show(name: str, output_format: str) -> None:
+    """Show a stack profile's file, with the source of each value."""
+    entry = core.stack(name)
+    if output_format == "json":
+        print_text(json.dumps(entry.values, indent=2, ensure_ascii=False))
+    elif output_format == "csv":
+        print_rows([{"key": key, "value": v} for key, v in entry.values.items()], output_format)
+    else:
+        print_text(entry.text.rstrip())
+
+
+@click.group("host")
+def host_group() -> None:
+    """Hosts: devices and queues between sockets and link."""
+
+
+@host_group.command("list")
+@format_option
+def host_list(output_format: str) -> None:
+    """List the hosts."""
+    rows = [{"name": name, "title": load_host(name).title} for name in hosts()]
+    print_rows(rows, output_format)
+
+
+@host_group.command("show")
+@click.argument("name")
+@format_option
+def host_show(name: str, output_format: str) -> None:
+    """Show a host's file, with the source of each value."""
+    host = load_host(name).host
+    if output_format == "table":
+        print_text(hosts()[name].read_text(encoding="utf-8").rstrip())
+    else:
+        figures = host.model_dump(exclude_none=True)
+        print_rows([{"key": key, "value": value} for key, value in figures.items()], output_format)
+
+
+@click.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of study files, for editors."""
+    click.echo(study_schema_text(), nl=False)
