@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.errors import CoreMissingError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import ModuleType
 
-    from cwndlab._core import Stop
+    from cwndlab._core import Chosen, Robustness, Stop
 
 Tables = dict[str, Any]
 OURS = "ours:"
@@ -110,6 +110,41 @@ def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, us
     """
     columns: Tables = module().saturate(scenario_json, dict(traces), direction, user)
     return columns
+
+
+def choose_set(
+    gain: Sequence[Sequence[float]],
+    cost: Sequence[Sequence[float]],
+    *,
+    price: float,
+    zone: float,
+    error: float,
+) -> Chosen:
+    """Choose the set of good contestants; `_core.pyi` says what of everything is."""
+    chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone, error=error)
+    return chosen
+
+
+def paired_difference(
+    ours: Sequence[float], theirs: Sequence[float]
+) -> tuple[float, float | None, float | None] | None:
+    """The mean of `ours` - `theirs` over whole pairs, and its 95 % interval."""
+    found: tuple[float, float | None, float | None] | None = module().paired_difference(
+        ours, theirs
+    )
+    return found
+
+
+def robustness(
+    draws: Sequence[Sequence[float]],
+    weights: Sequence[float],
+    choice: int,
+    noise: Sequence[float],
+    zone: float,
+) -> Robustness | None:
+    """How good a choice is over a population of networks."""
+    found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
+    return found
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from cwndlab.api.plots import Plotter
     from cwndlab.api.study import Study
+    from cwndlab.judge.answer import Answer
+    from cwndlab.judge.decision import Decision
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -153,6 +155,48 @@ class Results:
         from cwndlab.judge.limits import limits  # noqa: PLC0415  seldom needed
 
         return limits(self)
+
+    def beside(self, name: str) -> Results | None:
+        """Results in a folder below these, such as `networks`; None where there are none."""
+        folder = self.path / name
+        return Results(folder) if (folder / "study.toml").exists() else None
+
+    def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
+        """The scenario of a cell, named by the labels of its factors; None of imported results."""
+        if self.imported is not None:
+            return None
+        for each in self.study.cells:
+            if cell.items() <= each.labels.items():
+                found: Mapping[str, Any] = each.resolved.scenario.model_dump(
+                    mode="json", exclude_none=True
+                )
+                return found
+        return None
+
+    def verdict(self, goal: str = "balance", *, baseline: str = "cubic") -> Decision:
+        """The decision for a goal: over all settings of the study, if it has several.
+
+        Args:
+            goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
+                `fairness-to-cubic` or `stability`.
+            baseline: the algorithm that is run today.
+
+        Raises:
+            UnknownNameError: there is no such goal.
+            ResultsError: no run has a result.
+        """
+        answers = self.answers(goal, baseline=baseline)
+        if not answers:
+            msg = f"{self.path}: no run has a result"
+            raise ResultsError(msg)
+        return answers[0].decision
+
+    def answers(self, goal: str = "balance", *, baseline: str = "cubic") -> list[Answer]:
+        """The decision for a goal in each setting and direction, with the runs behind it."""
+        from cwndlab.judge.answer import answers  # noqa: PLC0415  seldom needed
+        from cwndlab.judge.goals import goal_named  # noqa: PLC0415  seldom needed
+
+        return answers(self, goal_named(goal), baseline=baseline)
 
     @property
     def plot(self) -> Plotter:

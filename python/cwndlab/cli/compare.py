@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cwndlab.cli.answers import goal_option, print_answers
 from cwndlab.cli.options import Where, backend_option, jobs_option
-from cwndlab.cli.output import (
-    command_line,
-    direction_option,
-    format_option,
-    indented,
-    print_frame,
-    say,
-)
+from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
 from cwndlab.cli.studies import completed
 from cwndlab.errors import plural
 
@@ -78,6 +72,7 @@ if TYPE_CHECKING:
 )
 @backend_option
 @jobs_option
+@goal_option
 @format_option
 def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     link: str,
@@ -94,6 +89,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path | None,
     backend: Backend,
     jobs: int | None,
+    goal: str,
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
@@ -121,7 +117,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     study = Study(**document, id=_name_of(document), title=_title(document))
     folder = results or default_folder(study, backend)
     with completed(study, folder, Where(backend, jobs), "the same command") as done:
-        _print(study, done, output_format)
+        _print(study, done, goal, output_format)
 
 
 def _name_of(document: dict[str, Any]) -> str:
@@ -143,27 +139,23 @@ def _title(document: dict[str, Any]) -> str:
     )
 
 
-def _print(study: Study, results: Results, output_format: str) -> None:
-    from cwndlab.cli.screens.comparison import (  # noqa: PLC0415  slow to load
-        terminal_sentences,
-        terminal_table,
-    )
-    from cwndlab.judge.comparison import compare  # noqa: PLC0415  slow to load
+def _print(study: Study, results: Results, goal: str, output_format: str) -> None:
+    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
+    from cwndlab.cli.screens.decision import terminal_decision  # noqa: PLC0415  slow to load
     from cwndlab.judge.limits import main_limits  # noqa: PLC0415  slow to load
-    from cwndlab.judge.verdict import judge  # noqa: PLC0415  slow to load
-    from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
 
-    comparisons = compare(results)
-    if not comparisons:
+    answers = results.answers(goal)
+    if not answers:
         return  # every run failed, which is told next
-    comparison = comparisons[0]
+    answer = answers[0]
     if output_format != "table":
-        print_frame(table_frame(comparison_table(comparison)), output_format)
+        print_answers(answers, output_format)
         return
+    comparison = answer.comparison
     say("", f"  {study.title} · {_how_often(comparison)} · {_seconds_spent(results)}", "")
     limits = main_limits(results, comparison.representative_runs())
     say(indented(terminal_table(comparison, limits)), "")
-    say(*(indented(sentence) for sentence in terminal_sentences(judge(comparison))))
+    say(*(indented(line) for line in terminal_decision(answer.decision)))
     say("", f"  {command_line('cwndlab', 'report', results.path)} draws it")
 
 

@@ -354,9 +354,10 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
             stats.jain_index(shares) if len(shares) > 1 else None
             for shares in aggregated["shares"].to_list()
         ]
-        aggregated = aggregated.with_columns(
-            pl.Series("jain_index", fairness, dtype=pl.Float64)
-        ).drop("shares")
+        jain = pl.Series("jain_index", fairness, dtype=pl.Float64)
+        aggregated = aggregated.with_columns(jain, jain.log().alias("log_jain_index")).drop(
+            "shares"
+        )
     return aggregated
 
 

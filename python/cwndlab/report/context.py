@@ -9,6 +9,7 @@ import polars as pl
 
 from cwndlab import stats
 from cwndlab.figures.style import Style, styles_of
+from cwndlab.judge.answer import BASELINE, Knowledge, answer, goal_measured
 from cwndlab.judge.comparison import (
     Comparison,
     ResultsLike,
@@ -16,9 +17,11 @@ from cwndlab.judge.comparison import (
     contestant_factor,
     contestants_of,
 )
-from cwndlab.judge.goal_measures import measures_of_flows
-from cwndlab.judge.goals import Direction, compare_directions
-from cwndlab.judge.verdict import Verdict, judge
+from cwndlab.judge.decision import Decision
+from cwndlab.judge.directions import Direction, compare_directions
+from cwndlab.judge.goals import Goal, goal_named
+from cwndlab.judge.measures import measures_of_flows
+from cwndlab.judge.question import Question
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
@@ -50,9 +53,21 @@ class Context:
         origin: Origin,
         *,
         smallest_effect: float = stats.SMALLEST_EFFECT,
+        question: Question | None = None,
+        knowledge: Knowledge | None = None,
     ) -> None:
-        """Compare the results; differences below `smallest_effect` are too small to care about."""
+        """Compare the results.
+
+        Args:
+            results: what is reported.
+            origin: where the study is from.
+            smallest_effect: relative differences below this are too small to care about.
+            question: what the results answer; what was measured decides if None.
+            knowledge: what is known beside the runs.
+        """
         self.results = results
+        self.question = question
+        self.knowledge = knowledge or Knowledge()
         self.origin = origin
         self.smallest_effect = smallest_effect
         self.comparisons: Sequence[Comparison] = compare(
@@ -99,9 +114,22 @@ class Setting:
     comparison: Comparison
 
     @cached_property
-    def verdict(self) -> Verdict:
-        """The answer for this setting."""
-        return judge(self.comparison)
+    def decision(self) -> Decision:
+        """The answer for this setting: to the question asked, or to what was measured."""
+        question = self.context.question
+        goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
+        return self.decide(goal, self.comparison)
+
+    def decide(self, goal: Goal, comparison: Comparison) -> Decision:
+        """Decide a goal in one direction of this setting."""
+        question = self.context.question
+        return answer(
+            comparison,
+            goal,
+            baseline=BASELINE if question is None else question.baseline,
+            scenario=self.scenario,
+            knowledge=self.context.knowledge,
+        )
 
     @cached_property
     def directions(self) -> Sequence[tuple[Direction, Comparison]]:

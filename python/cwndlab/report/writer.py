@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 
 from cwndlab import stats
 from cwndlab.figures import save_figure
+from cwndlab.judge.answer import Knowledge
+from cwndlab.judge.question import NETWORKS, read_question
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.files import setting_figure, write_files
@@ -15,7 +17,7 @@ from cwndlab.report.origin import Origin, origin_of
 from cwndlab.report.page import Part, assemble
 from cwndlab.report.scenario_text import facts
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection
-from cwndlab.report.sections.answer import TABLE, TRADE_OFF, VERDICT
+from cwndlab.report.sections.answer import ANSWER, TABLE, TRADE_OFF
 from cwndlab.report.sections.befell import BEFELL
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
 
 SECTIONS: Sections = (
-    VERDICT,
+    ANSWER,
     TRADE_OFF,
     TABLE,
     GOALS,
@@ -75,8 +77,19 @@ def write_report(
         smallest_effect: relative differences below this are too small to care about.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
-    context = Context(results, origin_of(results), smallest_effect=smallest_effect)
+    context = context_of(results, smallest_effect=smallest_effect)
     return write_page(context, folder, formats=formats, sections=sections or _sections(results))
+
+
+def context_of(results: "Results", *, smallest_effect: float = stats.SMALLEST_EFFECT) -> Context:
+    """Return what a report on results is made from: they, and what lies in folders beside them."""
+    return Context(
+        results,
+        origin_of(results),
+        smallest_effect=smallest_effect,
+        question=read_question(results.path),
+        knowledge=Knowledge(results.beside(NETWORKS)),
+    )
 
 
 def draw_figure(results: "Results", name: str) -> Figure:
@@ -85,7 +98,7 @@ def draw_figure(results: "Results", name: str) -> Figure:
     Raises:
         ValueError: The report has no such figure.
     """
-    context = Context(results, origin_of(results))
+    context = context_of(results)
     figure = setting_figure(context, name)
     if figure is not None:
         return figure

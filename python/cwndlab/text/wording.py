@@ -90,3 +90,8 @@ def _decimals(value: float, digits: int) -> int:
 def _fixed(value: float, decimals: int) -> str:
     rounded = round(value, decimals) + 0.0  # -0.0 becomes 0.0
     return f"{rounded:,.{max(decimals, 0)}f}"
+
+
+def quoted(name: str) -> str:
+    """Return a name of several words in quotes, so that it stays one in a sentence."""
+    return f'"{name}"' if " " in name or "," in name else name

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from cwndlab import stats
-from cwndlab.advice import CONFIDENCE, LOOKS
 from cwndlab.stats.bootstrap import Floats
 
 TRIALS, DRAWS = 1200, 600
@@ -106,31 +105,3 @@ def test_equal_algorithms_are_rarely_told_apart_and_unequal_ones_rarely_called_e
         equal += at_bound.is_negligible
     assert different / 600 <= 0.07
     assert equal / 600 <= 0.07
-
-
-def test_looking_often_does_not_make_advice_wrong_more_often() -> None:
-    """Two that are equal: advice that calls one better at any of its looks is wrong."""
-    rng = np.random.default_rng(8)
-    wrong = careless = 0
-    trials = 300
-    for _ in range(trials):
-        channel = rng.lognormal(0, 0.5, LOOKS[-1])
-        ours, theirs = (channel * rng.lognormal(0, 0.15, LOOKS[-1]) for _ in range(2))
-        verdicts = [
-            [
-                stats.relative_difference(ours[:n], theirs[:n], confidence=confidence, draws=DRAWS)
-                for n in LOOKS
-            ]
-            for confidence in (CONFIDENCE, stats.CONFIDENCE)
-        ]
-        strict, plain = (any(_excludes_zero(each) for each in looks) for looks in verdicts)
-        wrong += strict
-        careless += plain
-    assert wrong / trials <= 0.05
-    assert careless / trials > 0.07
-
-
-def _excludes_zero(interval: stats.Interval) -> bool:
-    return interval.low is not None and interval.high is not None and (
-        interval.low > 0 or interval.high < 0
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The table and the sentences that `cwndlab compare` prints."""
+"""The table that `cwndlab compare` prints."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,6 @@ from rich.table import Table
 from rich.text import Text
 
 from cwndlab.judge.comparison import Comparison
-from cwndlab.judge.verdict import Verdict
 from cwndlab.results.columns import quantity
 from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
 from cwndlab.text.wording import format_number
@@ -47,14 +46,6 @@ def terminal_table(comparison: Comparison, limits: Mapping[str, str] | None = No
             texts.append(Text(limits.get(row.contestant, "-")))
         table.add_row(Text(row.contestant), *texts)
     return table
-
-
-def terminal_sentences(verdict: Verdict) -> list[Text]:
-    """Return the verdict as lines under the table."""
-    lines = [Text(line) for line in verdict.details]
-    lines.append(Text(verdict.headline, style="bold"))
-    lines.extend(Text(note, style="dim") for note in verdict.notes)
-    return lines
 
 
 def _text(

@@ -47,7 +47,7 @@
       button.addEventListener("click", () => {
         select.value = button.dataset.choose;
         choose(select.value);
-        document.getElementById("verdict").scrollIntoView();
+        document.getElementById("answer").scrollIntoView();
       });
     }
     choose(select.value);

@@ -1,6 +1,7 @@
-"""The first screen: the verdict in a sentence, throughput against delay, the table."""
+"""The first screen: the decision in a sentence, throughput against delay, the table."""
 
-from cwndlab.judge.verdict import DELAY, THROUGHPUT, Standing
+from cwndlab.judge.decision import ZONE
+from cwndlab.judge.sentences import certainty, headline, percent, sentences
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded
@@ -9,14 +10,20 @@ from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables import comparison_table, to_csv, to_latex, to_markdown
 
+THROUGHPUT = "goodput_mbit_s"
+DELAY = "rtt_p50_ms"
 
-def _verdict(setting: Setting) -> Content:
+
+def _answer(setting: Setting) -> Content:
+    decision = setting.decision
     return Content(
         render(
-            "verdict.html",
-            setting=setting,
-            verdict=setting.verdict,
-            effect_pct=f"{100 * setting.comparison.smallest_effect:g}",
+            "answer.html",
+            decision=decision,
+            headline=headline(decision),
+            sentences=sentences(decision),
+            certainty=certainty(decision) if decision.best and not decision.is_alone else (),
+            zone=percent(ZONE),
         )
     )
 
@@ -46,15 +53,12 @@ def _trade_off(setting: Setting) -> Content | None:
 
 
 def _table(setting: Setting) -> Content:
-    comparison = setting.comparison
-    table = comparison_table(comparison)
-    standings = {column.column: _standings(setting, column.column) for column in table.columns}
+    table = comparison_table(setting.comparison)
     return Content(
         render(
             "table.html",
             table=table,
             note=table.note.replace("in parentheses the", "beneath, the"),
-            standings=standings,
             setting=setting,
             texts={
                 "Markdown": to_markdown(table),
@@ -63,19 +67,6 @@ def _table(setting: Setting) -> Content:
             },
         )
     )
-
-
-def _standings(setting: Setting, column: str) -> dict[str, str]:
-    ranking = setting.verdict.rankings.get(column)
-    if ranking is None:
-        return {}
-    words = {
-        Standing.AS_GOOD: "as good as the best: too small a difference to care about",
-        Standing.UNDECIDED: "the runs do not decide whether this differs from the best",
-        Standing.WORSE: "differs from the best",
-        Standing.BEST: "best",
-    }
-    return {name: words[standing] for name, standing in ranking.standings.items()}
 
 
 def _bounds(interval: Interval) -> list[float | None]:
@@ -87,6 +78,6 @@ def _axis(column: str) -> dict[str, str]:
     return {"title": about.title, "unit": about.unit}
 
 
-VERDICT = SettingSection("verdict", "The answer", _verdict)
+ANSWER = SettingSection("answer", "The answer", _answer)
 TRADE_OFF = SettingSection("trade-off", "Throughput against delay", _trade_off)
 TABLE = SettingSection("numbers", "The numbers", _table)

@@ -1,90 +1,59 @@
-"""Which algorithm for what: a verdict for each goal, in each direction of the data."""
+"""Which algorithm for what: the decision on each goal, in each direction of the data."""
 
 from dataclasses import dataclass
 
-from cwndlab.judge.comparison import Comparison
-from cwndlab.judge.goals import GoalVerdict, between_places, judge_goals
-from cwndlab.judge.verdict import Standing
+from cwndlab.judge.decision import Decision, Entrant
+from cwndlab.judge.directions import between_places
+from cwndlab.judge.goals import GOALS as ALL_GOALS
+from cwndlab.judge.sentences import headline, percent, sentences
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection
-from cwndlab.results.columns import quantity
-from cwndlab.stats import Difference
-from cwndlab.tables import format_difference, format_estimate, format_reach
 
-_STANDINGS = {
-    Standing.BEST: "best",
-    Standing.AS_GOOD: "as good",
-    Standing.WORSE: "worse",
-    Standing.UNDECIDED: "not decided",
-}
+_SEVERAL = 2
+
+
+@dataclass(frozen=True)
+class _Card:
+    """One goal's answer, ready to be drawn."""
+
+    decision: Decision
+    headline: str
+    sentences: list[str]
+    rows: list["_Row"]
 
 
 @dataclass(frozen=True)
 class _Row:
     name: str
-    value: str
-    difference: str
-    bounds: str
-    pairs: str
+    behind: str
+    """The utility it gives away to the first, as a share."""
     standing: str
 
 
 def _goals(setting: Setting) -> Content | None:
-    if len(setting.comparison.contestants) < 2:  # noqa: PLR2004  nothing to choose from
+    if len(setting.comparison.contestants) < _SEVERAL:
         return None
     directions = []
     for direction, comparison in setting.directions:
-        verdicts = judge_goals(comparison)
-        measured = [(each, _rows(comparison, each)) for each in verdicts if not each.is_missing]
-        missing = [each for each in verdicts if each.is_missing]
+        decisions = [setting.decide(goal, comparison) for goal in ALL_GOALS.values()]
+        cards = [_card(each) for each in decisions if each.best]
+        missing = [each.goal for each in decisions if not each.best]
         places = between_places(comparison, direction.comparisons)
-        directions.append((direction, measured, missing, places))
-    return Content(
-        render(
-            "goals.html",
-            setting=setting,
-            directions=directions,
-            effect_pct=f"{100 * setting.comparison.smallest_effect:g}",
-            quantity=quantity,
-        )
-    )
+        directions.append((direction, cards, missing, places))
+    return Content(render("goals.html", setting=setting, directions=directions))
 
 
-def _rows(comparison: Comparison, verdict: GoalVerdict) -> list[_Row]:
-    ranking = verdict.ranking
-    if ranking is None:
-        return []
-    rows = []
-    for name, standing in ranking.standings.items():
-        interval = comparison.interval(name, ranking.column)
-        difference = ranking.differences.get(name)
-        rows.append(
-            _Row(
-                name=name,
-                value="-" if interval is None else format_estimate(interval),
-                difference=_relative(difference),
-                bounds=_bounds(difference),
-                pairs=_pairs(difference),
-                standing=_STANDINGS[standing],
-            )
-        )
-    return rows
+def _card(decision: Decision) -> _Card:
+    rows = [_row(decision, each) for each in decision.entrants]
+    return _Card(decision, headline(decision), sentences(decision), rows)
 
 
-def _relative(difference: Difference | None) -> str:
-    return "" if difference is None else format_difference(difference.relative.estimate)
-
-
-def _bounds(difference: Difference | None) -> str:
-    return "" if difference is None else format_reach(difference.relative)
-
-
-def _pairs(difference: Difference | None) -> str:
-    if difference is None or difference.pairs == 1:
-        return ""
-    agreeing = max(difference.pairs_above, difference.pairs_below)
-    return f"{agreeing} of {difference.pairs}"
+def _row(decision: Decision, entrant: Entrant) -> _Row:
+    if entrant.name == decision.first:
+        return _Row(entrant.name, "", "first")
+    standing = "as good" if entrant.is_good else "worse"
+    return _Row(entrant.name, percent(entrant.behind), standing)
 
 
 GOALS = SettingSection("goals", "Which one for what", _goals)

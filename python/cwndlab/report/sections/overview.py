@@ -1,9 +1,9 @@
 """All settings of the study at a glance: who wins where."""
 
-from cwndlab.judge.verdict import DELAY, THROUGHPUT
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
+from cwndlab.report.sections.answer import DELAY, THROUGHPUT
 from cwndlab.tables import format_estimate
 
 
@@ -20,7 +20,7 @@ def _overview(context: Context) -> Content | None:
                 continue
             up = comparison.interval(name, THROUGHPUT)
             right = comparison.interval(name, DELAY)
-            mark = "chosen" if name in setting.verdict.recommended else ""
+            mark = "chosen" if name in setting.decision.best else ""
             cells.append(
                 (
                     "-" if up is None else format_estimate(up),

@@ -1,4 +1,8 @@
-"""The measures of goals that no table has: how steady a flow was, and how it shared with CUBIC."""
+"""Measures of flows that no table of results has, and the logarithms that utilities are made of.
+
+Logarithms are taken flow by flow, before flows and runs are averaged, so that a starved flow weighs
+as much as it hurts.  Starvation has a floor of 10 kbit/s.
+"""
 
 from typing import Protocol
 
@@ -7,11 +11,14 @@ import polars as pl
 
 from cwndlab import stats
 from cwndlab.judge.comparison import ResultsLike, contestant_factor
+from cwndlab.judge.goals import DELAY_FLOOR_MS
 from cwndlab.stats.bootstrap import Floats
 
 VARIATION = "goodput_variation_pct"
 BESIDE_CUBIC = "jain_index_beside_cubic"
+QUEUEING_DELAY = "queueing_delay_p95_ms"
 SHARE_BESIDE_CUBIC = "share_beside_cubic_pct"
+STARVED_MBIT_S = 0.01
 _SEVERAL = 2
 _FEWEST_SECONDS = 10
 _CUBIC = "cubic"
@@ -25,12 +32,58 @@ class WithSeries(ResultsLike, Protocol):
         """Return a table that is read when it is needed."""
 
 
-def measures_of_flows(results: WithSeries) -> pl.DataFrame:
-    """Return the goals' measures that no table has: one row a flow, by `run` and `flow`."""
-    flows = results.flows().select("run", "flow")
-    return flows.join(_variation(results), on=list(_FLOW), how="left").join(
-        _beside_cubic(results), on=list(_FLOW), how="left"
+def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
+    """Return the measures that no table has: one row a flow, by `run` and `flow`.
+
+    `floor_ms` is the queueing delay below which shorter is no better.
+    """
+    flows = results.flows()
+    measured = (
+        flows.select(*_FLOW)
+        .join(_variation(results), on=list(_FLOW), how="left")
+        .join(_beside_cubic(results), on=list(_FLOW), how="left")
+        .join(_queueing_delay(flows), on=list(_FLOW), how="left")
     )
+    extra = [name for name in ("goodput_mbit_s", "completion_ms") if name in flows.columns]
+    logarithms = measured.join(flows.select(*_FLOW, *extra), on=list(_FLOW), how="left")
+    return logarithms.with_columns(
+        *[
+            column.alias(name)
+            for name, column in _logarithms(floor_ms).items()
+            if set(column.meta.root_names()) <= set(logarithms.columns)
+        ]
+    ).drop(extra)
+
+
+def _logarithms(floor_ms: float) -> dict[str, pl.Expr]:
+    """Return the gains and costs of goals (`cwndlab.judge.goals`), by column."""
+
+    def number(column: str) -> pl.Expr:
+        return pl.col(column).cast(pl.Float64)  # a column without a value has no type
+
+    return {
+        "log_goodput": number("goodput_mbit_s").clip(STARVED_MBIT_S).log(),
+        "log_queueing_delay": (number(QUEUEING_DELAY) + floor_ms).log(),
+        "log_completion_speed": -number("completion_ms").log(),
+        "log_steadiness": -(100 + number(VARIATION)).log(),
+        "log_jain_index_beside_cubic": number(BESIDE_CUBIC).log(),
+    }
+
+
+def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the 95th percentile of each flow's queueing delay.
+
+    It is that of the round trip over the shortest one of the run between the same two hosts: a
+    flow that comes late may never see the path empty.  One that carried nothing waited all along.
+    """
+    needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
+    if not needed <= set(flows.columns):
+        return pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, QUEUEING_DELAY: pl.Float64})
+    hosts = [name for name in ("run", "user") if name in flows.columns]
+    shortest = pl.col("rtt_base_ms").min().over(hosts)
+    starved = pl.when(pl.col("goodput_mbit_s") == 0).then(1000 * pl.col("window_s"))
+    delay = (pl.col("rtt_p95_ms") - shortest).clip(0)
+    return flows.select(*_FLOW, pl.coalesce(delay, starved).alias(QUEUEING_DELAY))
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:

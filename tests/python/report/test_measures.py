@@ -7,17 +7,14 @@ from typing import Protocol
 import polars as pl
 import pytest
 
-from cwndlab.judge.comparison import Comparison, ResultsLike, compare
-from cwndlab.judge.goal_measures import (
-    BESIDE_CUBIC,
-    SHARE_BESIDE_CUBIC,
+from cwndlab.judge.comparison import ResultsLike, compare
+from cwndlab.judge.directions import between_places, compare_directions
+from cwndlab.judge.measures import (
     VARIATION,
     WithSeries,
     measures_of_flows,
 )
-from cwndlab.judge.goals import Goal, between_places, compare_directions, judge_goal, judge_goals
-from cwndlab.judge.verdict import Standing
-from made_up import around, comparison_of
+from made_up import comparison_of
 
 
 class Measured(WithSeries, Protocol):
@@ -25,98 +22,6 @@ class Measured(WithSeries, Protocol):
 
     def samples(self) -> pl.DataFrame:
         """Return all time series."""
-
-
-def two(column: str, better: float, other: float) -> Comparison:
-    return comparison_of(
-        {
-            "a": {column: around(better, 0.01, 1), "goodput_mbit_s": around(30, 0.01, 3)},
-            "b": {column: around(other, 0.01, 2), "goodput_mbit_s": around(30, 0.01, 4)},
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("goal", "column", "better", "other", "by"),
-    [
-        (Goal.LATENCY, "rtt_p50_ms", 50, 100, "half that of b"),
-        (Goal.SHORT_TRANSFERS, "completion_ms", 300, 900, "a third of that of b"),
-        (Goal.STABILITY, VARIATION, 10, 40, "a quarter of that of b"),
-        (Goal.FAIRNESS_TO_CUBIC, BESIDE_CUBIC, 0.99, 0.66, "50 % more than b"),
-    ],
-)
-def test_each_goal_says_which_to_use_by_how_much_and_how_sure(
-    goal: Goal, column: str, better: float, other: float, by: str
-) -> None:
-    verdict = judge_goal(two(column, better, other), goal)
-    assert verdict.recommended == ("a",)
-    assert verdict.sentence.startswith("Use a: ")
-    assert f"{by} (sure: 12 of 12 pairs)" in verdict.sentence
-    assert verdict.is_decided
-    assert verdict.change
-
-
-def test_no_difference_worth_caring_about_is_a_verdict_with_its_bound() -> None:
-    verdict = judge_goal(two("rtt_p50_ms", 50, 50.5), Goal.LATENCY)
-    assert verdict.sentence.startswith("No difference worth caring about: ")
-    assert "within 5 % of each other" in verdict.sentence
-    assert verdict.change.startswith("Caring about differences of ")
-    assert verdict.is_decided
-
-
-def test_of_those_as_fast_the_one_with_the_shortest_delay_is_named_first() -> None:
-    level = around(30, 0.01, 1)
-    comparison = comparison_of(
-        {
-            "a": {"goodput_mbit_s": level, "rtt_p50_ms": around(200, 0.01, 2)},
-            "b": {"goodput_mbit_s": [0.98 * x for x in level], "rtt_p50_ms": around(50, 0.01, 3)},
-            "c": {"goodput_mbit_s": [0.5 * x for x in level], "rtt_p50_ms": around(40, 0.01, 4)},
-        }
-    )
-    throughput, latency, *_ = judge_goals(comparison)
-    assert throughput.recommended == ("b", "a")
-    assert "a is as good, with longer delay." in throughput.sentence
-    assert latency.recommended == ("c",)
-    assert "It costs throughput: 50 % less than a." in latency.sentence
-
-
-def test_what_the_runs_do_not_decide_is_named_with_what_would_decide_it() -> None:
-    comparison = comparison_of(
-        {
-            "a": {"goodput_mbit_s": around(30, 0.2, 1)},
-            "b": {"goodput_mbit_s": around(30, 0.3, 9)},
-        }
-    )
-    verdict = judge_goal(comparison, Goal.THROUGHPUT)
-    assert verdict.ranking is not None
-    assert verdict.ranking.those(Standing.UNDECIDED)
-    assert not verdict.is_decided
-    assert "Not decided: whether" in verdict.sentence
-    assert "repetitions" in verdict.change
-
-
-def test_one_run_is_not_called_sure() -> None:
-    one = comparison_of({"a": {"rtt_p50_ms": [50.0]}, "b": {"rtt_p50_ms": [90.0]}})
-    verdict = judge_goal(one, Goal.LATENCY)
-    assert "one run, so how sure is not known" in verdict.sentence
-    assert "ran once under one condition" in verdict.change
-
-
-def test_goals_without_data_say_what_is_missing(results: Measured) -> None:
-    comparison = compare(results, beside=measures_of_flows(results))[0]
-    missing = {each.goal: each.sentence for each in judge_goals(comparison) if each.is_missing}
-    assert set(missing) == {Goal.SHORT_TRANSFERS, Goal.FAIRNESS, Goal.FAIRNESS_TO_CUBIC}
-    assert all(sentence.startswith("Not measured: ") for sentence in missing.values())
-    assert "--bytes" in missing[Goal.SHORT_TRANSFERS]
-
-
-def test_flows_that_run_the_same_are_judged_by_jains_index(
-    two_flows_two_rates: Measured,
-) -> None:
-    for comparison in compare(two_flows_two_rates):
-        verdict = judge_goal(comparison, Goal.FAIRNESS)
-        assert verdict.sentence.startswith("No difference worth caring about: ")
-        assert "Jain's index 1" in verdict.sentence
 
 
 def test_variation_is_that_of_whole_seconds_within_the_window(results: Measured) -> None:
@@ -174,18 +79,6 @@ class Shared:
     def scan(self, table: str) -> pl.LazyFrame:
         assert table == "samples"
         return pl.LazyFrame(schema={"run": pl.String})
-
-
-def test_share_beside_cubic_is_of_one_flow_of_each() -> None:
-    results = Shared({"cubic": (5.0, 5.0), "bbr": (8.0, 2.0), "vegas": (1.0, 9.0)})
-    comparison = compare(results, beside=measures_of_flows(results))[0]
-    shares = {name: comparison.interval(name, SHARE_BESIDE_CUBIC) for name in results.shares}
-    found = {name: round(each.estimate) for name, each in shares.items() if each is not None}
-    assert found == {"cubic": 50, "bbr": 80, "vegas": 10}
-    verdict = judge_goal(comparison, Goal.FAIRNESS_TO_CUBIC)
-    assert verdict.recommended == ("cubic",)
-    assert verdict.sentence.endswith("it took: cubic 50 %, bbr 80 % and vegas 10 %.")
-    assert judge_goal(comparison, Goal.FAIRNESS).is_missing
 
 
 def directions_of(results: Shared) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,63 @@
+"""The goal that `compare` and `advise` ask for, and their answers for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwndlab.cli.output import print_rows, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.judge.answer import Answer
+
+GOALS = (
+    "balance",
+    "throughput",
+    "latency",
+    "short-transfers",
+    "fairness",
+    "fairness-to-cubic",
+    "stability",
+)
+
+goal_option = click.option(
+    "--goal",
+    type=click.Choice(GOALS),
+    default=GOALS[0],
+    show_default=True,
+    help="What matters most.",
+)
+
+
+def print_answers(answers: Sequence[Answer], output_format: str) -> None:
+    """Print decisions and the numbers behind them; several settings have an entry each."""
+    rows = [row for answer in answers for row in _rows(answer)]
+    if output_format == "csv":
+        print_rows(rows, output_format)
+        return
+    decisions = [answer.decision.to_json() for answer in answers]
+    document: dict[str, Any] = {"decision": decisions[0], "rows": rows}
+    if len(decisions) > 1:
+        document["settings"] = decisions
+    print_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    from cwndlab.tables import comparison_table, table_frame  # noqa: PLC0415  slow to load
+
+    decision = answer.decision
+    frame = table_frame(comparison_table(answer.comparison))
+    return [
+        {
+            "goal": decision.goal.name,
+            "setting": decision.setting,
+            "is_good": row["algorithm"] in decision.best,
+            "is_first": row["algorithm"] == decision.first,
+            **row,
+        }
+        for row in frame.to_dicts()
+    ]

@@ -1,0 +1,52 @@
+"""`cwndlab advise --apply`: the winner into this machine's kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import command_line, say
+from cwndlab.errors import ResultsError
+
+
+def apply_winner(winners: list[str]) -> None:
+    """Load the winner into the kernel, if the user says yes; nothing else is changed.
+
+    Raises:
+        ResultsError: there is no winner, or several.
+    """
+    from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
+
+    if len(winners) != 1:
+        what = "the settings have different winners" if winners else "there is no winner"
+        msg = f"{what}; load the one you want: cwndlab algorithm load NAME --pin"
+        raise ResultsError(msg)
+    (winner,) = winners
+    if winner in this_kernel().available:
+        say(f"  {winner} is in this kernel already; nothing is to be loaded.")
+        _say_how_to_choose(winner)
+        return
+    from cwndlab.kernel.loading import require_loading  # noqa: PLC0415  Linux only
+
+    require_loading(winner)
+    question = f"Load {winner} into this kernel? The machine's default stays as it is."
+    if not click.confirm(question, err=True):
+        say("  nothing was changed")
+        return
+    from cwndlab.kernel.helper import Helper  # noqa: PLC0415
+    from cwndlab.kernel.loading import load  # noqa: PLC0415
+
+    with Helper() as helper:
+        program = load(helper, winner, Path(), stays=True)
+    say(f"  {winner} is loaded as {program.name}")
+    _say_how_to_choose(program.name)
+    say(f"  to undo it:    {command_line('cwndlab', 'algorithm', 'unload', winner)}")
+
+
+def _say_how_to_choose(name: str) -> None:
+    """Say how connections get it; the machine's default is the user's own business."""
+    say(
+        f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
+        f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",
+    )

@@ -1,0 +1,26 @@
+"""The decision as lines under a table."""
+
+from rich.table import Table
+from rich.text import Text
+
+from cwndlab.judge.decision import Decision
+from cwndlab.judge.sentences import certainty, headline, sentences
+
+
+def terminal_decision(decision: Decision) -> list[Text | Table]:
+    """Return the headline, what changes and when it is wrong, and the three lines of certainty."""
+    lines: list[Text | Table] = [Text(headline(decision), style="bold")]
+    lines += [Text(sentence) for sentence in sentences(decision)]
+    if decision.best and not decision.is_alone:
+        lines.append(_certainty(decision))
+    return lines
+
+
+def _certainty(decision: Decision) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in certainty(decision):
+        table.add_row(line.name, line.value, line.meaning)
+    return table

@@ -1,0 +1,269 @@
+"""The decision: the set of good algorithms for a goal, and how sure that is.  Values, no words.
+
+How sure has three lines, which are never merged:
+
+- *repeatable*: the probability that as many fresh random draws on this very link give a set that
+  holds the algorithm that is named first.  More computing drives it to 1, so that alone it is
+  never called sure.
+- *robust*: the probability that the algorithm named first is within the zone of the best on
+  networks like this one: over the declared ranges of everything that was assumed.
+- *reality*: how often advice for this class of network agreed with measurements of real ones.
+
+`sure` is the weakest of them; None while repeatable or robust is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab import core
+
+if TYPE_CHECKING:
+    from cwndlab.judge.comparison import Comparison
+    from cwndlab.judge.goals import Goal
+    from cwndlab.judge.networks import Networks
+    from cwndlab.judge.reality import Reality
+    from cwndlab.stats.bootstrap import Floats
+
+ZONE = 0.03
+"""Differences of utility that nobody cares about."""
+
+ERROR = 0.05
+"""Probability that the set lacks the best algorithm."""
+
+SURE = 0.9
+"""What may be called sure."""
+
+LEAST_PAIRS = 6
+"""Random pairs below which nothing is said about other draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """An estimate with its 95 % interval; None where too few runs leave it open."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """How an algorithm stands."""
+
+    name: str
+    score: Bounds
+    """Mean utility."""
+    behind: float
+    """Mean utility that it gives away to the first, pair by pair."""
+    is_good: bool
+    """Whether it is in the set."""
+    prices: tuple[float, float] | None
+    """Prices of delay at which it is within the zone of the best; None at no price."""
+    is_undominated: bool
+    """Whether no other is at least as good in both gain and cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What changes from one algorithm to another, as shares: -0.04 is 4 % less."""
+
+    old: str
+    new: str
+    throughput: Bounds | None
+    delay: Bounds | None
+    """95th percentile of the round trip."""
+    completion: Bounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer for one goal in one setting."""
+
+    goal: Goal
+    setting: str
+    """In words; empty where there is one."""
+    pairs: int
+    """Random pairs behind it: repetitions that differ."""
+    best: tuple[str, ...]
+    """The set, its first the one to take; empty where nothing was measured."""
+    entrants: tuple[Entrant, ...]
+    """Highest score first."""
+    repeatable: float | None
+    same_set: float | None
+    """Probability that as many fresh draws give the very same set."""
+    is_settled: bool
+    """Whether everyone is known to be in the set or not, however often one looked."""
+    step: Step | None = None
+    """From the baseline to the first of the set; None where that is the baseline."""
+    baseline: str | None = None
+    networks: Networks | None = None
+    """What networks like this one say; None where none was tried."""
+    reality: Reality | None = None
+    """None where advice for this class of network was never checked."""
+    is_alone: bool = field(default=False)
+    """Whether there is one algorithm, so that there is nothing to decide."""
+
+    @property
+    def first(self) -> str | None:
+        """The algorithm to take."""
+        return self.best[0] if self.best else None
+
+    @property
+    def robust(self) -> float | None:
+        """Probability that the first is good on networks like this one."""
+        return None if self.networks is None else self.networks.is_good
+
+    @property
+    def sure(self) -> float | None:
+        """The weakest of the three lines; None where repeatable or robust is not known."""
+        if self.repeatable is None or self.robust is None:
+            return None
+        checked = [] if self.reality is None else [self.reality.share]
+        return min(self.repeatable, self.robust, *checked)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it may be called sure."""
+        return self.sure is not None and self.sure >= SURE
+
+    def entrant(self, name: str) -> Entrant:
+        """Return how an algorithm stands.
+
+        Raises:
+            KeyError: it has no result.
+        """
+        for entrant in self.entrants:
+            if entrant.name == name:
+                return entrant
+        raise KeyError(name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the decision for programs; the keys are documented in docs/verdict.md."""
+        return {
+            "goal": self.goal.name,
+            "setting": self.setting,
+            "best": list(self.best),
+            "sure": self.sure,
+            "repeatable": self.repeatable,
+            "same_set": self.same_set,
+            "robust": self.robust,
+            "reality": None if self.reality is None else self.reality.to_json(),
+            "baseline": self._baseline_json(),
+            "pairs": self.pairs,
+            "zone": ZONE,
+            "price_of_delay": self.goal.price,
+            "networks": None if self.networks is None else self.networks.to_json(),
+            "algorithms": [
+                {
+                    "algorithm": each.name,
+                    "score": each.score.estimate,
+                    "low": each.score.low,
+                    "high": each.score.high,
+                    "behind": each.behind,
+                    "is_good": each.is_good,
+                    "prices_of_delay": None
+                    if each.prices is None
+                    else [None if math.isinf(price) else price for price in each.prices],
+                    "is_undominated": each.is_undominated,
+                }
+                for each in self.entrants
+            ],
+        }
+
+    def _baseline_json(self) -> dict[str, Any] | None:
+        if self.baseline is None:
+            return None
+        shares = {} if self.step is None else _shares(self.step)
+        return {"algorithm": self.baseline, "change": shares or None}
+
+
+def _shares(step: Step) -> dict[str, Any]:
+    named = {"throughput": step.throughput, "delay": step.delay, "completion": step.completion}
+    return {
+        name: {"estimate": b.estimate, "low": b.low, "high": b.high}
+        for name, b in named.items()
+        if b is not None
+    }
+
+
+def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
+    """Decide a goal in one setting, from its runs alone."""
+    names = comparison.contestants
+    gain = rows(comparison, goal.gain)
+    cost = rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain)
+    chosen = core.choose_set(gain.tolist(), cost.tolist(), price=goal.price, zone=ZONE, error=ERROR)
+    entrants = tuple(
+        Entrant(
+            name=names[at],
+            score=Bounds(score["score"], score["low"], score["high"]),
+            behind=score["behind"],
+            is_good=score["is_good"],
+            prices=chosen["spans"][at] if goal.cost else None,
+            is_undominated=at in chosen["undominated"],
+        )
+        for at in chosen["order"]
+        if (score := chosen["scores"][at]) is not None
+    )
+    best = tuple(names[at] for at in chosen["good"])
+    is_random = not _is_constant(gain) or not _is_constant(cost)
+    known = baseline if baseline in {each.name for each in entrants} else None
+    return Decision(
+        goal=goal,
+        setting=comparison.name,
+        pairs=comparison.repetitions if is_random else 0,
+        best=best,
+        entrants=entrants,
+        repeatable=chosen["leader_stays"] if is_random else None,
+        same_set=chosen["same_set"] if is_random else None,
+        is_settled=chosen["is_settled"] and is_random,
+        step=step(comparison, known, best[0]) if known and best and known != best[0] else None,
+        baseline=known,
+        is_alone=len(entrants) == 1,
+    )
+
+
+def rows(comparison: Comparison, column: str) -> Floats:
+    """Return a column's values: a row a contestant, a column a repetition, NaN where missing."""
+    nothing = np.full(comparison.repetitions, np.nan)
+    return np.array(
+        [comparison.values[name].get(column, nothing) for name in comparison.contestants]
+    )
+
+
+def step(comparison: Comparison, old: str, new: str) -> Step:
+    """Return what changes from one contestant to another, pair by pair."""
+
+    def ratio(column: str) -> Bounds | None:
+        values = comparison.values
+        if column not in values[new] or column not in values[old]:
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ours, theirs = np.log(values[new][column]), np.log(values[old][column])
+        found = core.paired_difference(_finite(ours), _finite(theirs))
+        if found is None:
+            return None
+        return Bounds(*(None if each is None else math.expm1(each) for each in found))  # type: ignore[arg-type]
+
+    return Step(
+        old=old,
+        new=new,
+        throughput=ratio("goodput_mbit_s"),
+        delay=ratio("rtt_p95_ms"),
+        completion=ratio("completion_ms"),
+    )
+
+
+def _finite(values: Floats) -> list[float]:
+    finite: list[float] = np.where(np.isfinite(values), values, np.nan).tolist()
+    return finite
+
+
+def _is_constant(values: Floats) -> bool:
+    """Whether repetitions all gave the same: nothing in them is random."""
+    spread = [np.ptp(row[np.isfinite(row)]) for row in values if np.isfinite(row).any()]
+    return not any(each > 0 for each in spread)

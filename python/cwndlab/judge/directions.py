@@ -1,0 +1,82 @@
+"""Directions of the data: what was measured in each, setting by setting and place by place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cwndlab import stats
+from cwndlab.judge.comparison import Comparison, ResultsLike, compare
+from cwndlab.text.wording import format_number, join_words, quoted
+
+_SEVERAL = 2
+_GOODPUT = "goodput_mbit_s"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One way of the data, and what was measured of it in every setting."""
+
+    name: str
+    """`forward` or `reverse`, as flows have it."""
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def title(self) -> str:
+        """The direction and who sends in it."""
+        return "uplink (the client sends)" if self.name == "reverse" else (
+            "downlink (the server sends)"
+        )  # fmt: skip
+
+
+def compare_directions(
+    results: ResultsLike,
+    *,
+    beside: pl.DataFrame,
+    smallest_effect: float = stats.SMALLEST_EFFECT,
+) -> tuple[Direction, ...]:
+    """Return the comparisons of every direction in which something under test sent.
+
+    `beside` are the measures that `cwndlab.judge.measures.measures_of_flows` gives.
+    """
+    flows = results.flows()
+    if flows.is_empty():
+        return ()
+    found = []
+    for name in flows["direction"].unique(maintain_order=True).to_list():
+        comparisons = compare(
+            results,
+            smallest_effect=smallest_effect,
+            direction=name,
+            beside=beside,
+        )
+        if comparisons:
+            found.append(Direction(name, tuple(comparisons)))
+    return tuple(found)
+
+
+def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
+    """Return how far goodput is apart from place to place; empty where there is one place.
+
+    Settings of `comparisons` count that differ from `comparison` in nothing but the place.
+    """
+    rest = _but_place(comparison)
+    places = [each for each in comparisons if _but_place(each) == rest]
+    if len(rest) == len(comparison.cell) or len(places) < _SEVERAL:
+        return ""
+    parts = []
+    for name in comparison.contestants:
+        intervals = [each.interval(name, _GOODPUT) for each in places if name in each.contestants]
+        means = np.array([each.estimate for each in intervals if each is not None])
+        if len(means) >= _SEVERAL and means.mean() > 0:
+            variation = format_number(float(100 * means.std(ddof=1) / means.mean()), 2)
+            parts.append(f"{quoted(name)} {variation} %")
+    if not parts:
+        return ""
+    return f"Over the {len(places)} places goodput varies by: {join_words(parts)}."
+
+
+def _but_place(comparison: Comparison) -> dict[str, object]:
+    is_place = {"place", "live.place"}
+    return {key: value for key, value in comparison.cell.items() if key not in is_place}

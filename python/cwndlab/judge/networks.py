@@ -1,0 +1,56 @@
+"""Networks like the one that is asked about: is the choice good on them, and where does it turn?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A value of one assumed key beyond which another algorithm is the better choice."""
+
+    key: str
+    """Name of the key, such as `server`."""
+    side: Literal["above", "below", "is"]
+    value: str
+    """With its unit, as a study file has it; a choice's name."""
+    instead: str
+    """The better algorithm there."""
+    share: float
+    """Of the networks that were tried, how many lie there."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the turn for programs."""
+        return {
+            "key": self.key,
+            "side": self.side,
+            "value": self.value,
+            "instead": self.instead,
+            "share": self.share,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Networks:
+    """A choice over draws of everything that was assumed."""
+
+    draws: int
+    is_good: float
+    """Probability that the choice is within the zone of the best."""
+    regret: float
+    """Mean utility that it gives away."""
+    safest: str
+    """The algorithm with the highest mean utility over the draws."""
+    turns: tuple[Turn, ...]
+    """Most decisive first; empty where no single key turns the answer."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the networks for programs."""
+        return {
+            "draws": self.draws,
+            "is_good": self.is_good,
+            "regret": self.regret,
+            "safest": self.safest,
+            "turns": [turn.to_json() for turn in self.turns],
+        }

@@ -1,0 +1,300 @@
+"""The decision in words.  All words of the answer are templates here, filled with values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.judge.decision import SURE, ZONE
+from cwndlab.judge.goals import share_given
+from cwndlab.text.wording import join_words, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.judge.decision import Bounds, Decision, Entrant, Step
+    from cwndlab.judge.networks import Turn
+
+_TEMPLATES = {
+    "no result": "No run has a result.",
+    "not measured": "{goal}: not measured; {missing}.",
+    "alone": "{goal}: {name} is the only algorithm here; there is nothing to compare it with.",
+    "one": "{goal}: use {name}, {how_sure}.",
+    "several": "{goal}: use {names}; they are as good as each other here, {how_sure}.",
+    "all": "{goal}: any of {names}; no difference matters here, {how_sure}.",
+    # How sure, at the end of the headline.
+    "sure": "sure ({sure})",
+    "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
+    "not sure": "not sure ({sure}): {weakest}",
+    "not robust": "it is good on {share} of networks like this",
+    "not repeatable": "other random draws would name it with probability {share}",
+    "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
+    "this link only": "on this exact link in simulation; networks like it were not tried",
+    "too few": "from {runs}, too few to say how sure",
+    "nothing random": "on this exact link in simulation, in which nothing is random",
+    # The step from what the user runs.
+    "step": "From {old} to {new}: {changes} (95 % intervals).",
+    "step without intervals": "From {old} to {new}: {changes}.",
+    "no step": "{baseline} is among them: changing it gains less than {zone}.",
+    "is baseline": "{baseline} is the best already; nothing is to be changed.",
+    # Conditions under which the answer is another.
+    "price": (
+        "{name} is right as long as half the delay is worth {range} of the throughput to you"
+        "{others}."
+    ),
+    "price other": "; {name} if it is worth {side}",
+    "break-even": "{name} instead if {condition}.",
+    "turn above": "{title} is above {value}",
+    "turn below": "{title} is below {value}",
+    "turn is": "{title} is {value}",
+    "first look": "after {pairs} repetitions: {names}; now networks like it are tried",
+    # The three lines.
+    "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
+    "repeatable unknown": "{runs}: at least 6 random ones are needed",
+    "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
+    "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
+    "reality": (
+        "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
+    ),
+    "reality unknown": "never checked",
+}
+
+
+_KEYS = {
+    "server": "the one-way delay to the server",
+    "queue": "the bottleneck's queue",
+    "coverage": "the signal-to-noise ratio",
+    "drift": "the spread of shadowing",
+    "speed": "the Doppler frequency",
+    "load": "the number of other users",
+    "length": "the time a connection sends",
+    "stack": "the TCP stack",
+    "qdisc": "the sender's queueing discipline",
+    "loss": "the random loss",
+}
+"""Keys of ranges in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One of the three lines of certainty."""
+
+    name: str
+    value: str
+    """A probability, or a dash."""
+    meaning: str
+
+
+def headline(decision: Decision) -> str:
+    """Return the answer in one sentence."""
+    goal = decision.goal.title
+    if not decision.best:
+        return _say("not measured", goal=goal, missing=decision.goal.missing)
+    if decision.is_alone:
+        return _say("alone", goal=goal, name=quoted(decision.best[0]))
+    if len(decision.best) == 1:
+        return _say(
+            "one",
+            goal=goal,
+            name=quoted(decision.best[0]),
+            how_sure=_how_sure(decision),
+        )
+    template = "all" if len(decision.best) == len(decision.entrants) else "several"
+    names = join_words([quoted(name) for name in decision.best], "or")
+    return _say(template, goal=goal, names=names, how_sure=_how_sure(decision))
+
+
+def step_sentence(decision: Decision) -> str:
+    """Return what changes for someone who runs the baseline; empty where that is not known."""
+    if decision.baseline is None or not decision.best or decision.is_alone:
+        return ""
+    baseline = quoted(decision.baseline)
+    if decision.step is None:
+        return _say("is baseline", baseline=baseline)
+    has_intervals = any(
+        each is not None and each.low is not None
+        for each in (decision.step.throughput, decision.step.delay, decision.step.completion)
+    )
+    sentence = _say(
+        "step" if has_intervals else "step without intervals",
+        old=baseline,
+        new=quoted(decision.step.new),
+        changes=_changes(decision.step),
+    )
+    if decision.baseline in decision.best:
+        also = _say("no step", baseline=baseline, zone=percent(ZONE))
+        return f"{sentence} {also[0].upper()}{also[1:]}"
+    return sentence
+
+
+def condition(decision: Decision) -> str:
+    """Return one condition under which the answer is another; empty where none is known."""
+    if decision.networks is not None and decision.networks.turns:
+        turns = decision.networks.turns
+        return " ".join(
+            _say("break-even", name=quoted(turn.instead), condition=_condition(turn))
+            for turn in turns
+        )
+    return price_sentence(decision)
+
+
+def _condition(turn: Turn) -> str:
+    title = _KEYS.get(turn.key, turn.key)
+    return _say(f"turn {turn.side}", title=title, value=turn.value)
+
+
+def price_sentence(decision: Decision) -> str:
+    """Return for which price of delay the first is right, and which algorithm beyond it."""
+    first = decision.first
+    if first is None or decision.is_alone or not decision.goal.cost:
+        return ""
+    own = decision.entrant(first).prices
+    if own is None:
+        return ""
+    low, high = own
+    others = ""
+    if low > 0 and (name := _leader_beyond(decision.entrants, first, low, is_above=False)):
+        others += _say("price other", name=quoted(name), side="less")
+    if math.isfinite(high) and (
+        name := _leader_beyond(decision.entrants, first, high, is_above=True)
+    ):
+        others += _say("price other", name=quoted(name), side="more")
+    if not others:
+        return ""
+    return _say("price", name=quoted(first), range=_given(low, high), others=others)
+
+
+def certainty(decision: Decision) -> tuple[Line, ...]:
+    """Return the three lines."""
+    first = quoted(decision.first or "")
+    if decision.repeatable is None:
+        meaning = _say("repeatable unknown", runs=_runs(decision))
+        repeatable = Line("repeatable", "-", meaning)
+    else:
+        meaning = _say("repeatable", name=first, pairs=decision.pairs)
+        repeatable = Line("repeatable", probability(decision.repeatable), meaning)
+    if decision.networks is None:
+        robust = Line("robust", "-", _say("robust unknown"))
+    else:
+        meaning = _say("robust", name=first, zone=percent(ZONE), draws=decision.networks.draws)
+        robust = Line("robust", probability(decision.networks.is_good), meaning)
+    reality = decision.reality
+    if reality is None:
+        real = Line("in reality", "-", _say("reality unknown"))
+    else:
+        meaning = _say("reality", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
+        real = Line("in reality", probability(reality.share), meaning)
+    return repeatable, robust, real
+
+
+def sentences(decision: Decision) -> list[str]:
+    """Return what follows the headline, a sentence each."""
+    found = [step_sentence(decision), condition(decision)]
+    return [sentence for sentence in found if sentence]
+
+
+def first_look(decision: Decision) -> str:
+    """Return what the first look at a link says, while networks like it are still to be tried."""
+    names = join_words([quoted(name) for name in decision.best], "or")
+    return _say("first look", pairs=decision.pairs, names=names)
+
+
+def probability(value: float) -> str:
+    """Return "0.93"; what rounds to 1 and is not is "> 0.99"."""
+    if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
+        return "> 0.99"
+    return f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """Return "12 %", with a decimal below one per cent."""
+    return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
+
+
+def _say(template: str, **values: object) -> str:
+    return _TEMPLATES[template].format(**values)
+
+
+def _how_sure(decision: Decision) -> str:
+    if decision.pairs == 0:
+        return _say("nothing random")
+    if decision.repeatable is None:
+        return _say("too few", runs=_runs(decision))
+    if decision.sure is None:
+        if decision.repeatable < SURE:
+            weakest = _say("not repeatable", share=probability(decision.repeatable))
+            return _say("not sure", sure=probability(decision.repeatable), weakest=weakest)
+        return _say("this link only")
+    if decision.is_sure:
+        template = "sure in simulation" if decision.reality is None else "sure"
+        return _say(template, sure=probability(decision.sure))
+    return _say("not sure", sure=probability(decision.sure), weakest=_weakest(decision))
+
+
+def _weakest(decision: Decision) -> str:
+    reality = decision.reality
+    if reality is not None and reality.share == decision.sure:
+        return _say("not real", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
+    if decision.robust is not None and decision.robust == decision.sure:
+        return _say("not robust", share=percent(decision.robust))
+    return _say("not repeatable", share=probability(decision.repeatable or 0.0))
+
+
+def _runs(decision: Decision) -> str:
+    return "one run" if decision.pairs == 1 else f"{decision.pairs} repetitions"
+
+
+def _changes(step: Step) -> str:
+    parts = [
+        f"{title} {_change(bounds)}"
+        for title, bounds in (
+            ("completion time", step.completion),
+            ("throughput", step.throughput if step.completion is None else None),
+            ("95th percentile of the round trip", step.delay),
+        )
+        if bounds is not None
+    ]
+    return join_words(parts)
+
+
+def _change(bounds: Bounds) -> str:
+    """Return "-65 % [-68, -61]"."""
+    if bounds.low is None or bounds.high is None:
+        return signed_percent(bounds.estimate)
+    low, high = (_number(each) for each in (bounds.low, bounds.high))
+    return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
+
+
+def signed_percent(share: float) -> str:
+    """Return "-12 %", "+3 %" or "0 %"; beyond a doubling "3.1 times"."""
+    if share >= 1:
+        return f"{share + 1:.2g} times"
+    return "0 %" if _number(share) == "0" else f"{_number(share)} %"
+
+
+def _number(share: float) -> str:
+    value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
+    return "0" if value == 0 else f"{value:+g}"
+
+
+def _given(low: float, high: float) -> str:
+    """Return the shares of throughput that half the delay is worth between two prices."""
+    if not math.isfinite(high):
+        return f"at least {percent(share_given(low))}"
+    if low == 0:
+        return f"at most {percent(share_given(high))}"
+    return f"{percent(share_given(low))} to {percent(share_given(high))}"
+
+
+def _leader_beyond(
+    entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
+) -> str | None:
+    """Return another algorithm that is within the zone of the best just beyond a price."""
+    beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
+    for each in entrants:
+        if each.name == first or each.prices is None:
+            continue
+        if each.prices[0] <= beyond <= each.prices[1]:
+            return each.name
+    return None
