@@ -150,7 +150,8 @@ def test_compare_gives_numbers_with_their_bounds_to_programs(
     status, out, _ = run(
         "compare", "--link", LINK, "--algorithm", "reno,cubic", *options, *more, "--format", "json"
     )
-    rows = json.loads(out)
+    document = json.loads(out)
+    rows = document["rows"]
     assert (status, [row["algorithm"] for row in rows]) == (0, ["reno", "cubic"])
     for row in rows:
         low, high = row["goodput_mbit_s_low"], row["goodput_mbit_s_high"]

@@ -62,7 +62,9 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     jobs: int | None,
     output_format: str,
 ) -> None:
-    """Say which congestion control to use on a network, and how sure that is.
+    """Say which congestion control to use on a network.
+
+    And how sure that is, what changes from the one that runs today, and when it is another.
 
     \b
       cwndlab advise --link lte-typical --goal latency
