@@ -213,6 +213,8 @@ def test_a_study_moves_the_starts_of_all_flows_that_say_nothing() -> None:
     assert all(0 <= start < 100_000_000 for _, *both in starts for start in both)
     own = runs(algorithm="reno", start_jitter="100 ms", flow=[{"start_jitter": "0 s"}, {}])
     assert own[0].scenario.flows[0].start_ns == 0 < own[0].scenario.flows[1].start_ns
+    (stopped,) = runs(algorithm="reno", start_jitter="100 ms", flow=[{"stop": "2 s"}])
+    assert stopped.scenario.flows[0].stop_ns == 2 * 10**9
     none = runs(algorithm="reno", start_jitter="0 s")
     assert none[0].key == runs(algorithm="reno")[0].key
 

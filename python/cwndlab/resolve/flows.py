@@ -150,9 +150,10 @@ def _machines(direction: si.WireDirection) -> tuple[Machine, Machine]:
 
 def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -> si.ScenarioFlow:
     study = ends.study
-    if flow.start + _start_jitter_ns(study, flow) >= study.duration:
+    latest_start_ns = flow.start + _start_jitter_ns(study, flow)
+    if latest_start_ns >= study.duration:
         raise FieldError((*key, "start"), "the flow starts after the end of the run")
-    if flow.stop is not None and flow.stop <= flow.start + flow.start_jitter:
+    if flow.stop is not None and flow.stop <= latest_start_ns:
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
