@@ -5,7 +5,8 @@ Conversion only: JSON and bytes go in, columns come out. Columns are numpy array
 is defined or where the column is of floats, in which NaN stands for undefined; otherwise they are
 lists in which None stands for undefined. Undefined is never 0.
 
-Bad input raises ValueError, whose message names the place; anything else is RuntimeError.
+Bad input raises ValueError, whose message names the place: of a scenario
+`cwndlab.errors.ScenarioRefusedError`. Anything else is RuntimeError.
 """
 
 from collections.abc import Mapping, Sequence

@@ -52,6 +52,19 @@ class KernelError(CwndlabError):
     """The running kernel, or this user of it, cannot do what was asked."""
 
 
+class ScenarioRefusedError(CwndlabError, ValueError):
+    """A scenario that the simulator refuses to run."""
+
+    def __init__(self, path: str, message: str) -> None:
+        """Keep the place in the scenario, such as `flows[0].sender.stack`, and what is wrong."""
+        super().__init__(path, message)
+        self.path = path
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
 class UnknownNameError(CwndlabError, ValueError):
     """A name of an algorithm, stack, link or study that does not exist."""
 

@@ -88,6 +88,15 @@ pub enum StageError {
 }
 
 impl StageError {
+    /// The key within the stage or medium that is wrong; empty where it is no single one.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Wifi(error) => error.place().to_owned(),
+            Self::Cell(error) => error.place(),
+            _ => String::new(),
+        }
+    }
+
     /// The largest burst of a token bucket.
     pub const MAX_BURST: Bytes = Bytes(1 << 30);
 }

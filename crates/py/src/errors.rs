@@ -5,8 +5,11 @@ use cwndlab_sim::{RunError, ScenarioError};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 
+// A class of Python's: the stable ABI of 3.11 lets no compiled class extend an exception.
+pyo3::import_exception!(cwndlab.errors, ScenarioRefusedError);
+
 pub(crate) fn scenario(error: ScenarioError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    ScenarioRefusedError::new_err((error.path, error.message))
 }
 
 pub(crate) fn run(error: RunError) -> PyErr {

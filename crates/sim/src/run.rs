@@ -187,11 +187,15 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
     links.map_err(|error| link_error(&error))
 }
 
-/// A link's error and where in the scenario it is: `path.forward[0]` for stage `forward.0`.
+/// A link's error and where in the scenario it is: `path.forward[0]` for stage `forward.0`,
+/// `path.downlink.adaptation` in a cell.
 pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
     let place = match error.place.rsplit_once('.') {
         Some((name, stage)) => format!("path.{name}[{stage}]"),
-        None => format!("path.{}", error.place),
+        None => match error.problem.place() {
+            key if key.is_empty() => "path".to_owned(),
+            key => format!("path.{key}"),
+        },
     };
     ScenarioError::new(place, error.problem.to_string())
 }

@@ -12,20 +12,27 @@ import copy
 import hashlib
 import itertools
 import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
 from cwndlab import core
-from cwndlab.errors import CwndlabError, QuantityError, StudyError, nearest, plural
+from cwndlab.errors import (
+    CwndlabError,
+    QuantityError,
+    ScenarioRefusedError,
+    StudyError,
+    nearest,
+    plural,
+)
 from cwndlab.resolve import Resolved, reno_variants, resolve
 from cwndlab.resolve.algorithms import label_of, references_in
 from cwndlab.schema import StudyModel, canonical_json
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.scenario import LivePath
 from cwndlab.schema.study import RESERVED_FACTORS
+from cwndlab.study.refusals import place_in_study
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import inline
 
@@ -248,9 +255,11 @@ def _cell(base: _Base, levels: Mapping[str, _Level]) -> Resolved:
     try:
         traces = {name: trace.content for name, trace in resolved.traces.items()}
         core.check_scenario(_with_stand_ins(resolved).to_json(), traces)
-    except ValueError as error:
-        key, message = _place_in_study(str(error), draft)
+    except ScenarioRefusedError as error:
+        key, message = place_in_study(error, resolved.scenario, draft.document)
         raise StudyError([source.problem(draft.origin_of(key), message)]) from None
+    except ValueError as error:  # a trace
+        raise StudyError([source.problem((), f"the simulator refuses it: {error}")]) from None
     return resolved
 
 
@@ -276,36 +285,6 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
     scenario = resolved.scenario
     before = tuple(all_replaced(flows) for flows in scenario.before)
     return scenario.model_copy(update={"flows": all_replaced(scenario.flows), "before": before})
-
-
-_PLACE_OF_OVERRIDES = re.compile(r"flows\[\d+\]\.\w+\.(stack_overrides): (.*)", re.DOTALL)
-
-
-_PLACE_OF_MEDIUM = re.compile(r"path\.(cell|wifi): (?:(Down|Up): )?((\w+): .*|.*)", re.DOTALL)
-
-
-def _place_in_study(refusal: str, draft: _Draft) -> tuple[KeyPath, str]:
-    """What the simulator refuses, at the key of the study where that is known."""
-    if medium := _PLACE_OF_MEDIUM.fullmatch(refusal):
-        kind, way, message, key = medium.groups()
-        places = ("link", kind, way and f"{way.lower()}link", key)
-        return _written(draft.document, [place for place in places if place]), message
-    match = _PLACE_OF_OVERRIDES.fullmatch(refusal)
-    if match is None:
-        return (), f"the simulator refuses it: {refusal}"
-    flows = draft.document.get("flow", [])
-    said = [("flow", n, match[1]) for n, flow in enumerate(flows) if match[1] in flow]
-    return (said[0] if said else (match[1],)), match[2]
-
-
-def _written(document: Mapping[str, Any], key: Sequence[str]) -> KeyPath:
-    """As much of the key as the document has."""
-    value: object = document
-    for depth, part in enumerate(key):
-        if not isinstance(value, dict) or part not in value:
-            return tuple(key[:depth])
-        value = value[part]
-    return tuple(key)
 
 
 def _groups(study: StudyModel) -> list[list[dict[str, _Level]]]:

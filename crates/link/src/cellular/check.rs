@@ -26,7 +26,7 @@ pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
     }
     if let Some(rrc) = &config.rrc {
         if rrc.promotion_least > rrc.promotion_most {
-            return Err(CellError::Bounds("rrc: promotion_least_ns"));
+            return Err(CellError::Bounds("rrc", "promotion_least_ns"));
         }
         if rrc.paging_cycle == Duration::ZERO {
             return Err(CellError::Cycle("paging_cycle_ns"));
@@ -104,7 +104,7 @@ fn check_background(config: &BackgroundConfig) -> Result<(), CellError> {
         return Err(CellError::BackgroundOn);
     }
     if config.lowest_mdb > config.highest_mdb {
-        return Err(CellError::Bounds("background: lowest_mdb"));
+        return Err(CellError::Bounds("background", "lowest_mdb"));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub enum CellError {
     #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]
     DedicatedRate(u32),
     /// A scheme that the technology does not have.
-    #[error("{way:?}: scheme {scheme}: the highest is {highest}")]
+    #[error("scheme {scheme}: the highest is {highest}")]
     Scheme {
         /// Where.
         way: Way,
@@ -61,57 +61,93 @@ pub enum CellError {
         highest: u8,
     },
     /// No time between two reports.
-    #[error("{0:?}: adaptation: period_ns must be more than 0")]
+    #[error("period_ns must be more than 0")]
     ReportPeriod(Way),
     /// An outer loop that cannot settle.
-    #[error("{0:?}: adaptation: target_ppb must be more than 0 and less than 1000000000")]
+    #[error("target_ppb must be more than 0 and less than 1000000000")]
     OuterLoopTarget(Way),
     /// An early discard that never comes, or never ends.
     #[error(
-        "{0:?}: early_discard: at_packets must be at least 1 and less than queue_packets, and \
+        "at_packets must be at least 1 and less than queue_packets, and \
          spacing_packets at least 1"
     )]
     EarlyDiscard(Way),
     /// A block that is never sent.
-    #[error("{0:?}: transmissions must be at least 1")]
+    #[error("transmissions must be at least 1")]
     NoTransmission(Way),
     /// No error rate given.
-    #[error("{0:?}: block_errors: give at least one probability")]
+    #[error("give at least one probability")]
     NoErrorRate(Way),
     /// Errors that no transmission mends.
-    #[error("{0:?}: block_errors: the last probability is 1, so that nothing would ever arrive")]
+    #[error("the last probability is 1, so that nothing would ever arrive")]
     HopelessErrors(Way),
     /// Curves where there are none.
-    #[error("{0:?}: a dedicated channel or hsupa has no error curves: give probabilities")]
+    #[error("a dedicated channel or hsupa has no error curves: give probabilities")]
     NoCurves(Way),
     /// An average over nothing.
-    #[error("{0:?}: scheduler: window must be at least 2 intervals")]
+    #[error("window must be at least 2 intervals")]
     SchedulerWindow(Way),
     /// LTE and NR need access, the others have none.
     #[error("lte and nr need `access`, umts has none")]
     Access,
     /// No opportunity for a request.
-    #[error("access: request_period_ns {0:?} is less than one interval of the uplink")]
+    #[error("request_period_ns {0:?} is less than one interval of the uplink")]
     RequestPeriod(Duration),
     /// A first grant without room for anything.
-    #[error("access: first_grant_bytes {0}: use at least 16")]
+    #[error("first_grant_bytes {0}: use at least 16")]
     FirstGrant(u32),
     /// No users.
     #[error("a cell needs from 1 to 1000 users with a port, not {0}")]
     Users(usize),
     /// Fading without branches.
-    #[error("fading: {0} branches: use from 1 to 16")]
+    #[error("{0} branches: use from 1 to 16")]
     Branches(u8),
     /// A background user that never wants anything.
-    #[error("background: on_ns must be more than 0")]
+    #[error("on_ns must be more than 0")]
     BackgroundOn,
     /// Bounds the wrong way round.
-    #[error("{0}: the least is more than the most")]
-    Bounds(&'static str),
+    #[error("{1}: the least is more than the most")]
+    Bounds(&'static str, &'static str),
     /// A cycle of no length.
-    #[error("rrc: {0} must be more than 0")]
+    #[error("{0} must be more than 0")]
     Cycle(&'static str),
     /// Handovers without end.
-    #[error("handover: interval_ns must be more than interruption_ns")]
+    #[error("interval_ns must be more than interruption_ns")]
     HandoverInterval,
+}
+
+impl CellError {
+    /// The key of a cell's configuration that is wrong, such as `downlink.adaptation`.
+    pub fn place(&self) -> String {
+        let (direction, key) = match self {
+            Self::LteBandwidth(_)
+            | Self::Layers(..)
+            | Self::Category { .. }
+            | Self::NrBandwidth { .. }
+            | Self::Symbols { .. }
+            | Self::EmptyPattern(_)
+            | Self::DedicatedRate(_) => (None, "radio"),
+            Self::Scheme { way, .. } | Self::ReportPeriod(way) | Self::OuterLoopTarget(way) => {
+                (Some(way), "adaptation")
+            }
+            Self::EarlyDiscard(way) => (Some(way), "early_discard"),
+            Self::NoTransmission(way) => (Some(way), "transmissions"),
+            Self::NoErrorRate(way) | Self::HopelessErrors(way) | Self::NoCurves(way) => {
+                (Some(way), "block_errors")
+            }
+            Self::SchedulerWindow(way) => (Some(way), "scheduler"),
+            Self::Access | Self::RequestPeriod(_) | Self::FirstGrant(_) => (None, "access"),
+            Self::Users(_) => (None, "users"),
+            Self::Branches(_) => (None, "users.fading"),
+            Self::BackgroundOn => (None, "background"),
+            Self::Bounds(place, _) => (None, *place),
+            Self::Cycle(_) => (None, "rrc"),
+            Self::HandoverInterval => (None, "handover"),
+        };
+        match direction {
+            Some(Way::Down) => format!("downlink.{key}"),
+            Some(Way::Up) => format!("uplink.{key}"),
+            None => key.to_owned(),
+        }
+    }
 }

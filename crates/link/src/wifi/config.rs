@@ -271,7 +271,7 @@ pub enum WifiError {
     #[error("{0} sends one packet in a frame: leave out `aggregation`")]
     NoAggregation(Standard),
     /// A limit of aggregation out of range.
-    #[error("aggregation: {0}")]
+    #[error("{0}")]
     Aggregation(&'static str),
     /// Priorities in a standard without.
     #[error("{0} has no priorities: `access` can only be legacy")]
@@ -288,6 +288,17 @@ pub enum WifiError {
     /// A number out of range.
     #[error("{0}")]
     Range(&'static str),
+}
+
+impl WifiError {
+    /// The key of a channel's configuration that is wrong; empty where it is no single one.
+    pub fn place(&self) -> &'static str {
+        match self {
+            Self::NoAggregation(_) | Self::Aggregation(_) => "aggregation",
+            Self::NoErrorModel => "radio",
+            _ => "",
+        }
+    }
 }
 
 impl WifiConfig {
