@@ -1,153 +1,114 @@
-//! A run's output as dictionaries of columns.
+//! A run's output as dictionaries of columns, and the list of these columns.
 
-use cwndlab_sim::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples, Saturation};
+use cwndlab_sim::{
+    Acks, Column, Events, FlowSummary, Kind, LinkSummary, RunOutput, Samples, Saturation, Values,
+};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
-/// Sets one entry of a dictionary per named field, a list over all rows.
-macro_rules! lists {
-    ($py:expr, $rows:expr, [$($field:ident),* $(,)?]) => {{
-        let columns = PyDict::new($py);
-        $(columns.set_item(
-            stringify!($field),
-            $rows.iter().map(|row| row.$field.clone()).collect::<Vec<_>>(),
-        )?;)*
-        columns
-    }};
-}
+/// The tables that the core answers, their columns, and whether they come as arrays.
+const TABLES: [(&str, &[Column], bool); 6] = [
+    ("flows", FlowSummary::COLUMNS, false),
+    ("links", LinkSummary::COLUMNS, false),
+    ("samples", Samples::COLUMNS, true),
+    ("events", Events::COLUMNS, true),
+    ("acks", Acks::COLUMNS, true),
+    ("saturation", Saturation::COLUMNS, true),
+];
 
-/// Sets one entry of a dictionary per named field, which becomes an array without a copy.
-macro_rules! arrays {
-    ($py:expr, $columns:expr, [$($field:ident),* $(,)?]) => {{
-        let columns = PyDict::new($py);
-        $(columns.set_item(stringify!($field), $columns.$field.into_pyarray($py))?;)*
-        columns
-    }};
+/// Every column of every table that the core answers.
+#[pyfunction]
+pub(crate) fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for (table, columns, is_array) in TABLES {
+        for column in columns {
+            let kind = match column.kind {
+                Kind::Text => "text",
+                Kind::Integer => "integer",
+                Kind::Real => "real",
+            };
+            let is_array = is_array && column.kind != Kind::Text && !column.can_be_undefined;
+            let row = PyDict::new(py);
+            row.set_item("table", table)?;
+            row.set_item("name", column.name)?;
+            row.set_item("unit", column.unit())?;
+            row.set_item("type", kind)?;
+            row.set_item("can_be_undefined", column.can_be_undefined)?;
+            row.set_item("array", is_array.then_some(column.rust_type))?;
+            row.set_item("meaning", column.meaning.trim())?;
+            list.append(row)?;
+        }
+    }
+    Ok(list)
 }
 
 /// Everything that a run answers.
 pub(crate) fn output(py: Python<'_>, output: RunOutput) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("flows", flows(py, &output.flows)?)?;
-    result.set_item("links", links(py, &output.links)?)?;
-    result.set_item("samples", output.samples.map(|columns| samples(py, columns)).transpose()?)?;
-    result.set_item("events", output.events.map(|columns| events(py, columns)).transpose()?)?;
-    result.set_item("acks", output.acks.map(|columns| acks(py, columns)).transpose()?)?;
+    let flows = FlowSummary::columns(&output.flows);
+    result.set_item("flows", lists(py, FlowSummary::COLUMNS, flows)?)?;
+    let links = LinkSummary::columns(&output.links);
+    result.set_item("links", lists(py, LinkSummary::COLUMNS, links)?)?;
+    let samples = output.samples.map(|table| arrays(py, Samples::COLUMNS, table.columns()));
+    result.set_item("samples", samples.transpose()?)?;
+    let events = output.events.map(|table| arrays(py, Events::COLUMNS, table.columns()));
+    result.set_item("events", events.transpose()?)?;
+    let acks = output.acks.map(|table| arrays(py, Acks::COLUMNS, table.columns()));
+    result.set_item("acks", acks.transpose()?)?;
     result.set_item("pcap", output.pcap.map(|bytes| PyBytes::new(py, &bytes)))?;
     Ok(result)
 }
 
-fn flows<'py>(py: Python<'py>, rows: &[FlowSummary]) -> PyResult<Bound<'py, PyDict>> {
-    Ok(lists!(
-        py,
-        rows,
-        [
-            flow,
-            direction,
-            user,
-            algorithm,
-            stack,
-            receiver_algorithm,
-            receiver_stack,
-            application,
-            start_s,
-            end_s,
-            window_s,
-            goodput_mbit_s,
-            throughput_mbit_s,
-            delivered_bytes,
-            rtt_mean_ms,
-            rtt_p50_ms,
-            rtt_p95_ms,
-            rtt_p99_ms,
-            rtt_base_ms,
-            srtt_mean_ms,
-            queueing_delay_mean_ms,
-            sent_pkts,
-            retransmitted_pkts,
-            retransmitted_pct,
-            retransmission_bursts,
-            retransmission_burst_mean_pkts,
-            retransmission_burst_max_pkts,
-            timeouts,
-            spurious_timeouts,
-            recoveries,
-            tail_loss_probes,
-            host_refusals,
-            ecn_marked_pkts,
-            cwnd_mean_pkts,
-            cwnd_max_pkts,
-            completion_ms,
-            utilisation_pct,
-            busy_s,
-            rwnd_limited_s,
-            sndbuf_limited_s,
-        ]
-    ))
-}
-
-fn links<'py>(py: Python<'py>, rows: &[LinkSummary]) -> PyResult<Bound<'py, PyDict>> {
-    Ok(lists!(
-        py,
-        rows,
-        [
-            link,
-            arrived_pkts,
-            delivered_pkts,
-            dropped_pkts,
-            marked_pkts,
-            arrived_bytes,
-            delivered_bytes,
-            offered_bytes,
-            queue_mean_pkts,
-            queue_max_pkts,
-        ]
-    ))
-}
-
-fn samples(py: Python<'_>, columns: Samples) -> PyResult<Bound<'_, PyDict>> {
-    Ok(arrays!(
-        py,
-        columns,
-        [
-            flow,
-            t_s,
-            cwnd_pkts,
-            ssthresh_pkts,
-            srtt_ms,
-            rtt_ms,
-            throughput_mbit_s,
-            goodput_mbit_s,
-            inflight_pkts,
-            queue_pkts,
-            queue_bytes,
-            host_queue_pkts,
-            pacing_rate_mbit_s,
-            delivery_rate_mbit_s,
-            ca_state,
-        ]
-    ))
-}
-
-fn acks(py: Python<'_>, columns: Acks) -> PyResult<Bound<'_, PyDict>> {
-    Ok(arrays!(
-        py,
-        columns,
-        [flow, t_s, snd_una, snd_nxt, cwnd_pkts, ssthresh_pkts, snd_wnd_bytes, srtt_ms]
-    ))
-}
-
 /// What came of a saturated direction.
-pub(crate) fn saturation(py: Python<'_>, columns: Saturation) -> PyResult<Bound<'_, PyDict>> {
-    Ok(arrays!(py, columns, [at_ns, delay_ns, queue_pkts, queue_bytes, block_at_ns, block_sinr_db]))
+pub(crate) fn saturation(py: Python<'_>, table: Saturation) -> PyResult<Bound<'_, PyDict>> {
+    arrays(py, Saturation::COLUMNS, table.columns())
 }
 
-fn events(py: Python<'_>, columns: Events) -> PyResult<Bound<'_, PyDict>> {
+/// A dictionary of lists, in which `None` is undefined.
+fn lists<'py>(
+    py: Python<'py>,
+    columns: &[Column],
+    values: Vec<Values>,
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("flow", columns.flow)?;
-    result.set_item("t_s", columns.t_s.into_pyarray(py))?;
-    result.set_item("event", columns.event)?;
-    result.set_item("value", columns.value.into_pyarray(py))?;
+    for (Column { name, .. }, values) in columns.iter().zip(values) {
+        match values {
+            Values::Texts(values) => result.set_item(name, values)?,
+            Values::Names(values) => result.set_item(name, values)?,
+            Values::U8(values) => result.set_item(name, PyList::new(py, values)?)?,
+            Values::U16(values) => result.set_item(name, values)?,
+            Values::U32(values) => result.set_item(name, values)?,
+            Values::U64(values) => result.set_item(name, values)?,
+            Values::F64(values) => result.set_item(name, values)?,
+            Values::SomeU32(values) => result.set_item(name, values)?,
+            Values::SomeU64(values) => result.set_item(name, values)?,
+            Values::SomeF64(values) => result.set_item(name, values)?,
+        }
+    }
+    Ok(result)
+}
+
+/// A dictionary of arrays, which are not copied; lists of what can be undefined and of words.
+fn arrays<'py>(
+    py: Python<'py>,
+    columns: &[Column],
+    values: Vec<Values>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (Column { name, .. }, values) in columns.iter().zip(values) {
+        match values {
+            Values::Texts(values) => result.set_item(name, values)?,
+            Values::Names(values) => result.set_item(name, values)?,
+            Values::U8(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::U16(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::U32(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::U64(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::F64(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::SomeU32(values) => result.set_item(name, values)?,
+            Values::SomeU64(values) => result.set_item(name, values)?,
+            Values::SomeF64(values) => result.set_item(name, values)?,
+        }
+    }
     Ok(result)
 }

@@ -26,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::capture::analyse_capture;
     #[pymodule_export]
+    use super::columns::columns;
+    #[pymodule_export]
     use super::judge::{choose_set, paired_difference, robustness};
     #[pymodule_export]
     use super::listing::{algorithms, stacks};

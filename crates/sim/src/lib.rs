@@ -9,6 +9,7 @@
 //! column means the same in all of them.
 
 mod application;
+mod columns;
 mod engine;
 mod flow;
 mod frame;
@@ -26,6 +27,7 @@ mod summary;
 mod wake;
 
 pub use application::{Application, ApplicationConfig, Connection, Distribution};
+pub use columns::{Column, Kind, Values};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
 pub use record::FlowRecord;
 pub use run::{RunError, check, run, run_unless_stopped};

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::columns::table;
+
 /// Everything that a run answers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunOutput {
@@ -22,9 +24,10 @@ pub struct RunOutput {
     pub pcap: Option<Vec<u8>>,
 }
 
+table! {
 /// One flow's result. The window of its means and rates is warm-up to end; counts are whole-life.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct FlowSummary {
+row FlowSummary {
     /// The flow's number.
     pub flow: u32,
     /// `forward` or `reverse`: which way the data ran.
@@ -106,10 +109,12 @@ pub struct FlowSummary {
     /// Part of it in which the send buffer was the limit.
     pub sndbuf_limited_s: f64,
 }
+}
 
+table! {
 /// One stage's counts from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct LinkSummary {
+row LinkSummary {
     /// Direction and number, such as `forward.0`; on a shared medium behind the user,
     /// `user1.forward.0`.
     pub link: String,
@@ -132,10 +137,12 @@ pub struct LinkSummary {
     /// The most of them at one time.
     pub queue_max_pkts: u32,
 }
+}
 
+table! {
 /// State of each flow at an interval.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Samples {
+columns Samples {
     /// The flow's number.
     pub flow: Vec<u32>,
     /// Time.
@@ -167,10 +174,12 @@ pub struct Samples {
     /// State of the ACK state machine: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub ca_state: Vec<u8>,
 }
+}
 
+table! {
 /// What happened to the senders and on the path.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Events {
+columns Events {
     /// The flow's number; `None` for an event of the path that concerns every flow.
     pub flow: Vec<Option<u32>>,
     /// Time.
@@ -180,10 +189,12 @@ pub struct Events {
     /// A number that belongs to it; `NaN` if there is none.
     pub value: Vec<f64>,
 }
+}
 
+table! {
 /// The state in which each ACK found its sender.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Acks {
+columns Acks {
     /// The flow's number.
     pub flow: Vec<u32>,
     /// Time.
@@ -200,4 +211,5 @@ pub struct Acks {
     pub snd_wnd_bytes: Vec<u32>,
     /// Smoothed RTT; `NaN` before the first sample.
     pub srtt_ms: Vec<f64>,
+}
 }

@@ -6,6 +6,7 @@
 use cwndlab_link::{Admission, AnyLink, Backlog, Link, Packet, PathConfig, Traces, Way};
 use cwndlab_units::{Duration, Ecn, Output, Time};
 
+use crate::columns::table;
 use crate::run::link_error;
 use crate::scenario::{Direction, ScenarioError};
 
@@ -21,9 +22,10 @@ const TICK: Duration = Duration::from_millis(1);
 /// More packets in a tick than any link of ours delivers: 120 Gbit/s.
 const MOST_PACKETS_PER_TICK: usize = 10_000;
 
+table! {
 /// What came of a saturated direction of a path.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Saturation {
+columns Saturation {
     /// When each packet arrived, in nanoseconds.
     pub at_ns: Vec<u64>,
     /// How long it had been under way.
@@ -36,6 +38,7 @@ pub struct Saturation {
     pub block_at_ns: Vec<u64>,
     /// ...and its ratio of signal to interference and noise.
     pub block_sinr_db: Vec<f64>,
+}
 }
 
 /// A packet of the source.
