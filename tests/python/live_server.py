@@ -11,13 +11,15 @@ import threading
 from typing import TYPE_CHECKING
 
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import Address
-from cwndlab.measure.wire.server import Limits, Server
+from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.server import Server
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from cwndlab.measure.wire.sessions import Limits
 
 TOKEN = "0123456789abcdef" * 4
 HOST = "127.0.0.1"

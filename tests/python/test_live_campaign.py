@@ -15,7 +15,7 @@ import cwndlab as cw
 from cwndlab.api.results import Results, open_results
 from cwndlab.errors import StudyError
 from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
-from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.address import Address
 from live_server import HOST, TOKEN, server_apart, server_here
 from patience import PATIENCE_S, is_soon
 

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import Address, Session, TransferFailedError
+from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.protocol import Signer
-from cwndlab.measure.wire.server import Limits
+from cwndlab.measure.wire.sessions import Limits
 from live_server import HOST, TOKEN, connected, server_apart, server_here
 
 if TYPE_CHECKING:

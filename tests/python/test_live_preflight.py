@@ -23,7 +23,8 @@ from cwndlab.measure.campaign import Campaign, run_campaign
 from cwndlab.measure.machine import interface, netlink
 from cwndlab.measure.machine.path_view import compare_views, read_syn
 from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look
-from cwndlab.measure.wire.client import Address, Session
+from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from live_server import HOST, TOKEN, server_here
 from patience import PATIENCE_S

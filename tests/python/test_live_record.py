@@ -18,7 +18,7 @@ from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.datagrams import encode
 from cwndlab.measure.wire.protocol import CLIENT, SERVER, Saturate
 from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
-from cwndlab.measure.wire.server import Limits
+from cwndlab.measure.wire.sessions import Limits
 from cwndlab.resolve.presets import load_preset
 from live_server import TOKEN, server_apart, server_here
 from patience import PATIENCE_S

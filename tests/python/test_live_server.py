@@ -17,15 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import (
-    Address,
-    ServerUnreachableError,
-    Session,
-    TransferFailedError,
-)
+from cwndlab.measure.wire.address import Address, ServerUnreachableError
+from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.measure.wire.server import Limits
+from cwndlab.measure.wire.sessions import Limits
 from cwndlab.schema import scenario as si
 from live_server import HOST, TOKEN, connected, server_apart, server_here
 from patience import PATIENCE_S, is_soon

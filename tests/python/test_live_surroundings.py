@@ -27,7 +27,7 @@ from cwndlab.measure.machine import radio, surroundings
 from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem, technology_changes
 from cwndlab.measure.machine.surroundings import Surroundings
 from cwndlab.measure.status import status_rows
-from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.address import Address
 from cwndlab.report import write_report
 from iproute import IP, ip, needs_ip
 from live_server import HOST, TOKEN, server_apart, server_here

@@ -17,7 +17,7 @@ from cwndlab.cli.output import (
     say,
 )
 from cwndlab.measure.record import NAMES, record
-from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.address import Address
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.run.saturation import export_mahimahi
 from cwndlab.study.describe import describe_link, link_facts, read_link

@@ -18,7 +18,7 @@ from cwndlab.measure.iperf3 import Iperf3, runs_via
 from cwndlab.measure.machine.radio import RadioLog
 from cwndlab.measure.preflight import look, measure_datagrams
 from cwndlab.measure.status import status_rows
-from cwndlab.measure.wire.client import Address
+from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.protocol import new_token
 from cwndlab.measure.wire.server import Server
 from cwndlab.run.campaign import default_folder

@@ -14,7 +14,7 @@ from cwndlab.measure.wire.protocol import Datagrams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cwndlab.measure.wire.client import Address
+    from cwndlab.measure.wire.address import Address
 
 _NS_PER_S = 10**9
 _DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP's header

@@ -23,12 +23,8 @@ from cwndlab.measure.machine.surroundings import Surroundings
 from cwndlab.measure.preflight import ProxyError, Sender, look
 from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
 from cwndlab.measure.tables import Measured, measured
-from cwndlab.measure.wire.client import (
-    Address,
-    ServerUnreachableError,
-    Session,
-    TransferFailedError,
-)
+from cwndlab.measure.wire.address import Address, ServerUnreachableError
+from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.measure.wire.protocol import ProtocolError

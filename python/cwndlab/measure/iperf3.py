@@ -20,7 +20,8 @@ from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
 from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.measure.tables import Measured
-from cwndlab.measure.wire.client import ServerUnreachableError, TransferFailedError
+from cwndlab.measure.wire.address import ServerUnreachableError
+from cwndlab.measure.wire.client import TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.results.tables import encode_result
 from cwndlab.schema import scenario as si

@@ -12,13 +12,14 @@ from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.host import describe_host
 from cwndlab.measure.machine.path_view import Finding, compare_views, too_quick
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import Clock, Session
+from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.flow import AlgorithmMissingError, set_algorithm
+from cwndlab.measure.wire.probes import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cwndlab.measure.wire.client import Address
+    from cwndlab.measure.wire.address import Address
 
 _ROUND_TRIPS = 10
 _DOUBT_S = 6.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from cwndlab.measure.wire.client import Address
+    from cwndlab.measure.wire.address import Address
 
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
 _NS_PER_S = 10**9

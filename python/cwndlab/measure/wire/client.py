@@ -8,24 +8,19 @@ import secrets
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of
 from cwndlab.measure.wire import protocol, sftp
-from cwndlab.measure.wire.datagrams import (
-    DatagramReceiver,
-    encode,
-    prepare,
-    receive,
-    send_datagrams,
-)
+from cwndlab.measure.wire.address import Address, ServerUnreachableError
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.measure.wire.near_datagrams import NearDatagrams
+from cwndlab.measure.wire.probes import Clock, Prober, ProbeResult
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
 from cwndlab.schema.scenario import Sftp, Sized
 
 if TYPE_CHECKING:
@@ -38,76 +33,12 @@ if TYPE_CHECKING:
 _CONNECT_S = 10
 _ANSWER_S = 90
 _PROBE_EVERY_S = 0.1
-_LINGER_S = 0.5  # for what is still on its way
 _MAX_SAMPLES = 60_000
 _NS_PER_S = 10**9
 
 
-class ServerUnreachableError(CwndlabError):
-    """No server answers."""
-
-
 class TransferFailedError(CwndlabError):
     """A transfer broke off; it is kept on record and tried again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where the server is, and what shows that one may use it."""
-
-    host: str
-    port: int
-    token: str = field(repr=False)
-
-    @classmethod
-    def parse(cls, text: str, token: str) -> Address:
-        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows."""
-        host, colon, port = text.rpartition(":")
-        if not colon or (":" in host and not host.endswith("]")):
-            host, port = text, str(protocol.DEFAULT_PORT)
-        if not port.isdigit() or not 0 < int(port) < 1 << 16:
-            msg = f"{text!r} is no HOST or HOST:PORT"
-            raise ServerUnreachableError(msg)
-        return cls(host.strip("[]"), int(port), token)
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """One way there and back beside the data; times on this machine's clock."""
-
-    sent_ns: int
-    received_there_ns: int
-    answered_there_ns: int
-    received_ns: int
-
-    @property
-    def rtt_ns(self) -> int:
-        """There and back, without the time spent there."""
-        away_ns = self.received_ns - self.sent_ns
-        return away_ns - (self.answered_there_ns - self.received_there_ns)
-
-    @property
-    def offset_ns(self) -> int:
-        """How far the server's clock is ahead, if both ways take equally long."""
-        there_ns = self.received_there_ns - self.sent_ns
-        back_ns = self.answered_there_ns - self.received_ns
-        return (there_ns + back_ns) // 2
-
-
-@dataclass(slots=True)
-class Clock:
-    """The server's clock against ours, from the quickest probe: its error is at most half of it."""
-
-    offset_ns: int
-    uncertainty_ns: int
-
-    @classmethod
-    def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """None without an answered probe."""
-        if not probes:
-            return None
-        best = min(probes, key=lambda probe: probe.rtt_ns)
-        return cls(best.offset_ns, best.rtt_ns // 2)
 
 
 @dataclass(slots=True)
@@ -242,7 +173,7 @@ class Session:
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
         """Measure the way there and back some times."""
-        prober = _Prober(self._probes, self._id, self._signer.key, every_s)
+        prober = Prober(self._probes, self._id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
         return prober.results
@@ -267,7 +198,7 @@ class Session:
         """
         ends: dict[int, FlowEnd] = {}
         before = self.probe()
-        prober = _Prober(self._probes, self._id, self._signer.key, _PROBE_EVERY_S)
+        prober = Prober(self._probes, self._id, self._signer.key, _PROBE_EVERY_S)
         try:
             for flow, (near, far) in zip(flows, algorithms, strict=True):
                 ends[flow.id] = self._attach(flow, duration_ns, near, far, len(flows))
@@ -344,42 +275,13 @@ class Session:
             _answer(connection, signer)
         return connection
 
-    def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
-        until_s = time.monotonic() + duration_ns / _NS_PER_S
-        while time.monotonic() < until_s and not all(end.is_done for end in ends.values()):
-            time.sleep(0.02)
-
     def datagrams(self, request: protocol.Datagrams) -> dict[str, Any]:
         """Send or receive datagrams at a rate; how many came, and how.
 
         Raises:
             TransferFailedError: the server refuses, or UDP does not get through.
         """
-        key, name = self._signer.key, bytes.fromhex(self._id)
-        seconds = request.duration_ns / _NS_PER_S
-        if request.direction == "reverse":
-            sender = threading.Timer(
-                0.2, send_datagrams, (self._probes.send, key, name, protocol.CLIENT, request)
-            )
-            sender.start()
-            result = self.ask(request, seconds + _ANSWER_S)
-            sender.join()
-            sent = int(request.duration_ns / 1e9 * request.bits_per_sec / request.payload_bytes / 8)
-        else:
-            prepare(self._probes)
-            receiver = DatagramReceiver(key, name)
-            stop = threading.Event()
-            reader = threading.Thread(target=self._read_datagrams, args=(receiver, stop))
-            reader.start()
-            try:
-                sent = self.ask(request, seconds + _ANSWER_S)["sent"]
-            finally:
-                time.sleep(0.5)
-                stop.set()
-                reader.join()
-            result = receiver.result()
-        lost_pct = 100 * (1 - result["received"] / sent) if sent else None
-        return {"direction": request.direction, "sent": sent, "lost_pct": lost_pct, **result}
+        return self._beside().datagrams(request)
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
         """Fill the link in one direction; bytes that arrived in each millisecond.
@@ -387,120 +289,24 @@ class Session:
         Raises:
             TransferFailedError: the server refuses, or UDP does not get through.
         """
-        key, name = self._signer.key, bytes.fromhex(self._id)
-        patience_s = request.duration_ns / _NS_PER_S + _ANSWER_S
-        prepare(self._probes)
-        stop = threading.Event()
-        if request.direction == "reverse":
-            saturator = Saturator(self._probes.send, key, name, protocol.CLIENT, request)
-            reader = threading.Thread(target=self._read_feedback, args=(saturator, stop))
-            sender = threading.Timer(0.2, saturator.run)
-            reader.start()
-            sender.start()
-            try:
-                answer = self.ask(request, patience_s)
-            finally:
-                stop.set()
-                sender.join()
-                reader.join()
-            answer |= saturator.result()
-        else:
-            recorder = Recorder(key, name, request)
-            reader = threading.Thread(target=self._record, args=(recorder, stop))
-            reader.start()
-            try:
-                answer = self.ask(request, patience_s)
-                time.sleep(_LINGER_S)
-            finally:
-                stop.set()
-                reader.join()
-            answer |= recorder.result() | {"per_ms": recorder.arrivals()}
+        answer = self._beside().saturate(request)
         if not answer["received"]:
             msg = "no datagram came through; the network may block UDP"
             raise TransferFailedError(msg)
         return answer
 
-    def _read_feedback(self, saturator: Saturator, stop: threading.Event) -> None:
-        self._probes.settimeout(0.05)
-        while not stop.is_set():
-            with contextlib.suppress(OSError):
-                saturator.take(self._probes.recv(2048), protocol.SERVER)
+    def _beside(self) -> NearDatagrams:
+        """Datagrams beside the control connection."""
 
-    def _record(self, recorder: Recorder, stop: threading.Event) -> None:
-        opening = 0
-        told_s = 0.0
-        self._probes.settimeout(FEEDBACK_EVERY_S)
-        while not stop.is_set():
-            if recorder.peer is None and opening < 100:  # noqa: PLR2004  some seconds of asking
-                self._ask_for_datagrams(opening)
-                opening += 1
-            with contextlib.suppress(OSError):
-                recorder.take(*receive(self._probes), protocol.SERVER)
-            if time.monotonic() - told_s >= FEEDBACK_EVERY_S:
-                told_s = time.monotonic()
-                feedback = recorder.feedback(protocol.CLIENT)
-                with contextlib.suppress(OSError):
-                    if feedback is not None:
-                        self._probes.send(feedback)
+        def ask(request: Model, lasts_s: float) -> dict[str, Any]:
+            return self.ask(request, lasts_s + _ANSWER_S)
 
-    def _ask_for_datagrams(self, number: int) -> None:
-        """Show the server from where datagrams are wanted."""
-        name = bytes.fromhex(self._id)
-        with contextlib.suppress(OSError):
-            self._probes.send(encode(self._signer.key, name, protocol.CLIENT, number, 64))
+        return NearDatagrams(self._probes, self._signer.key, bytes.fromhex(self._id), ask)
 
-    def _read_datagrams(self, receiver: DatagramReceiver, stop: threading.Event) -> None:
-        opening = 0
-        self._probes.settimeout(0.05)
-        while not stop.is_set():
-            if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds of asking
-                self._ask_for_datagrams(opening)
-                opening += 1
-            with contextlib.suppress(OSError):
-                receiver.take(*receive(self._probes), protocol.SERVER)
-
-
-class _Prober:
-    """Sends probes at equal distances and collects their answers. A context manager."""
-
-    def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
-        self.results: list[ProbeResult] = []
-        self.sent = 0
-        self._to = to
-        self._session = bytes.fromhex(session)
-        self._key = key
-        self._every_s = every_s
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        due_s = time.monotonic()
-        while not self._stopping.is_set():
-            if time.monotonic() >= due_s:
-                due_s += self._every_s
-                probe = protocol.Probe(self._session, self.sent, now_ns(), key=self._key)
-                self.sent += 1
-                with contextlib.suppress(OSError):
-                    self._to.send(probe.encode(protocol.CLIENT))
-            self._to.settimeout(max(0.001, due_s - time.monotonic()))
-            with contextlib.suppress(OSError):
-                content = self._to.recv(2048)
-                received_ns = now_ns()
-                answer = protocol.read_probe(content, self._key, protocol.SERVER)
-                if answer is not None:
-                    self.results.append(
-                        ProbeResult(
-                            answer.sent_ns, answer.received_ns, answer.answered_ns, received_ns
-                        )
-                    )
+    def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
+        until_s = time.monotonic() + duration_ns / _NS_PER_S
+        while time.monotonic() < until_s and not all(end.is_done for end in ends.values()):
+            time.sleep(0.02)
 
 
 @contextlib.contextmanager

@@ -13,10 +13,8 @@ import contextlib
 import os
 import secrets
 import socket
-import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
@@ -27,61 +25,23 @@ from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.datagrams import DatagramReceiver, prepare, receive, send_datagrams
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.measure.wire.lines import Line, closed_by_peer
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
 from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
 from cwndlab.schema.scenario import Sftp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
 
-    from cwndlab.measure.machine.path_view import View
     from cwndlab.measure.wire.datagrams import Address
 
 _NS_PER_S = 10**9
 _NO_DATAGRAM = "no datagram came through; the network may block UDP"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much the server lets its clients have."""
-
-    pending: int = 256
-    """Connections that have not shown the token; one more, and the oldest is closed."""
-    opening_s: float = 5
-    """How long such a connection may take."""
-    sessions: int = 8
-    flows: int = 32
-    flow_s: float = 600
-    idle_s: float = 120
-    """A session that says nothing for so long after its flows' time is over."""
-    samples: int = 60_000
-    """Of all flows of a session together."""
-    datagram_mbit_s: int = 2_000
-    asking_s: float = 5
-    """How long who wants datagrams may take to ask for them by one of its own."""
-
-
 class ServerError(CwndlabError):
     """The server cannot start."""
-
-
-@dataclass(slots=True)
-class _Flow:
-    request: protocol.Prepare
-    end: FlowEnd | None = None
-
-
-@dataclass(slots=True)
-class _Session:
-    id: str
-    key: bytes
-    address: str
-    connection: socket.socket
-    syn: View | None
-    flows: dict[int, _Flow] = field(default_factory=dict)
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
-    datagrams: DatagramReceiver | None = None
-    saturator: Saturator | None = None
 
 
 class Server:
@@ -92,7 +52,7 @@ class Server:
         self._token = token
         self._limits = limits or Limits()
         self._pending: OrderedDict[socket.socket, asyncio.Task[None]] = OrderedDict()
-        self._sessions: dict[str, _Session] = {}
+        self._sessions: dict[str, ServedSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.address: tuple[str, int] = ("", 0)
 
@@ -143,7 +103,7 @@ class Server:
             await asyncio.sleep(0.05)  # no descriptors left for the moment
             return
         connection.settimeout(0)
-        work = self._serve(_Line(loop, connection), address[0], datagrams)
+        work = self._serve(Line(loop, connection), address[0], datagrams)
         self._pending[connection] = self._spawn(work)
         if len(self._pending) > self._limits.pending:
             # Closed before the next is accepted, so that there are never more.
@@ -157,7 +117,7 @@ class Server:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _serve(self, line: _Line, address: str, datagrams: socket.socket) -> None:
+    async def _serve(self, line: Line, address: str, datagrams: socket.socket) -> None:
         is_kept = False
         try:
             async with asyncio.timeout(self._limits.opening_s):
@@ -174,7 +134,7 @@ class Server:
             if not is_kept:
                 line.connection.close()
 
-    async def _open(self, line: _Line) -> tuple[protocol.Hello | protocol.Attach, Signer]:
+    async def _open(self, line: Line) -> tuple[protocol.Hello | protocol.Attach, Signer]:
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
         key = protocol.opening_key(self._token, nonce)
@@ -185,7 +145,7 @@ class Server:
             signer = Signer(protocol.session_key(self._token, nonce, client_nonce), protocol.SERVER)
         return opening, signer
 
-    async def _attach(self, line: _Line, opening: protocol.Attach, signer: Signer) -> bool:
+    async def _attach(self, line: Line, opening: protocol.Attach, signer: Signer) -> bool:
         """Give a data connection to the flow that waits for it; whether it was taken."""
         session = self._sessions.get(opening.session)
         flow = session.flows.get(opening.flow) if session else None
@@ -218,7 +178,7 @@ class Server:
 
     async def _control(
         self,
-        line: _Line,
+        line: Line,
         _hello: protocol.Hello,
         signer: Signer,
         address: str,
@@ -228,7 +188,7 @@ class Server:
             await line.write(signer.sign({"error": "the server is busy; try again later"}))
             return
         syn = saved_syn(line.connection)
-        session = _Session(secrets.token_hex(8), signer.key, address, line.connection, syn)
+        session = ServedSession(secrets.token_hex(8), signer.key, address, line.connection, syn)
         self._sessions[session.id] = session
         try:
             await line.write(signer.sign({"session": session.id} | _describe(session)))
@@ -243,12 +203,12 @@ class Server:
         finally:
             self._end(session)
 
-    def _patience_s(self, session: _Session) -> float:
+    def _patience_s(self, session: ServedSession) -> float:
         longest_ns = max((flow.request.duration_ns for flow in session.flows.values()), default=0)
         return self._limits.idle_s + longest_ns / _NS_PER_S
 
     async def _obey(
-        self, session: _Session, request: protocol.Request, datagrams: socket.socket
+        self, session: ServedSession, request: protocol.Request, datagrams: socket.socket
     ) -> dict[str, Any]:
         match request:
             case protocol.Describe():
@@ -264,7 +224,7 @@ class Server:
 
     async def _send_or_count(
         self,
-        session: _Session,
+        session: ServedSession,
         request: protocol.Datagrams | protocol.Saturate,
         datagrams: socket.socket,
     ) -> dict[str, Any]:
@@ -273,7 +233,7 @@ class Server:
         return await self._datagrams(session, request, datagrams)
 
     @staticmethod
-    def _start(session: _Session) -> dict[str, Any]:
+    def _start(session: ServedSession) -> dict[str, Any]:
         if any(flow.end is None for flow in session.flows.values()):
             return {"error": "a flow has no data connection"}
         for flow in session.flows.values():
@@ -281,16 +241,16 @@ class Server:
                 flow.end.start()
         return {"now_ns": now_ns()}
 
-    def _prepare(self, session: _Session, request: protocol.Prepare) -> dict[str, Any]:
+    def _prepare(self, session: ServedSession, request: protocol.Prepare) -> dict[str, Any]:
         limits = self._limits
         if len(session.flows) >= limits.flows or request.flow in session.flows:
             return {"error": f"at most {limits.flows} flows, each with a number of its own"}
         if request.duration_ns > limits.flow_s * _NS_PER_S:
             return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
-        session.flows[request.flow] = _Flow(request)
+        session.flows[request.flow] = ServedFlow(request)
         return {}
 
-    async def _finish(self, session: _Session) -> dict[str, Any]:
+    async def _finish(self, session: ServedSession) -> dict[str, Any]:
         flows, session.flows = session.flows, {}
         loop = asyncio.get_running_loop()
         results = {}
@@ -301,7 +261,7 @@ class Server:
         return {"flows": results}
 
     async def _datagrams(
-        self, session: _Session, request: protocol.Datagrams, datagrams: socket.socket
+        self, session: ServedSession, request: protocol.Datagrams, datagrams: socket.socket
     ) -> dict[str, Any]:
         limits = self._limits
         if request.bits_per_sec > limits.datagram_mbit_s * 1_000_000:
@@ -322,14 +282,14 @@ class Server:
         def send(content: bytes) -> None:
             datagrams.sendto(content, peer)
 
-        with _gone(loop, session.connection) as gone:
+        with closed_by_peer(loop, session.connection) as gone:
             sent = await loop.run_in_executor(
                 None,
                 lambda: send_datagrams(send, key, name, protocol.SERVER, request, gone),
             )
         return {"sent": sent}
 
-    async def _who_wants(self, session: _Session) -> Address | None:
+    async def _who_wants(self, session: ServedSession) -> Address | None:
         """From where the session asked for datagrams; nobody else is sent any."""
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:
@@ -342,7 +302,7 @@ class Server:
         return receiver.peer
 
     async def _saturate(
-        self, session: _Session, request: protocol.Saturate, datagrams: socket.socket
+        self, session: ServedSession, request: protocol.Saturate, datagrams: socket.socket
     ) -> dict[str, Any]:
         limits = self._limits
         if request.duration_ns > limits.flow_s * _NS_PER_S:
@@ -369,7 +329,7 @@ class Server:
         )
         loop = asyncio.get_running_loop()
         try:
-            with _gone(loop, session.connection) as gone:
+            with closed_by_peer(loop, session.connection) as gone:
                 await loop.run_in_executor(None, saturator.run, gone)
         finally:
             session.saturator = None
@@ -401,7 +361,7 @@ class Server:
             with contextlib.suppress(OSError):
                 datagrams.sendto(answer.encode(protocol.SERVER), address)
 
-    def _end(self, session: _Session) -> None:
+    def _end(self, session: ServedSession) -> None:
         self._sessions.pop(session.id, None)
         for flow in session.flows.values():
             if flow.end is not None:
@@ -409,59 +369,8 @@ class Server:
         session.flows.clear()
 
 
-@contextlib.contextmanager
-def _gone(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> Iterator[threading.Event]:
-    """An event for when the other end closes, while nobody reads from it."""
-    gone = threading.Event()
-
-    def look() -> None:
-        try:
-            is_open = bool(connection.recv(1, socket.MSG_PEEK))
-        except BlockingIOError:
-            return
-        except OSError:
-            is_open = False
-        loop.remove_reader(connection)  # a request that waits is read in its turn
-        if not is_open:
-            gone.set()
-
-    loop.add_reader(connection, look)
-    try:
-        yield gone
-    finally:
-        loop.remove_reader(connection)
-
-
-def _describe(session: _Session) -> dict[str, Any]:
+def _describe(session: ServedSession) -> dict[str, Any]:
     """This end, and the client's connection as it is seen from here."""
     path = view_of(session.connection) | {"syn": session.syn}
     own = {"now_ns": now_ns(), "is_root": os.geteuid() == 0, "path": path}
     return own | describe_host()
-
-
-class _Line:
-    """Lines of a connection, none longer than a request may be."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
-        self.connection = connection
-        self._loop = loop
-        self._buffer = b""
-
-    async def read(self) -> bytes:
-        # Byte for byte would be slow, and beyond the line there is nothing: data follow only after
-        # an answer.
-        while b"\n" not in self._buffer:
-            if len(self._buffer) > protocol.MAX_REQUEST_BYTES:
-                msg = "too long a line"
-                raise ProtocolError(msg)
-            content = await self._loop.sock_recv(self.connection, 4096)
-            if not content:
-                msg = "the client has gone"
-                raise ProtocolError(msg)
-            self._buffer += content
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
-
-    async def write(self, content: bytes) -> None:
-        async with asyncio.timeout(60):
-            await self._loop.sock_sendall(self.connection, content)

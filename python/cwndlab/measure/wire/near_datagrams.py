@@ -1,0 +1,149 @@
+"""Datagrams of the near end: at a rate, or as many as the link takes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.datagrams import (
+    DatagramReceiver,
+    encode,
+    prepare,
+    receive,
+    send_datagrams,
+)
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from cwndlab.schema.base import Model
+
+_LINGER_S = 0.5  # for what is still on its way
+_NS_PER_S = 10**9
+
+
+class NearDatagrams:
+    """Sends and receives the datagrams that a server is asked for."""
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        key: bytes,
+        name: bytes,
+        ask: Callable[[Model, float], dict[str, Any]],
+    ) -> None:
+        """Use a socket that is connected to the server.
+
+        Args:
+            connected: of UDP.
+            key: of the session.
+            name: of the session.
+            ask: sends the server a request that takes so many seconds, and gives its answer.
+        """
+        self._socket = connected
+        self._key = key
+        self._name = name
+        self._ask = ask
+
+    def datagrams(self, request: protocol.Datagrams) -> dict[str, Any]:
+        """Send or receive datagrams at a rate; how many came, and how."""
+        key, name = self._key, self._name
+        seconds = request.duration_ns / _NS_PER_S
+        if request.direction == "reverse":
+            sender = threading.Timer(
+                0.2, send_datagrams, (self._socket.send, key, name, protocol.CLIENT, request)
+            )
+            sender.start()
+            result = self._ask(request, seconds)
+            sender.join()
+            sent = int(request.duration_ns / 1e9 * request.bits_per_sec / request.payload_bytes / 8)
+        else:
+            prepare(self._socket)
+            receiver = DatagramReceiver(key, name)
+            stop = threading.Event()
+            reader = threading.Thread(target=self._read_datagrams, args=(receiver, stop))
+            reader.start()
+            try:
+                sent = self._ask(request, seconds)["sent"]
+            finally:
+                time.sleep(0.5)
+                stop.set()
+                reader.join()
+            result = receiver.result()
+        lost_pct = 100 * (1 - result["received"] / sent) if sent else None
+        return {"direction": request.direction, "sent": sent, "lost_pct": lost_pct, **result}
+
+    def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
+        """Fill the link in one direction; bytes that arrived in each millisecond."""
+        key, name = self._key, self._name
+        seconds = request.duration_ns / _NS_PER_S
+        prepare(self._socket)
+        stop = threading.Event()
+        if request.direction == "reverse":
+            saturator = Saturator(self._socket.send, key, name, protocol.CLIENT, request)
+            reader = threading.Thread(target=self._read_feedback, args=(saturator, stop))
+            sender = threading.Timer(0.2, saturator.run)
+            reader.start()
+            sender.start()
+            try:
+                answer = self._ask(request, seconds)
+            finally:
+                stop.set()
+                sender.join()
+                reader.join()
+            answer |= saturator.result()
+        else:
+            recorder = Recorder(key, name, request)
+            reader = threading.Thread(target=self._record, args=(recorder, stop))
+            reader.start()
+            try:
+                answer = self._ask(request, seconds)
+                time.sleep(_LINGER_S)
+            finally:
+                stop.set()
+                reader.join()
+            answer |= recorder.result() | {"per_ms": recorder.arrivals()}
+        return answer
+
+    def _read_feedback(self, saturator: Saturator, stop: threading.Event) -> None:
+        self._socket.settimeout(0.05)
+        while not stop.is_set():
+            with contextlib.suppress(OSError):
+                saturator.take(self._socket.recv(2048), protocol.SERVER)
+
+    def _record(self, recorder: Recorder, stop: threading.Event) -> None:
+        opening = 0
+        told_s = 0.0
+        self._socket.settimeout(FEEDBACK_EVERY_S)
+        while not stop.is_set():
+            if recorder.peer is None and opening < 100:  # noqa: PLR2004  some seconds of asking
+                self._ask_for_datagrams(opening)
+                opening += 1
+            with contextlib.suppress(OSError):
+                recorder.take(*receive(self._socket), protocol.SERVER)
+            if time.monotonic() - told_s >= FEEDBACK_EVERY_S:
+                told_s = time.monotonic()
+                feedback = recorder.feedback(protocol.CLIENT)
+                with contextlib.suppress(OSError):
+                    if feedback is not None:
+                        self._socket.send(feedback)
+
+    def _ask_for_datagrams(self, number: int) -> None:
+        """Show the server from where datagrams are wanted."""
+        with contextlib.suppress(OSError):
+            self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
+
+    def _read_datagrams(self, receiver: DatagramReceiver, stop: threading.Event) -> None:
+        opening = 0
+        self._socket.settimeout(0.05)
+        while not stop.is_set():
+            if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds of asking
+                self._ask_for_datagrams(opening)
+                opening += 1
+            with contextlib.suppress(OSError):
+                receiver.take(*receive(self._socket), protocol.SERVER)

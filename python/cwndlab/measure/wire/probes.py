@@ -1,0 +1,101 @@
+"""Probes beside the data: round trips, and the server's clock against ours."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.wire import protocol
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One way there and back beside the data; times on this machine's clock."""
+
+    sent_ns: int
+    received_there_ns: int
+    answered_there_ns: int
+    received_ns: int
+
+    @property
+    def rtt_ns(self) -> int:
+        """There and back, without the time spent there."""
+        away_ns = self.received_ns - self.sent_ns
+        return away_ns - (self.answered_there_ns - self.received_there_ns)
+
+    @property
+    def offset_ns(self) -> int:
+        """How far the server's clock is ahead, if both ways take equally long."""
+        there_ns = self.received_there_ns - self.sent_ns
+        back_ns = self.answered_there_ns - self.received_ns
+        return (there_ns + back_ns) // 2
+
+
+@dataclass(slots=True)
+class Clock:
+    """The server's clock against ours, from the quickest probe: its error is at most half of it."""
+
+    offset_ns: int
+    uncertainty_ns: int
+
+    @classmethod
+    def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
+        """None without an answered probe."""
+        if not probes:
+            return None
+        best = min(probes, key=lambda probe: probe.rtt_ns)
+        return cls(best.offset_ns, best.rtt_ns // 2)
+
+
+class Prober:
+    """Sends probes at equal distances and collects their answers. A context manager."""
+
+    def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
+        """Probe a session's server over a connected socket, one datagram each `every_s`."""
+        self.results: list[ProbeResult] = []
+        self.sent = 0
+        self._to = to
+        self._session = bytes.fromhex(session)
+        self._key = key
+        self._every_s = every_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due_s = time.monotonic()
+        while not self._stopping.is_set():
+            if time.monotonic() >= due_s:
+                due_s += self._every_s
+                probe = protocol.Probe(self._session, self.sent, now_ns(), key=self._key)
+                self.sent += 1
+                with contextlib.suppress(OSError):
+                    self._to.send(probe.encode(protocol.CLIENT))
+            self._to.settimeout(max(0.001, due_s - time.monotonic()))
+            with contextlib.suppress(OSError):
+                content = self._to.recv(2048)
+                received_ns = now_ns()
+                answer = protocol.read_probe(content, self._key, protocol.SERVER)
+                if answer is not None:
+                    self.results.append(
+                        ProbeResult(
+                            answer.sent_ns, answer.received_ns, answer.answered_ns, received_ns
+                        )
+                    )
