@@ -24,7 +24,7 @@ CLASSES = {
     ),
     "acks": (
         "Acks",
-        "The state in which each ACK found its sender; positions count from the first byte of data.",
+        "The state in which each ACK found its sender; positions count from the first byte.",
     ),
     "saturation": (
         "Saturation",

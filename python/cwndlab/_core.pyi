@@ -23,6 +23,7 @@ __all__ = [
     "call_layout",
     "check_object",
     "check_scenario",
+    "columns",
     "contract_files",
     "describe_object",
     "parse_trace",
@@ -57,6 +58,7 @@ def analyse_capture(
         OSError: it cannot be read.
     """
 
+# ---- tables, by tools/make_stub.py
 @type_check_only
 class Flows(TypedDict):
     """One entry per flow, in the scenario's order."""
@@ -88,10 +90,10 @@ class Flows(TypedDict):
     retransmission_bursts: list[int]
     retransmission_burst_mean_pkts: list[float | None]
     retransmission_burst_max_pkts: list[int | None]
-    timeouts: list[int]
-    spurious_timeouts: list[int]
-    recoveries: list[int]
-    tail_loss_probes: list[int]
+    timeouts: list[int | None]
+    spurious_timeouts: list[int | None]
+    recoveries: list[int | None]
+    tail_loss_probes: list[int | None]
     host_refusals: list[int | None]
     ecn_marked_pkts: list[int]
     cwnd_mean_pkts: list[float | None]
@@ -148,7 +150,7 @@ class Events(TypedDict):
 
 @type_check_only
 class Acks(TypedDict):
-    """The state in which each ACK found its sender; positions count from the first byte of data."""
+    """The state in which each ACK found its sender; positions count from the first byte."""
 
     flow: NDArray[np.uint32]
     t_s: NDArray[np.float64]
@@ -158,6 +160,19 @@ class Acks(TypedDict):
     ssthresh_pkts: NDArray[np.float64]
     snd_wnd_bytes: NDArray[np.uint32]
     srtt_ms: NDArray[np.float64]
+
+@type_check_only
+class Saturation(TypedDict):
+    """What a source got that always sends: arrivals, the queue each ms, a cell's blocks."""
+
+    at_ns: NDArray[np.uint64]
+    delay_ns: NDArray[np.uint64]
+    queue_pkts: NDArray[np.uint32]
+    queue_bytes: NDArray[np.uint64]
+    block_at_ns: NDArray[np.uint64]
+    block_sinr_db: NDArray[np.float64]
+
+# ---- end of the tables
 
 @type_check_only
 class Result(TypedDict):
@@ -171,17 +186,6 @@ class Result(TypedDict):
     pcap: bytes | None
     behaviour_epoch: int
     calls: NotRequired[bytes]
-
-@type_check_only
-class Saturation(TypedDict):
-    """What a source got that always sends: arrivals, the queue each ms, a cell's blocks."""
-
-    at_ns: NDArray[np.uint64]
-    delay_ns: NDArray[np.uint64]
-    queue_pkts: NDArray[np.uint32]
-    queue_bytes: NDArray[np.uint64]
-    block_at_ns: NDArray[np.uint64]
-    block_sinr_db: NDArray[np.float64]
 
 @type_check_only
 class Parameter(TypedDict):
@@ -241,6 +245,25 @@ class Trace(TypedDict):
     opportunities: int | None
     duration_s: float
     mean_rate_mbit_s: float
+
+@type_check_only
+class Column(TypedDict):
+    """A column of a table that the core answers.
+
+    `type` is `text`, `integer` or `real`; `array` the type of the array that it comes as, or None
+    for a list; `meaning` the comment of its field in the core.
+    """
+
+    table: str
+    name: str
+    unit: str
+    type: str
+    can_be_undefined: bool
+    array: str | None
+    meaning: str
+
+def columns() -> list[Column]:
+    """List every column of every table that the core answers."""
 
 class Stop:
     """Breaks off runs that were given it, from another thread."""

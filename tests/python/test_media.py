@@ -186,6 +186,15 @@ def test_an_impossible_combination_is_refused_with_the_reason(
     assert reason in complaint(link={"preset": preset, "cell": cell})
 
 
+def test_what_the_simulator_refuses_is_named_by_its_key() -> None:
+    scheme = {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}
+    text = complaint(link={"preset": "lte-good", "cell": scheme})
+    assert text.startswith("link.cell.downlink.adaptation\n")
+    assert text.endswith("scheme 29: the highest is 28")
+    text = complaint(link={"preset": "lte-good"}, flow=[{"stack_overrides": {"sack": 3}}])
+    assert text.startswith("flow[0].stack_overrides")
+
+
 @pytest.mark.parametrize(
     ("wifi", "reason"),
     [
@@ -261,6 +270,5 @@ def test_a_refusal_stands_at_the_nearest_key_that_is_written(tmp_path: Path) -> 
     discard = "{ at_packets = 0, spacing_packets = 5 }"
     place = place_of(f"[link.cell.uplink]\nearly_discard = {discard}\n")
     assert place == "x.toml:6: link.cell.uplink.early_discard"
-    # What no key of the study says alone stands at its table.
     radio = '{ kind = "lte", resource_blocks = 51 }'
-    assert place_of(f"[link.cell]\nradio = {radio}\n") == "x.toml:5: link.cell"
+    assert place_of(f"[link.cell]\nradio = {radio}\n") == "x.toml:6: link.cell.radio"
