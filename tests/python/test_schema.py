@@ -5,7 +5,7 @@ import tomllib
 import types
 import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -13,8 +13,9 @@ from pydantic import BaseModel
 
 from cwndlab import core
 from cwndlab.errors import CoreMissingError
+from cwndlab.judge.populations import populations
 from cwndlab.schema import scenario as si
-from cwndlab.schema.json_schema import study_schema, study_schema_text
+from cwndlab.schema.json_schema import schema_text, study_schema, users_schema
 from maximal import live_paths, maximal_scenario, media
 
 ROOT = Path(__file__).parents[2]
@@ -97,9 +98,19 @@ def without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
     return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def test_the_schema_in_docs_is_that_of_the_code() -> None:
-    written = (ROOT / "docs" / "study.schema.json").read_text(encoding="utf-8")
-    assert written == study_schema_text(), "run: cwndlab schema > docs/study.schema.json"
+@pytest.mark.parametrize("of", ["study", "users"])
+def test_the_schema_in_docs_is_that_of_the_code(of: Literal["study", "users"]) -> None:
+    written = (ROOT / "docs" / f"{of}.schema.json").read_text(encoding="utf-8")
+    assert written == schema_text(of), f"run: cwndlab schema {of} > docs/{of}.schema.json"
+
+
+@pytest.mark.parametrize("name", populations())
+def test_the_schema_of_users_takes_every_population(name: str) -> None:
+    validator = jsonschema.Draft202012Validator(users_schema())
+    document = tomllib.loads(populations()[name].read_text(encoding="utf-8"))
+    assert not list(validator.iter_errors(document))
+    del document["users"][0]["weight"]
+    assert list(validator.iter_errors(document))
 
 
 def test_the_schema_takes_a_study_and_refuses_an_unknown_key() -> None:

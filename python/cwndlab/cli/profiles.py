@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import click
 
@@ -13,7 +14,7 @@ from cwndlab.cli.output import (
     print_text,
 )
 from cwndlab.resolve.hosts import hosts, load_host
-from cwndlab.schema.json_schema import study_schema_text
+from cwndlab.schema.json_schema import schema_text
 
 
 @click.group("stack")
@@ -75,6 +76,7 @@ def host_show(name: str, output_format: str) -> None:
 
 
 @click.command("schema")
-def schema_command() -> None:
-    """Print the JSON Schema of study files, for editors."""
-    click.echo(study_schema_text(), nl=False)
+@click.argument("of", type=click.Choice(["study", "users"]), default="study")
+def schema_command(of: Literal["study", "users"]) -> None:
+    """Print the JSON Schema of study files, or of files of users, for editors."""
+    click.echo(schema_text(of), nl=False)

@@ -1,11 +1,12 @@
-"""The JSON Schema of study files, for editors: the models, in the form that files have."""
+"""The JSON Schemas of files, for editors: the models, in the form that files have."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from cwndlab.schema.study import TABLES, StudyModel
+from cwndlab.schema.users import WrittenPopulation
 
 _BOTH = ("link", "reverse_link", "application")  # may also be a word or a line in [study]
 
@@ -36,9 +37,24 @@ def study_schema() -> dict[str, Any]:
     }
 
 
-def study_schema_text() -> str:
+def users_schema() -> dict[str, Any]:
+    """The schema of a file of users."""
+    schema = WrittenPopulation.model_json_schema(mode="validation")
+    properties = schema["$defs"]["WrittenClass"]["properties"]
+    text = {"type": "string", "description": "a link in one line: lte-typical, ./my.toml"}
+    properties["link"] = {"anyOf": [text, properties["link"]]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "A population of networks of cwndlab",
+        "$defs": _with_short_forms(schema["$defs"]),
+    }
+
+
+def schema_text(of: Literal["study", "users"]) -> str:
     """The schema as the file in docs/ has it."""
-    return json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"
+    schema = study_schema() if of == "study" else users_schema()
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,178 @@
+"""Populations: users whose networks differ, in classes with weights.
+
+A population is one of the package (`data/users`), a file of the same form, several links, or the
+settings of a study. An answer for it is the best weighted mean, together with the class that loses
+by it and the weights at which it turns (`cwndlab.judge.sensitivity.weigh`).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab.errors import CwndlabError, StudyError, UnknownNameError
+from cwndlab.judge.sampling import Sample, vary
+from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.users import WrittenPopulation
+from cwndlab.study import matrix
+from cwndlab.study.places import Arguments
+from cwndlab.text.linkspec import parse_spec, short_spec
+from cwndlab.text.toml import TomlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from cwndlab.text.toml import KeyPath
+
+_FOLDER = Path(__file__).parents[1] / "data" / "users"
+_FILES_OF_LINKS = ("trace", "log")
+_EQUAL = "invented: every one counts the same"
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Users whose networks are alike."""
+
+    name: str
+    link: str | Mapping[str, Any]
+    weight: float
+    """Share of the population; all together are 1."""
+    weight_source: str
+    """The source, or the word "invented" and why."""
+    changes: Mapping[str, Any]
+    """What else of a study holds for the class, by path."""
+    is_invented: bool = True
+    """Whether the weight has no source, or not for all of it."""
+
+    def level(self) -> dict[str, Any]:
+        """The class as a level of a factor with a name of its own."""
+        return {"name": self.name, "link": self.link, **self.changes}
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Classes of users, the heaviest as the file has them."""
+
+    title: str
+    classes: tuple[Class, ...]
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Of each class; together 1."""
+        return tuple(each.weight for each in self.classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A class, and networks drawn over the ranges of its link."""
+
+    users: Class
+    sample: Sample
+
+    def levels(self) -> list[dict[str, Any]]:
+        """Each network as a level of a factor with a name of its own."""
+        return [
+            {**self.users.level(), **draw.changes, "name": f"{self.users.name}, {draw.name}"}
+            for draw in self.sample.draws
+        ]
+
+
+@functools.cache
+def populations() -> Mapping[str, Path]:
+    """The files of all populations of the package, by name."""
+    return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
+
+
+def load_population(name: str, folder: Path | None = None) -> Population:
+    """The population of this name; a name that ends in `.toml` is a file, relative to `folder`.
+
+    Raises:
+        UnknownNameError: there is no such population.
+        StudyError: the file is not one of users; names file, line and key of each problem.
+    """
+    if name.endswith(".toml"):
+        return _read((folder or Path()) / Path(name).expanduser())
+    if name not in populations():
+        raise UnknownNameError(name, populations(), "docs/verdict.md", kind="population")
+    return _read(populations()[name])
+
+
+def population_of_links(links: Sequence[str]) -> Population:
+    """Several links, each of which counts the same."""
+    return population_of_settings({short_spec(link): link for link in links})
+
+
+def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Population:
+    """The settings of a study, by name with their links, each of which counts the same."""
+    weight = 1 / len(links)
+    classes = tuple(Class(name, link, weight, _EQUAL, {}) for name, link in links.items())
+    return Population(", ".join(links), classes)
+
+
+def expand(
+    population: Population, draws: int, seed: int, *, given: Collection[str] = ()
+) -> tuple[Drawn, ...]:
+    """Draw as many networks of each class; draw n of all has the same share of every range.
+
+    That the classes share their random numbers leaves what tells them apart to the classes.
+
+    Args and errors as of `vary`. What a class sets is not drawn.
+    """
+    return tuple(
+        Drawn(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
+        for each in population.classes
+    )
+
+
+def _read(path: Path) -> Population:
+    source = TomlSource.read(path)
+    try:
+        written = WrittenPopulation.model_validate(source.document)
+    except ValidationError as error:
+        problems = field_errors(error, WrittenPopulation, source.document)
+        raise StudyError([source.problem(p.key, p.message) for p in problems]) from None
+    total = sum(each.weight for each in written.users)
+    classes: list[Class] = []
+    for n, each in enumerate(written.users):
+        if any(each.name == other.name for other in classes):
+            message = "another class has this name; write another one"
+            raise StudyError([source.problem(("users", n, "name"), message)])
+        link = _with_absolute_paths(source.document["users"][n]["link"], path.parent)
+        is_invented = each.invented is not None
+        found = Class(each.name, link, each.weight / total, each.basis, each.set, is_invented)
+        _check(found, ("users", n), source)
+        classes.append(found)
+    return Population(written.title or path.stem, tuple(classes))
+
+
+def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
+    """A class can be run, and networks of it can be drawn.
+
+    Raises:
+        StudyError: it cannot; names its place.
+    """
+    document = {"algorithm": "reno", "link": users.link}
+    if users.changes:
+        document["factors"] = {path: [value] for path, value in users.changes.items()}
+    try:
+        matrix.build(document, Arguments(document), Path())
+        vary(users.link, 1, 1, given=tuple(users.changes))
+    except (CwndlabError, FieldError) as error:
+        place = (*key, "link" if not users.changes else "set")
+        raise StudyError([source.problem(place, str(error))]) from None
+
+
+def _with_absolute_paths(link: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
+    """Files that a class names are relative to the population's file."""
+    table = dict(parse_spec(link) if isinstance(link, str) else link)
+    preset = table.get("preset")
+    keys = [key for key in _FILES_OF_LINKS if key in table]
+    if isinstance(preset, str) and preset.endswith(".toml"):
+        keys.append("preset")
+    if not keys:
+        return link
+    return table | {key: str((folder / Path(table[key]).expanduser()).absolute()) for key in keys}

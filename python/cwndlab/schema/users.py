@@ -1,0 +1,53 @@
+"""A population of networks as its file has it: `data/users/*.toml`, and files of users.
+
+```toml
+title = "Who visits our site"
+
+[[users]]
+name = "phones"
+link = "lte-typical"
+weight = 70
+source = "our logs of March"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from cwndlab.schema.base import Model
+from cwndlab.schema.link import LinkOrText  # noqa: TC001  pydantic reads it at run time
+from cwndlab.schema.ranges import Basis
+
+Filled = TypeVar("Filled", bound=Sized)
+
+
+def _filled(value: Filled) -> Filled:
+    if not len(value):
+        msg = "must not be empty"
+        raise ValueError(msg)
+    return value
+
+
+class WrittenClass(Basis):
+    """Users whose networks are alike; `source` or `invented` say where the weight comes from."""
+
+    name: Annotated[str, AfterValidator(_filled)]
+    link: LinkOrText
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        description="how much the class counts, against the others' weights"
+    )
+    set: dict[str, Any] = Field(
+        default={}, description='what else of a study holds for it: "link.server" = "40 ms"'
+    )
+
+
+class WrittenPopulation(Model):
+    """Everything that a file of users may say."""
+
+    title: str = ""
+    description: str = ""
+    users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)]
