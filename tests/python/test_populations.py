@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from cwndlab.judge.populations import (
     population_of_settings,
     populations,
 )
+from cwndlab.judge.sampling import vary
 
 DRAWS = 12
+DOCS = Path(__file__).parents[2] / "docs" / "verdict.md"
 FILE = """
 title = "visitors"
 [[users]]
@@ -98,6 +101,20 @@ def test_a_file_of_users() -> None:
         assert path.kind == "wire"
         assert path.forward[0].delay_ns == 49_000_000  # the file lies beside the population's
         assert cell.resolved.scenario.duration_ns == 20 * 10**9
+
+
+def test_the_files_of_the_docs_hold() -> None:
+    link, users = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    Path("far.toml").write_text(link)
+    Path("wifi-far.toml").write_text('[link.wifi]\nstandard = "802.11n"\n')
+    Path("users.toml").write_text(users)
+    names = {key.name: key for key in vary("far.toml", 1, 1).keys}
+    assert (names["server"].low, names["server"].high, names["server"].is_log) == (2, 60, True)
+    assert [choice.name for choice in names["load"].choices] == ["nobody else", "a backup runs"]
+    population = load_population("users.toml")
+    assert population.weights == (0.7, 0.3)
+    assert [each.is_invented for each in population.classes] == [False, True]
+    assert len(expand(population, 3, 1)[1].levels()) == 3
 
 
 def test_several_links_and_settings_count_the_same() -> None:

@@ -124,6 +124,13 @@ def test_a_reverse_link_has_none() -> None:
         scenario("wired-50", reverse_link="rate=5 Mbit/s,server=3 ms")
 
 
+def test_a_link_shows_what_else_it_might_be() -> None:
+    text = "\n".join(describe_link("lte-good"))
+    assert "    server: 3 ms to 80 ms: light in glass" in text
+    assert "    load: nobody else or one other user: invented: " in text
+    assert "    link.cell.radio: as it is: another carrier" in text
+
+
 def test_a_link_shows_it() -> None:
     assert any("wire_delay 20 ms" in line for line in describe_link("wifi-good,server=20 ms"))
     assert any("core_delay 20 ms" in line for line in describe_link("lte-good,server=20 ms"))

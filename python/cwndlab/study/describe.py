@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve.traces import Trace
     from cwndlab.schema.link import Link
     from cwndlab.schema.medium import CellPath, WifiPath
+    from cwndlab.schema.ranges import Range
     from cwndlab.study.matrix import Cell
 
 
@@ -84,7 +85,20 @@ def describe_link(spec: str) -> list[str]:
             f"    {key}: {mark.kind.replace('_', ' ')}: {mark.text}"
             for key, mark in preset.sources.items()
         ]
+    if preset and preset.ranges:
+        lines += ["", "  what networks like this one may have instead"]
+        lines += [
+            f"    {name}: {_describe_range(span)}: {span.basis}"
+            for name, span in preset.ranges.items()
+        ]
+        lines += [f"    {key}: as it is: {reason}" for key, reason in preset.fixed.items()]
     return lines
+
+
+def _describe_range(span: Range) -> str:
+    if span.choices:
+        return " or ".join(choice.name for choice in span.choices)
+    return f"{span.low} to {span.high} {span.unit}".rstrip()
 
 
 def link_facts(spec: str) -> list[dict[str, Any]]:
