@@ -38,7 +38,8 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
-  docs bench bench-algorithms bench-peers bench-emulator conformance fidelity validate-links images \
+  docs bench bench-algorithms bench-peers bench-verdicts bench-calibration \
+  bench-emulator conformance fidelity validate-links images \
   setup clean
 
 help: ## list the targets
@@ -99,6 +100,12 @@ bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, o
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)
+
+bench-verdicts: $(STAMPS)/core ## the decision beside the truth, over all presets; ARGS=--traces FOLDER
+	@$(PYTHON) bench/verdicts.py $(ARGS)
+
+bench-calibration: $(STAMPS)/core ## whether stated probabilities are met, where the truth is known
+	@$(PYTHON) bench/calibration.py $(ARGS)
 
 bench-emulator: $(STAMPS)/core ## the emulator's rates and delays on this machine, as root
 	@$(PYTHON) bench/emulator.py $(ARGS)

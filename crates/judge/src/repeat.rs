@@ -8,7 +8,7 @@
 use cwndlab_units::Stream;
 
 use crate::paired::Difference;
-use crate::select::{Rule, choose, margin};
+use crate::select::{Rule, choose, errors_allowed};
 use crate::utilities::Utilities;
 
 const TRIALS: usize = 800;
@@ -35,13 +35,14 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
         return None;
     }
     let seen = Centred::new(utilities, &choice.order, &pairs);
+    let errors = errors_allowed(pairs.len(), choice.order.len(), rule);
     let mut draws = Stream::new(0, "judge.repeat");
     let (mut stays, mut same, mut good) = (0_u32, 0_u32, 0_u32);
     for _ in 0..TRIALS {
         let truth = seen.possible_truth(&mut draws);
         let best = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         good += u32::from(best - truth[0] <= rule.zone);
-        let fresh = seen.fresh_set(&truth, &mut draws, rule);
+        let fresh = seen.fresh_set(&truth, &mut draws, rule.zone, errors);
         stays += u32::from(fresh[0]);
         let is_same = choice.order.iter().zip(&fresh).all(|(&each, &is_good)| {
             choice.scores[each].is_some_and(|score| score.is_good) == is_good
@@ -106,7 +107,7 @@ impl Centred {
     }
 
     /// Which contestants the set of as many fresh repetitions holds.
-    fn fresh_set(&self, truth: &[f64], draws: &mut Stream, rule: Rule) -> Vec<bool> {
+    fn fresh_set(&self, truth: &[f64], draws: &mut Stream, zone: f64, errors: f64) -> Vec<bool> {
         let at = self.resample(draws);
         let value = |each: usize, n: usize| truth[each] + self.deviations[each][n];
         let mean = |each: usize| truth[each] + self.mean_deviation(each, &at);
@@ -117,7 +118,7 @@ impl Centred {
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));
                 let behind = Difference::of(apart).expect("there are pairs");
-                behind.mean <= margin(behind, truth.len(), rule)
+                behind.mean <= zone.max(errors * behind.error)
             })
             .collect()
     }

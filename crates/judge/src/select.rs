@@ -99,13 +99,17 @@ fn score(
 }
 
 /// How far behind the leader a contestant may be and stay in the set.
-pub(crate) fn margin(behind: Difference, contestants: usize, rule: Rule) -> f64 {
+fn margin(behind: Difference, contestants: usize, rule: Rule) -> f64 {
     if behind.pairs < 2 {
         return rule.zone; // nothing is known of chance, and the caller says so
     }
+    rule.zone.max(errors_allowed(behind.pairs, contestants, rule) * behind.error)
+}
+
+/// How many standard errors chance explains, with the error shared out among the other contestants.
+pub(crate) fn errors_allowed(pairs: usize, contestants: usize, rule: Rule) -> f64 {
     let others = contestants.max(2) - 1;
-    let t = student::quantile(1.0 - rule.error / others as f64, behind.pairs - 1);
-    rule.zone.max(t * behind.error)
+    student::quantile(1.0 - rule.error / others as f64, pairs - 1)
 }
 
 #[cfg(test)]

@@ -45,14 +45,19 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
         .join(_queueing_delay(flows), on=list(_FLOW), how="left")
     )
     extra = [name for name in ("goodput_mbit_s", "completion_ms") if name in flows.columns]
-    logarithms = measured.join(flows.select(*_FLOW, *extra), on=list(_FLOW), how="left")
-    return logarithms.with_columns(
+    joined = measured.join(flows.select(*_FLOW, *extra), on=list(_FLOW), how="left")
+    return logarithms(joined, floor_ms=floor_ms).drop(extra)
+
+
+def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
+    """Add the gains and costs of goals whose measures the flows have."""
+    return flows.with_columns(
         *[
             column.alias(name)
             for name, column in _logarithms(floor_ms).items()
-            if set(column.meta.root_names()) <= set(logarithms.columns)
+            if set(column.meta.root_names()) <= set(flows.columns)
         ]
-    ).drop(extra)
+    )
 
 
 def _logarithms(floor_ms: float) -> dict[str, pl.Expr]:

@@ -1,0 +1,307 @@
+"""How well the decision holds: contradictions between seeds, and sets beside the truth.
+
+For every preset and the recorded traces of a folder, six algorithms run 30 s in ten repetitions
+with each of many seeds.  Each (link, seed) is one answer a goal.  The truth of a link is the mean
+of 200 repetitions with seeds of their own.  With --draws, the certainty over networks like the link
+is set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import math
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cwndlab import core
+from cwndlab.api.study import Study
+from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.decision import SURE, ZONE, Decision, decide
+from cwndlab.judge.goals import BALANCE, LATENCY, THROUGHPUT, Goal
+from cwndlab.judge.measures import logarithms
+from cwndlab.judge.sampling import vary
+from cwndlab.judge.sensitivity import variance_shares
+from cwndlab.resolve.presets import presets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cwndlab.study.matrix import Run
+
+ALGORITHMS = ("cubic", "bbr", "reno", "vegas", "westwood", "illinois")
+GOALS = (THROUGHPUT, BALANCE, LATENCY)
+TRUTH_SEED = 1_000_003
+DRAWS_SEED = 77
+STRONG = 0.9  # repeatable with at least this
+MOST_CONTRADICTIONS, MOST_ON_A_LINK = 0.01, 0.05
+FEWEST_STRONG = 0.8
+FEWEST_WITH_TOP, FEWEST_IN_ZONE, MOST_MEMBERS_MORE = 0.95, 0.95, 0.5
+MOST_REGRET, MOST_REGRET_P95 = 0.01, 0.05
+COLUMNS = ("goodput_mbit_s", "rtt_p95_ms", "rtt_base_ms", "window_s", "completion_ms")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted of answers."""
+
+    with_top: list[bool] = field(default_factory=list)
+    in_zone: list[bool] = field(default_factory=list)
+    extra: list[float] = field(default_factory=list)
+    regret: list[float] = field(default_factory=list)
+    strong: list[bool] = field(default_factory=list)
+    contradictions: list[bool] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count another's, too."""
+        for name in self.__slots__:
+            getattr(self, name).extend(getattr(other, name))
+
+    def row(self) -> str:
+        """The figures in a line."""
+        return (
+            f"{share(self.contradictions):7.2f} % {share(self.strong):6.0f} % "
+            f"{share(self.with_top):6.0f} % {share(self.in_zone):6.0f} % "
+            f"{np.mean(self.extra):+7.2f} {100 * np.mean(self.regret):7.2f} % "
+            f"{100 * np.quantile(self.regret, 0.95):7.2f} %"
+        )
+
+    def missed(self) -> list[str]:
+        """The bars that are not reached."""
+        bars = {
+            "contradictions": share(self.contradictions) <= 100 * MOST_CONTRADICTIONS,
+            "repeatable": share(self.strong) >= 100 * FEWEST_STRONG,
+            "sets with the top scorer": share(self.with_top) >= 100 * FEWEST_WITH_TOP,
+            "members in the zone": share(self.in_zone) >= 100 * FEWEST_IN_ZONE,
+            "size of sets": np.mean(self.extra) <= MOST_MEMBERS_MORE,
+            "mean regret": np.mean(self.regret) <= MOST_REGRET,
+            "95th percentile of regret": np.quantile(self.regret, 0.95) <= MOST_REGRET_P95,
+        }
+        return [name for name, is_met in bars.items() if not is_met]
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("links", nargs="*", help="links; all presets if none")
+    parser.add_argument("--traces", type=Path, help="folder of recorded traces (*.down)")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--repetitions", type=int, default=10)
+    parser.add_argument("--truth", type=int, default=200, help="repetitions of the truth")
+    parser.add_argument("--draws", type=int, default=0, help="networks like each link")
+    parser.add_argument("--duration", default="30 s")
+    parser.add_argument("--keep", type=Path, default=Path("target/verdicts"))
+    options = parser.parse_args()
+    links = options.links or list(presets())
+    if options.traces:
+        found = sorted(options.traces.glob("*.down"))[:8]
+        links += [f"trace:{path.resolve()},delay=20 ms" for path in found]
+    totals = {goal.name: Tally() for goal in GOALS}
+    missed = []
+    print(f"{'link':26}{'goal':11} contradict repeat. with top in zone   size+   regret   p95")
+    for link in links:
+        answers = Answers(link, options)
+        for goal in GOALS:
+            tally = answers.tally(goal)
+            totals[goal.name].add(tally)
+            print(f"{short(link):26}{goal.name:11} {tally.row()}", flush=True)
+            if share(tally.contradictions) > 100 * MOST_ON_A_LINK:
+                missed.append(f"{short(link)}, {goal.name}: contradictions")
+        if options.draws:
+            missed += answers.print_networks(options.draws)
+    for name, tally in totals.items():
+        print(f"{'all':26}{name:11} {tally.row()}")
+        missed += [f"{name}: {bar}" for bar in tally.missed()]
+    for bar in missed:
+        print(f"MISSED {bar}")
+    return int(bool(missed))
+
+
+class Answers:
+    """The answers of one link."""
+
+    def __init__(self, link: str, options: argparse.Namespace) -> None:
+        self.link, self.options = link, options
+        self.keep = options.keep
+        self.truth = self._comparison(TRUTH_SEED, options.truth)
+        self.seeds = [
+            self._comparison(seed, options.repetitions) for seed in range(1, options.seeds + 1)
+        ]
+
+    def tally(self, goal: Goal) -> Tally:
+        """Set the answers on a goal beside the truth and beside each other."""
+        means = {each.name: each.score.estimate for each in decide(self.truth, goal).entrants}
+        best = max(means.values())
+        behind = {name: best - mean for name, mean in means.items()}
+        decisions = [decide(each, goal) for each in self.seeds]
+        tally = Tally()
+        for each in decisions:
+            tally.with_top.append(min(behind, key=lambda name: behind[name]) in each.best)
+            tally.in_zone += [behind[name] <= ZONE for name in each.best]
+            tally.extra.append(len(each.best) - sum(gap <= ZONE for gap in behind.values()))
+            tally.regret.append(behind[each.best[0]])
+            tally.strong.append(each.repeatable is None or each.repeatable >= STRONG)
+        strong = [each for each in decisions if each.repeatable and each.repeatable >= STRONG]
+        pairs = itertools.combinations(strong, 2)
+        tally.contradictions += [not set(a.best) & set(b.best) for a, b in pairs]
+        return tally
+
+    def print_networks(self, draws: int) -> list[str]:
+        """Set what is said of networks like the link beside many draws of them."""
+        stated = self._draws(64, 1)
+        truth = self._draws(draws, DRAWS_SEED)
+        missed = []
+        for goal in GOALS:
+            decision = decide(self.seeds[0], goal)
+            is_good, said = (self._robust(each, decision, goal) for each in (truth, stated))
+            print(
+                f"{short(self.link):26}{goal.name:11} networks: {decision.first} is good on "
+                f"{is_good:.2f} of {draws}; stated {said:.2f}   {self._shares(truth, goal)}"
+            )
+            if said >= SURE and is_good < SURE - 0.05:
+                missed.append(f"{short(self.link)}, {goal.name}: sure at {is_good:.2f}")
+        return missed
+
+    def _robust(self, table: pl.DataFrame, decision: Decision, goal: Goal) -> float:
+        utilities = utilities_of(table, goal)
+        choice = ALGORITHMS.index(decision.best[0])
+        own = np.array([self.seeds[0].values[name][goal.gain] for name in ALGORITHMS])
+        own -= goal.price * np.array([self.seeds[0].values[name][goal.cost] for name in ALGORITHMS])
+        noise = (own - own[choice]).std(axis=1, ddof=1)
+        ones = [1.0] * utilities.shape[1]
+        found = core.robustness(utilities.tolist(), ones, choice, noise.tolist(), ZONE)
+        return math.nan if found is None else found["is_good"]
+
+    def _shares(self, table: pl.DataFrame, goal: Goal) -> str:
+        """Of the variance of the runner-up's lead over the first, the shares of keys and seeds."""
+        decision = decide(self.truth, goal)
+        first, second = (ALGORITHMS.index(each.name) for each in decision.entrants[:2])
+        keys = json.loads((self._file(f"draws-{DRAWS_SEED}").with_suffix(".json")).read_text())
+        columns = {name: [draw[name] for draw in keys] for name in keys[0]}
+        utilities = utilities_of(table, goal)
+        lead = utilities[second] - utilities[first]
+        values = self.truth.values
+        own = {
+            name: values[name][goal.gain] - goal.price * values[name][goal.cost]
+            for name in (ALGORITHMS[first], ALGORITHMS[second])
+        }
+        seeds = np.var(own[ALGORITHMS[second]] - own[ALGORITHMS[first]]) / np.nanvar(lead)
+        shares = variance_shares(utilities, first, second, columns)
+        told = sorted(shares.items(), key=lambda item: -item[1])[:4]
+        return f"seeds {seeds:.2f}, " + ", ".join(f"{name} {value:.2f}" for name, value in told)
+
+    def _draws(self, draws: int, seed: int) -> pl.DataFrame:
+        sample = vary(self.link, draws, seed)
+        file = self._file(f"draws-{seed}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".json").write_text(json.dumps([dict(d.keys) for d in sample.draws]))
+
+        def runs() -> Iterable[Run]:
+            changed = {path for draw in sample.draws for path in draw.changes}
+            document = {k: v for k, v in self._document(seed, 1).items() if k not in changed}
+            study = Study(**document, factors={"draw": [draw.level() for draw in sample.draws]})
+            return study.matrix.runs
+
+        return self._computed(f"draws-{seed}", runs)
+
+    def _comparison(self, seed: int, repetitions: int) -> Comparison:
+        def runs() -> Iterable[Run]:
+            return Study(**self._document(seed, repetitions)).matrix.runs
+
+        table = self._computed(f"{seed}-{repetitions}", runs)
+        values = {
+            name: {
+                column: table.filter(pl.col("algorithm") == name)
+                .sort("repetition")[column]
+                .to_numpy()
+                .astype(np.float64)
+                for column in ("log_goodput", "log_queueing_delay")
+            }
+            for name in ALGORITHMS
+        }
+        return Comparison(
+            cell={},
+            contestants=ALGORITHMS,
+            seeds=tuple(range(repetitions)),
+            repetitions=repetitions,
+            is_paired=True,
+            values=values,
+            runs=dict.fromkeys(ALGORITHMS, (None,) * repetitions),
+            flow_ids=dict.fromkeys(ALGORITHMS, (0,)),
+            flows_per_run=1,
+        )
+
+    def _document(self, seed: int, repetitions: int) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "link": self.link,
+            "algorithm": list(ALGORITHMS),
+            "duration": self.options.duration,
+            "repetitions": repetitions,
+            "seed": seed,
+            "start_jitter": "100 ms",
+        }
+        return document | ({"begin_within": "60 s"} if self.link.startswith("trace:") else {})
+
+    def _computed(self, name: str, runs: Any) -> pl.DataFrame:  # noqa: ANN401  a function
+        """The flows of runs, from the file if they were computed already."""
+        file = self._file(name)
+        if file.exists():
+            return pl.read_parquet(file)
+        began_s = time.monotonic()
+        with ThreadPoolExecutor(2) as pool:
+            rows = list(pool.map(row_of, runs()))
+        flows = pl.DataFrame(rows, infer_schema_length=None)
+        delay = (pl.col("rtt_p95_ms") - pl.col("rtt_base_ms")).clip(0)
+        waited = pl.when(pl.col("goodput_mbit_s") == 0).then(1000 * pl.col("window_s"))
+        flows = logarithms(
+            flows.with_columns(pl.coalesce(delay, waited).alias("queueing_delay_p95_ms"))
+        )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        flows.write_parquet(file)
+        print(f"{file.parent.name}/{name}: {time.monotonic() - began_s:.0f} s", file=sys.stderr)
+        return flows
+
+    def _file(self, name: str) -> Path:
+        place = hashlib.sha256(f"{self.link} {self.options.duration}".encode()).hexdigest()[:6]
+        return Path(self.keep) / f"{short(self.link)}-{place}" / f"{name}.parquet"
+
+
+def row_of(run: Run) -> dict[str, Any]:
+    """The first flow of a run."""
+    traces = {name: trace.content for name, trace in run.traces.items()}
+    flows = core.run(run.scenario.to_json(), traces)["flows"]
+    labels = {"draw": run.labels.get("draw"), "algorithm": run.labels["algorithm"]}
+    return labels | {"repetition": run.repetition} | {name: flows[name][0] for name in COLUMNS}
+
+
+def utilities_of(table: pl.DataFrame, goal: Goal) -> Any:  # noqa: ANN401  an array
+    """Utilities of draws: a row an algorithm, a column a draw."""
+    utility = pl.col(goal.gain) - goal.price * pl.col(goal.cost or goal.gain)
+    wide = table.with_columns(utility.alias("u")).pivot("draw", index="algorithm", values="u")
+    order = {name: at for at, name in enumerate(wide["algorithm"])}
+    matrix = wide.drop("algorithm").to_numpy()
+    return matrix[[order[name] for name in ALGORITHMS]]
+
+
+def share(found: list[bool]) -> float:
+    """Per cent of those that are true; 0 of none."""
+    return 100 * sum(found) / len(found) if found else 0.0
+
+
+def short(link: str) -> str:
+    """A link's name for a table."""
+    name = link.partition(",")[0] if link.startswith("trace:") else link
+    return name.rpartition("/")[2][:24]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
