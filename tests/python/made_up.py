@@ -8,7 +8,9 @@ from cwndlab.judge.comparison import Comparison
 
 
 def comparison_of(
-    values: Mapping[str, Mapping[str, object]], cell: Mapping[str, object] | None = None
+    values: Mapping[str, Mapping[str, object]],
+    cell: Mapping[str, object] | None = None,
+    not_sent: Mapping[str, str] | None = None,
 ) -> Comparison:
     """A cell with these runs of each contestant's columns."""
     arrays = {
@@ -26,6 +28,7 @@ def comparison_of(
         runs={name: tuple(f"{name}-{at}" for at in range(count)) for name in values},
         flow_ids=dict.fromkeys(values, (0,)),
         flows_per_run=1,
+        not_sent=dict(not_sent or {}),
     )
 
 

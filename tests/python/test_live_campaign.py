@@ -83,10 +83,8 @@ def test_what_the_sender_did_not_run_is_not_attributed(tmp_path: Path) -> None:
         results = measured(study, tmp_path / "r", address)
     default = results.manifest[0]["live"]["server_default_algorithm"]
     for row in results.flows().to_dicts():
-        if row["direction"] == "reverse" or row["factor_algorithm"] == default:
-            assert row["algorithm"] == row["factor_algorithm"]
-        else:
-            assert row["algorithm"] == f"{default} (named {row['factor_algorithm']})"
+        assert row["algorithm"] == row["factor_algorithm"]
+        assert row["sent_by"] == (row["algorithm"] if row["direction"] == "reverse" else default)
 
 
 def test_a_killed_client_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_campaign_through_a_proxy_is_refused_or_attributes_nothing(tmp_path: P
         assert any("no comparison of algorithms would hold" in line for line in told)
         campaign = dataclasses.replace(campaign, is_proxy_accepted=True)
         results = run_campaign(study, tmp_path / "r", campaign, told.append)
-    assert results.flows()["algorithm"].to_list() == ["a proxy (named reno)"]
+    assert results.flows().select("algorithm", "sent_by").rows() == [("reno", "a proxy")]
     assert results.manifest[-1]["is_attributable"] is False
     first = json.loads(next((tmp_path / "r" / "preflight").iterdir()).read_text(encoding="utf-8"))
     assert first["findings"][0]["kind"] == "proxy"

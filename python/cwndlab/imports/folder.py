@@ -21,7 +21,6 @@ from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
 from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
-from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import encode_result, to_parquet
 from cwndlab.text.quantity import format_duration
@@ -235,9 +234,9 @@ def _name_algorithms(runs: list[_Run], request: ImportRequest, left_out: list[st
                 f"nothing of it is attributed to {named}."
             )
         label = run.fields[_ALGORITHM]
-        is_own = ran is None or _canonical(label) == _canonical(ran)
+        is_own = ran is not None and _canonical(label) == _canonical(ran)
         for row in run.measurement.flows:
-            row["algorithm"] = label if is_own else f"{ran}{SENT_BY_ANOTHER}{label})"
+            row["algorithm"], row["sent_by"] = label, label if is_own else ran
             if direction := run.fields.get(_DIRECTION):
                 row["direction"] = _DIRECTIONS[direction]
     return notes

@@ -27,6 +27,7 @@ FLOW_COLUMNS = (
     "direction",
     "user",
     "algorithm",
+    "sent_by",
     "stack",
     "receiver_algorithm",
     "receiver_stack",
@@ -64,7 +65,7 @@ FLOW_COLUMNS = (
     "rwnd_limited_s",
     "sndbuf_limited_s",
 )
-"""The columns of every `flows` table, whatever made it."""
+"""The columns of the `flows` of measurements: those of a simulation, and what sent."""
 
 SAMPLE_COLUMNS = (
     "flow",

@@ -40,14 +40,9 @@ class ResultsLike(Protocol):
 GEOMETRIC = frozenset({"completion_ms"})
 """Columns whose average over runs is the geometric mean: what counts is how many times as long."""
 
-SENT_BY_ANOTHER = " (named "
-"""In a flow's algorithm: its sender ran the one before, the study names the one behind."""
-
-SENT_BY = " (sent by "
-"""In a contestant: the study names the one before, which did not send; the one behind did."""
-
 _KEYS = ("run", "seed", "repetition")
 _CONTESTANT = "contestant"
+_NAMED = "named"  # what the study calls the algorithm of a contestant's flows
 _FLOW_COUNT = "flow_count"  # not a name of a factor
 _NOT_RECORDED = {
     "run": pl.String,
@@ -79,6 +74,8 @@ class Comparison:
     flow_ids: Mapping[str, tuple[int, ...]]
     """Numbers of each contestant's flows within its runs."""
     flows_per_run: int
+    not_sent: Mapping[str, str] = field(default_factory=dict)
+    """The algorithm that the study names, of the contestants whose flows another one sent."""
     is_per_flow: bool = False
     """Whether values that add up are given per flow, as contestants had unequally many flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
@@ -89,6 +86,10 @@ class Comparison:
     _differences: dict[tuple[str, str, str], stats.Difference | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def named(self, contestant: str) -> str:
+        """The algorithm that the study names for a contestant, whatever sent its flows."""
+        return self.not_sent.get(contestant, contestant)
 
     @property
     def is_contest(self) -> bool:
@@ -265,7 +266,8 @@ def flows_of(
         return _with_contestant(flows, results)
     factor = contestant_factor(results)
     if f"factor_{factor}" in flows.columns:
-        flows = flows.filter(pl.col(f"factor_{factor}").cast(pl.String) == pl.col(factor))
+        is_named = pl.col(f"factor_{factor}").cast(pl.String) == pl.col(factor)
+        flows = flows.filter(is_named & ~_is_sent_by_another(flows))
     elif factor in results.factors:
         return flows.clear()
     return _with_contestant(flows, results)
@@ -310,17 +312,26 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
-        return flows.with_columns(pl.col(under_test).cast(pl.String).alias(_CONTESTANT))
-    # Nothing is attributed to an algorithm that did not send.
+        label = pl.col(under_test).cast(pl.String)
+        return flows.with_columns(label.alias(_NAMED), label.alias(_CONTESTANT))
     label = pl.col(under_test).cast(pl.String)
-    ran = pl.col("algorithm").cast(pl.String)
-    other = label + SENT_BY + ran.str.split(SENT_BY_ANOTHER).list.first() + ")"
-    is_another = ran.str.contains(SENT_BY_ANOTHER, literal=True).fill_null(value=False)
-    named = flows.with_columns(pl.when(is_another).then(other).otherwise(label).alias(_CONTESTANT))
+    # Nothing is attributed to an algorithm that did not send.
+    contestant = label
+    if "sent_by" in flows.columns:
+        other = pl.format("{} (sent by {})", label, "sent_by")
+        contestant = pl.when(_is_sent_by_another(flows)).then(other).otherwise(label)
+    named = flows.with_columns(label.alias(_NAMED), contestant.alias(_CONTESTANT))
     if under_test == factor:
         return named
     is_own = pl.col(factor) == pl.col(_CONTESTANT)
     return named.filter(is_own | ~is_own.any().over("run"))
+
+
+def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
+    """Whether a flow's data were sent by another algorithm than the one that the study names."""
+    if "sent_by" not in flows.columns:
+        return pl.lit(value=False)
+    return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
 
 
 def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
@@ -331,7 +342,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
     """Return one row per run and contestant with the contestant's values."""
     keys = [key for key in _KEYS if key in flows.columns]
-    by = [*cell_columns, _CONTESTANT, *keys]
+    by = [*cell_columns, _CONTESTANT, _NAMED, *keys]
     measured = [
         name
         for name, kind in flows.schema.items()
@@ -403,6 +414,11 @@ def _comparison(
         runs=keys,
         flow_ids=flow_ids,
         flows_per_run=int(cell[_FLOW_COUNT].to_numpy().max()),
+        not_sent={
+            contestant: name
+            for contestant, name in cell.select(_CONTESTANT, _NAMED).unique().iter_rows()
+            if contestant != name
+        },
         is_per_flow=is_per_flow,
         smallest_effect=smallest_effect,
         confidence=confidence,

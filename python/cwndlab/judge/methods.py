@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from cwndlab.judge.comparison import SENT_BY, Comparison
+from cwndlab.judge.comparison import Comparison
 from cwndlab.stats import Average, Difference, Interval, compare_pairs
 from cwndlab.stats.bootstrap import Floats
 
@@ -84,7 +84,7 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
         comparison = setting.comparison
         for name in comparison.contestants:
             interval = comparison.interval(name, _GOODPUT)
-            if name.partition(SENT_BY)[0] in names and interval is not None:
+            if comparison.named(name) in names and interval is not None:
                 goodput[method, name] = interval
                 values[method, name] = comparison.values[name][_GOODPUT]
     algorithms = tuple(dict.fromkeys(name for _, name in values))
@@ -99,7 +99,8 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
     of_methods = _geometric(grid, 1)[:, 0]
     of_algorithms = _geometric(grid, 0)[0]
     together = of_methods[:, np.newaxis] * of_algorithms / _geometric(grid, (0, 1))
-    sent = [at for at, name in enumerate(everywhere) if SENT_BY not in name]
+    unsent = {name for setting in settings for name in setting.comparison.not_sent}
+    sent = [at for at, name in enumerate(everywhere) if name not in unsent]
     return MethodTable(
         conditions=conditions,
         methods=methods,

@@ -18,7 +18,6 @@ import polars as pl
 
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
-from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.measure.tables import Measured
 from cwndlab.measure.wire.address import ServerUnreachableError
 from cwndlab.measure.wire.client import TransferFailedError
@@ -213,11 +212,10 @@ def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
     for row in measurement.flows:
         flow = flows[row["flow"]]
         named, ran = flow.sender.algorithm, row.get("algorithm")
-        is_own = ran is None or ran == named
-        is_attributable &= is_own
+        is_attributable &= ran is None or ran == named
         row["flow"], row["direction"] = flow.id, flow.direction
         row["application"] = flow.application.kind
-        row["algorithm"] = named if is_own else f"{ran}{SENT_BY_ANOTHER}{named})"
+        row["algorithm"], row["sent_by"] = named, ran
     for event in measurement.events:
         event["flow"] = flows[event["flow"]].id
     ids = pl.col("flow").replace_strict({number: flow.id for number, flow in enumerate(flows)})

@@ -11,7 +11,6 @@ import polars as pl
 
 from cwndlab.imports.measurement import Measurement, mbit_s
 from cwndlab.imports.series import Series
-from cwndlab.judge.comparison import SENT_BY_ANOTHER
 from cwndlab.measure.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 from cwndlab.results import tcp_info
 from cwndlab.results.tables import encode_result, to_parquet
@@ -69,11 +68,10 @@ def measured(
             far["ended_ns"] -= offset_ns
         sender, receiver = (far, near) if flow.direction == "forward" else (near, far)
         ran = _PROXY if transfer.is_through_proxy else sender["algorithm"]
-        is_own = ran == names[flow.id]
-        is_attributable &= is_own
-        name = names[flow.id] if is_own else f"{ran}{SENT_BY_ANOTHER}{names[flow.id]})"
+        is_attributable &= ran == names[flow.id]
         measurement.flows.append(
-            _flow(scenario, flow, transfer, sender, receiver) | {"algorithm": name}
+            _flow(scenario, flow, transfer, sender, receiver)
+            | {"algorithm": names[flow.id], "sent_by": ran}
         )
         rows = _rows(sender, transfer.began_ns)
         if rows:

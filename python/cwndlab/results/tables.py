@@ -23,6 +23,7 @@ _TEXT = frozenset(
         "run",
         "direction",
         "algorithm",
+        "sent_by",
         "stack",
         "receiver_algorithm",
         "receiver_stack",

@@ -27,7 +27,8 @@ def setting(
 ) -> Transfers:
     """A cell with these runs of each contestant; `names` are those that the study knows."""
     values = {name: {"goodput_mbit_s": runs} for name, runs in goodput.items()}
-    comparison = comparison_of(values, {"place": "home", "method": method})
+    not_sent = {name: named for name, named in (names or {}).items() if name != named}
+    comparison = comparison_of(values, {"place": "home", "method": method}, not_sent)
     flow = {"id": 1, "direction": "reverse", "application": {"kind": KINDS[method]}}
     known = (names or {}).values() or goodput
     return Transfers(comparison, {name: {"rate": rate, "flows": [flow]} for name in known})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cwndlab.judge.comparison import SENT_BY, contestant_factor
+from cwndlab.judge.comparison import contestant_factor
 from cwndlab.judge.methods import MethodTable, Transfers, method_tables
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.page import render
@@ -45,7 +45,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
     """Return what each contestant's runs resolved to, by the study's name of it."""
     factor = contestant_factor(setting.context.results)
     if any(factor not in each.labels for each in setting.set_ups):  # it does not vary
-        names = (name.partition(SENT_BY)[0] for name in setting.comparison.contestants)
+        names = map(setting.comparison.named, setting.comparison.contestants)
         return dict.fromkeys(names, setting.set_ups[0].scenario)
     return {str(each.labels[factor]): each.scenario for each in setting.set_ups}
 
