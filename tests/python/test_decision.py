@@ -49,7 +49,8 @@ FAST_OR_SHORT = link(
 def tried(decision: Decision, is_good: float) -> Decision:
     """The decision with networks that were tried."""
     turn = Turn("server", "above", "22 ms", "vegas", 0.3)
-    return replace(decision, networks=Networks(64, is_good, 0.05, "bbr", (turn,)))
+    regrets = {each.name: 0.05 + each.behind for each in decision.entrants}
+    return replace(decision, networks=Networks(64, is_good, regrets, (turn,)))
 
 
 @pytest.mark.parametrize(

@@ -13,34 +13,39 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.api.results import open_results
 from cwndlab.api.study import Study
-from cwndlab.errors import ResultsError
-from cwndlab.judge.answer import BASELINE, Answer, answers
-from cwndlab.judge.evidence import write_draws
+from cwndlab.judge.answer import BASELINE, CLASS
+from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
 from cwndlab.judge.goals import SHORT_TRANSFERS, goal_named
+from cwndlab.judge.populations import expand, load_population, population_of_links
 from cwndlab.judge.question import NETWORKS, Question
 from cwndlab.judge.sampling import vary
+from cwndlab.resolve import resolve_link
 from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.schema import scenario as si
+from cwndlab.schema.link import Link
 from cwndlab.schema.medium import CellPath
 from cwndlab.study.describe import read_link
 from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from cwndlab.api.results import Results
+    from cwndlab.judge.answer import Answers
+    from cwndlab.judge.decision import Decision
     from cwndlab.judge.goals import Goal
+    from cwndlab.judge.populations import Population
     from cwndlab.resolve import ResolvedLink
 
 LOOKS = (10, 20, 40)
 """Repetitions after which it is seen whether the goal is decided."""
 
-BUDGET_S = 15.0
+BUDGET_S, CLASS_BUDGET_S = 15.0, 20.0
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
 """What is compared unless the user says otherwise: what Linux has, one of each kind."""
 
@@ -57,119 +62,215 @@ _SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer for a network."""
+    """The answer for a network or a population."""
 
-    answer: Answer
+    answers: Answers
     results: Results
     is_late: bool
-    """Whether the budget ended before everyone was known to be in the set or not."""
+    """Whether the budget ended before every algorithm was known to be in the set or not."""
+
+    @property
+    def decision(self) -> Decision:
+        """The answer."""
+        return self.answers.together
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """What is to be found out, and where."""
+
+    goal: Goal
+    baseline: str
+    document: Mapping[str, Any]
+    """The study of one network, or that of all classes, without repetitions."""
+    link: str
+    """Of one network; empty of a population."""
+    population: Population | None
+    folder: Path
+    jobs: int | None
+
+    def look(self, repetitions: int) -> tuple[Results, Answers]:
+        """Run as many repetitions, and decide."""
+        results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
+        self._question().write(self.folder)
+        return results, results.answers(self.goal.name, baseline=self.baseline)
+
+    def _question(self) -> Question:
+        if self.population is None:
+            return Question(self.goal.name, self.baseline)
+        weights = {each.name: each.weight for each in self.population.classes}
+        is_invented = any(each.is_invented for each in self.population.classes)
+        return Question(self.goal.name, self.baseline, weights, is_invented)
+
+    def try_networks(self, draws: int) -> None:
+        """Run every algorithm once on networks like it, below the results."""
+        if self.population is None:
+            sample = vary(self.link, draws, _SEED)
+            levels = [draw.level() for draw in sample.draws]
+            kept = draws_of_link(sample)
+        else:
+            drawn = expand(self.population, draws, _SEED)
+            levels = [_in_time(level) for each in drawn for level in each.levels()]
+            kept = draws_of_population(
+                [
+                    {each.levels()[n]["name"]: each.users.weight for each in drawn}
+                    for n in range(draws)
+                ]
+            )
+        changed = {path for level in levels for path in level} | {"factors"}
+        base = {key: value for key, value in self.document.items() if key not in changed}
+        base |= {
+            "id": f"{self.document['id']}-networks",
+            "title": f"{self.document['title']}: networks like it",
+        }
+        _run(Study(**base, factors={"draw": levels}), self.folder / NETWORKS, self.jobs)
+        write_draws(self.folder / NETWORKS, kept)
 
 
 def advise(  # noqa: PLR0913  each has its default
-    link: str,
+    link: str | Sequence[str] = (),
     goal: str = "balance",
     *,
+    users: str | None = None,
     algorithms: Sequence[str] = CANDIDATES,
     baseline: str = BASELINE,
     direction: str = "downlink",
-    budget_s: float = BUDGET_S,
+    budget_s: float | None = None,
     folder: Path | None = None,
     jobs: int | None = None,
-    on_first: Callable[[Answer], None] | None = None,
+    on_first: Callable[[Answers], None] | None = None,
 ) -> Advice:
     """Say which congestion control to use on a link, and how sure that is.
 
     Args:
-        link: a preset, `trace:PATH`, a TOML file, or keys in one line.
+        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several are classes of users
+            that count the same.
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
+        users: a population instead: `mobile`, `home`, `train`, `satellite` or a TOML file.
         algorithms: what is compared; the baseline is added.
         baseline: the algorithm that is run today.
         direction: of the data: `downlink` or `uplink`.
-        budget_s: time for all of it.
+        budget_s: time for all of it; 15 s for one network, 20 s for each class of a population.
         folder: of the results; `results/advise-HASH` if None.
         jobs: runs at once; one per core if None.
-        on_first: is given the answer of the first look, before networks like the link are tried.
+        on_first: is given the answer of the first look, before networks like it are tried.
 
     Raises:
-        CwndlabError: the link, the goal or an algorithm is not known, or a run failed.
+        CwndlabError: a link, the goal or an algorithm is not known, or a run failed.
+        ValueError: neither a link nor users, or both.
     """
-    wanted = goal_named(goal)
-    names = list(dict.fromkeys([*algorithms, baseline]))
-    document = _document(link, wanted, names, direction)
+    links = [link] if isinstance(link, str) else list(link)
+    if bool(links) == (users is not None):
+        msg = "give either links or users"
+        raise ValueError(msg)
+    inquiry = _inquiry(
+        links,
+        users,
+        goal_named(goal),
+        list(dict.fromkeys([*algorithms, baseline])),
+        baseline,
+        direction,
+        folder,
+        jobs,
+    )
+    classes = 1 if inquiry.population is None else len(inquiry.population.classes)
+    budget = budget_s or (BUDGET_S if classes == 1 else CLASS_BUDGET_S * classes)
     began_s = time.monotonic()
-    where = folder or default_folder(Study(**document, repetitions=1))
-
-    def look(repetitions: int) -> tuple[Results, Answer]:
-        results = _run(Study(**document, repetitions=repetitions), where, jobs)
-        Question(goal, baseline, link).write(where)
-        return results, _only(answers(results, wanted, baseline=baseline))
-
-    results, answer = look(LOOKS[0])
+    results, answers = inquiry.look(LOOKS[0])
     if on_first is not None:
-        on_first(answer)
+        on_first(answers)
     spent_s = time.monotonic() - began_s
-    per_network_s = spent_s / LOOKS[0]
-    draws = int((budget_s - spent_s) * _SHARE_OF_NETWORKS / per_network_s)
-    _try_networks(document, link, max(DRAWS_AT_LEAST, min(DRAWS_AT_MOST, draws)), where, jobs)
-    is_late = False
+    per_repetition_s = spent_s / LOOKS[0]
+    draws = int((budget - spent_s) * _SHARE_OF_NETWORKS / per_repetition_s)
+    inquiry.try_networks(max(DRAWS_AT_LEAST, min(DRAWS_AT_MOST, draws)))
+    done, is_late = LOOKS[0], False
     for count in LOOKS[1:]:
-        if answer.decision.is_settled or answer.decision.pairs == 0:
+        if answers.together.is_settled or answers.together.pairs == 0:
             break
-        left_s = budget_s - (time.monotonic() - began_s)
-        if per_network_s * (count - answer.comparison.repetitions) > left_s:
+        left_s = budget - (time.monotonic() - began_s)
+        if per_repetition_s * (count - done) > left_s:
             is_late = True
             break
-        results, answer = look(count)
-    return Advice(_only(answers(results, wanted, baseline=baseline)), results, is_late)
+        results, answers = inquiry.look(count)
+        done = count
+    final = results.answers(goal, baseline=baseline)
+    return Advice(final, results, is_late)
 
 
-def _try_networks(
-    document: dict[str, Any], link: str, draws: int, folder: Path, jobs: int | None
-) -> None:
-    """Run every algorithm once on networks like the link, below the results."""
-    given = {"duration"} if "trace" in link else set()
-    sample = vary(link, draws, _SEED, given=given)
-    changed = {path for draw in sample.draws for path in draw.changes}
-    base = {key: value for key, value in document.items() if key not in changed}
-    study = Study(
-        **base | {"id": f"{document['id']}-networks", "title": f"{document['title']}: networks"},
-        factors={"draw": [draw.level() for draw in sample.draws]},
-    )
-    _run(study, folder / NETWORKS, jobs)
-    write_draws(folder / NETWORKS, sample)
+def _inquiry(  # noqa: PLR0913, PLR0917  what was asked
+    links: list[str],
+    users: str | None,
+    goal: Goal,
+    algorithms: list[str],
+    baseline: str,
+    direction: str,
+    folder: Path | None,
+    jobs: int | None,
+) -> _Inquiry:
+    document: dict[str, Any] = {
+        "algorithm": algorithms,
+        "direction": direction,
+        "warm_up": _WARM_UP,
+        "seed": _SEED,
+        "start_jitter": START_JITTER,
+        **_of_goal(goal),
+    }
+    if goal is SHORT_TRANSFERS:
+        del document["warm_up"]
+    population = None
+    if users is None and len(links) == 1:
+        document |= {"link": links[0], **_times(links[0], direction)}
+        title = short_spec(links[0])
+    else:
+        population = population_of_links(links) if users is None else load_population(users)
+        levels = [{**_times(each.link, direction), **each.level()} for each in population.classes]
+        document |= {"factors": {CLASS: levels}}
+        title = population.title
+    name = hashlib.sha256(repr(sorted(document.items(), key=str)).encode()).hexdigest()[:8]
+    document |= {"id": f"advise-{name}", "title": f"{title}: {goal.title.lower()}"}
+    where = folder or default_folder(Study(**document, repetitions=1))
+    link = "" if population is not None else links[0]
+    return _Inquiry(goal, baseline, document, link, population, where, jobs)
+
+
+def _of_goal(goal: Goal) -> dict[str, Any]:
+    """Return what a study needs so that the goal is measured."""
+    match goal.name:
+        case "short-transfers":
+            return {"application": {"kind": "sized", "bytes": _TRANSFER}}
+        case "fairness":
+            return {"flow": [{"count": 2}]}
+        case "fairness-to-cubic":
+            return {"flow": [{}, {"algorithm": "cubic"}]}
+        case _:
+            return {}
+
+
+def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
+    """Return how long runs on a link are, and when in a recorded trace they begin."""
+    resolved = resolve_link(_read(link), Path())
+    times = {"duration": f"{duration_s(resolved, direction)} s"}
+    lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]
+    if lengths_s:
+        times["begin_within"] = f"{round(max(lengths_s) * 1000)} ms"
+    return times
+
+
+def _read(link: str | Mapping[str, Any]) -> Link:
+    if isinstance(link, str):
+        return read_link(link)[0]
+    return Link.model_validate(dict(link))
+
+
+def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a network of a class with the usual length of runs, unless it has one of its own."""
+    return {**_times(level["link"], "downlink"), **level}
 
 
 def _run(study: Study, folder: Path, jobs: int | None) -> Results:
     run_study(study, folder, jobs=jobs, again="the same command")
     return open_results(folder)
-
-
-def _document(link: str, goal: Goal, algorithms: list[str], direction: str) -> dict[str, Any]:
-    """Return the study of a question, without its repetitions."""
-    _, resolved = read_link(link)
-    document: dict[str, Any] = {
-        "link": link,
-        "algorithm": algorithms,
-        "direction": direction,
-        "duration": f"{duration_s(resolved, direction)} s",
-        "warm_up": _WARM_UP,
-        "seed": _SEED,
-        "flow": [{"start_jitter": START_JITTER}],
-    }
-    if goal is SHORT_TRANSFERS:
-        document |= {"application": {"kind": "sized", "bytes": _TRANSFER}}
-        del document["warm_up"]
-    if goal.name == "fairness":
-        document |= {"flow": [{"count": 2, "start_jitter": START_JITTER}]}
-    if goal.name == "fairness-to-cubic":
-        document |= {"flow": [{"start_jitter": START_JITTER}, {"algorithm": "cubic"}]}
-    lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]
-    if lengths_s:
-        document |= {"begin_within": f"{round(max(lengths_s) * 1000)} ms"}
-    name = hashlib.sha256(repr(sorted(document.items())).encode()).hexdigest()[:8]
-    title = f"{short_spec(link)}: {goal.title.lower()}"
-    return document | {"id": f"advise-{name}", "title": title}
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
@@ -194,10 +295,3 @@ def _bits_per_sec(rate: si.Rate, resolved: ResolvedLink) -> float | None:
             return float(resolved.traces[rate.path].info["mean_rate_mbit_s"]) * 1e6
         case _:
             return None
-
-
-def _only(found: list[Answer]) -> Answer:
-    if not found:
-        msg = "no run has a result"
-        raise ResultsError(msg)
-    return found[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cwndlab.api.plots import Plotter
     from cwndlab.api.study import Study
-    from cwndlab.judge.answer import Answer
+    from cwndlab.judge.answer import Answers
     from cwndlab.judge.decision import Decision
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -185,18 +185,24 @@ class Results:
             UnknownNameError: there is no such goal.
             ResultsError: no run has a result.
         """
-        answers = self.answers(goal, baseline=baseline)
-        if not answers:
-            msg = f"{self.path}: no run has a result"
-            raise ResultsError(msg)
-        return answers[0].decision
+        return self.answers(goal, baseline=baseline).together
 
-    def answers(self, goal: str = "balance", *, baseline: str = "cubic") -> list[Answer]:
-        """The decision for a goal in each setting and direction, with the runs behind it."""
+    def answers(self, goal: str = "balance", *, baseline: str = "cubic") -> Answers:
+        """The decision for a goal in each setting and direction, and for all of them together.
+
+        Args and errors as of `verdict`.
+        """
         from cwndlab.judge.answer import answers  # noqa: PLC0415  seldom needed
         from cwndlab.judge.goals import goal_named  # noqa: PLC0415  seldom needed
+        from cwndlab.judge.question import read_question  # noqa: PLC0415  seldom needed
 
-        return answers(self, goal_named(goal), baseline=baseline)
+        question = read_question(self.path)
+        weights = None if question is None else question.weights_of_users()
+        found = answers(self, goal_named(goal), baseline=baseline, weights=weights)
+        if found is None:
+            msg = f"{self.path}: no run has a result"
+            raise ResultsError(msg)
+        return found
 
     @property
     def plot(self) -> Plotter:

@@ -10,9 +10,7 @@ import click
 from cwndlab.cli.output import print_rows, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cwndlab.judge.answer import Answer
+    from cwndlab.judge.answer import Answer, Answers
 
 GOALS = (
     "balance",
@@ -33,16 +31,15 @@ goal_option = click.option(
 )
 
 
-def print_answers(answers: Sequence[Answer], output_format: str) -> None:
+def print_answers(answers: Answers, output_format: str) -> None:
     """Print decisions and the numbers behind them; several settings have an entry each."""
-    rows = [row for answer in answers for row in _rows(answer)]
+    rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
         print_rows(rows, output_format)
         return
-    decisions = [answer.decision.to_json() for answer in answers]
-    document: dict[str, Any] = {"decision": decisions[0], "rows": rows}
-    if len(decisions) > 1:
-        document["settings"] = decisions
+    document: dict[str, Any] = {"decision": answers.together.to_json(), "rows": rows}
+    if len(answers.settings) > 1:
+        document["settings"] = [answer.decision.to_json() for answer in answers.settings]
     print_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 

@@ -10,19 +10,17 @@ from cwndlab.cli.output import command_line, say
 from cwndlab.errors import ResultsError
 
 
-def apply_winner(winners: list[str]) -> None:
+def apply_winner(winner: str | None) -> None:
     """Load the winner into the kernel, if the user says yes; nothing else is changed.
 
     Raises:
-        ResultsError: there is no winner, or several.
+        ResultsError: there is none.
     """
     from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
 
-    if len(winners) != 1:
-        what = "the settings have different winners" if winners else "there is no winner"
-        msg = f"{what}; load the one you want: cwndlab algorithm load NAME --pin"
+    if winner is None:
+        msg = "nothing was measured; load the one you want: cwndlab algorithm load NAME --pin"
         raise ResultsError(msg)
-    (winner,) = winners
     if winner in this_kernel().available:
         say(f"  {winner} is in this kernel already; nothing is to be loaded.")
         _say_how_to_choose(winner)

@@ -144,10 +144,10 @@ def _print(study: Study, results: Results, goal: str, output_format: str) -> Non
     from cwndlab.cli.screens.decision import terminal_decision  # noqa: PLC0415  slow to load
     from cwndlab.judge.limits import main_limits  # noqa: PLC0415  slow to load
 
+    if results.flows().is_empty():
+        return  # every run failed, as the error that follows says
     answers = results.answers(goal)
-    if not answers:
-        return  # every run failed, which is told next
-    answer = answers[0]
+    answer = answers.settings[0]
     if output_format != "table":
         print_answers(answers, output_format)
         return

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cwndlab.judge.comparison import flows_of
-from cwndlab.judge.decision import Decision, decide
+from cwndlab.judge.decision import Decision, Runs, decide, runs_of
 from cwndlab.judge.directions import compare_directions
 from cwndlab.judge.evidence import networks
 from cwndlab.judge.goals import BALANCE, SHORT_TRANSFERS, THROUGHPUT
 from cwndlab.judge.measures import WithSeries, measures_of_flows
 from cwndlab.judge.question import NETWORKS
 from cwndlab.judge.reality import reality_of
+from cwndlab.judge.weighing import Weights, decide_population, equal_weights, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -45,6 +46,9 @@ class Answerable(Measured, Protocol):
 BASELINE = "cubic"
 """What most hosts run."""
 
+CLASS = "users"
+"""Name of the factor whose levels are classes of users."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -55,21 +59,35 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """What results say of a goal: of each setting, and of all together."""
+
+    settings: tuple[Answer, ...]
+    """One for each setting and direction, in the order of the study."""
+    together: Decision
+    """Of the only setting, or of the population that the settings are."""
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """What is known beside the runs of a link."""
 
     networks: Measured | None = None
     """Runs on networks like it."""
+    weights: Weights | None = None
+    """Of the settings, where they are classes of users; they count the same if None."""
 
 
-def answers(results: Answerable, goal: Goal, *, baseline: str = BASELINE) -> list[Answer]:
-    """Decide a goal in every setting and direction of results, in the order of the study.
+def answers(
+    results: Answerable, goal: Goal, *, baseline: str = BASELINE, weights: Weights | None = None
+) -> Answers | None:
+    """Decide a goal in every setting and direction of results; None where no run has a result.
 
     What is known beside the runs is part of each decision: networks like the link, where they were
     tried, and the record of advice for its class of networks.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
-    knowledge = Knowledge(results.beside(NETWORKS))
+    knowledge = Knowledge(results.beside(NETWORKS), weights)
     found = []
     for direction in directions:
         title = direction.title if len(directions) > 1 else ""
@@ -83,7 +101,15 @@ def answers(results: Answerable, goal: Goal, *, baseline: str = BASELINE) -> lis
             )
             setting = ", ".join(filter(None, [comparison.name, title]))
             found.append(Answer(replace(decision, setting=setting), comparison))
-    return found
+    if not found:
+        return None
+    together = answer_together(
+        [(each.decision.setting, each.comparison) for each in found],
+        goal,
+        baseline=baseline,
+        knowledge=knowledge,
+    )
+    return Answers(tuple(found), together or found[0].decision)
 
 
 def answer(
@@ -97,19 +123,60 @@ def answer(
     """Decide a goal in one setting, with all that is known of it."""
     decision = decide(comparison, goal, baseline=baseline)
     reality = None if scenario is None else reality_of(class_of(scenario))
-    tried = _networks(knowledge.networks, decision, comparison)
+    tried = None
+    if not comparison.cell:
+        runs = runs_of(comparison, goal)
+        tried = _networks(knowledge, decision, comparison.contestants, runs)
     return replace(decision, reality=reality, networks=tried)
 
 
+def answer_together(
+    settings: Sequence[tuple[str, Comparison]],
+    goal: Goal,
+    *,
+    baseline: str,
+    knowledge: Knowledge,
+) -> Decision | None:
+    """Decide a goal for all settings together, as classes of users with weights.
+
+    None for a single setting, and where settings do not have the same algorithms.
+    """
+    names = settings[0][1].contestants
+    if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
+        return None
+    by_class = {
+        class_name(comparison, title): _in_order(comparison, names, goal)
+        for title, comparison in settings
+    }
+    weights = knowledge.weights or equal_weights(tuple(by_class))
+    if set(weights.shares) != set(by_class):
+        return None
+    decision = decide_population(names, by_class, weights, goal, baseline)
+    tried = _networks(knowledge, decision, names, weighted(by_class, weights))
+    return replace(decision, networks=tried)
+
+
+def class_name(comparison: Comparison, title: str) -> str:
+    """Return what a setting is called as a class of users."""
+    return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
+
+
+def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Runs:
+    runs = runs_of(comparison, goal)
+    order = [comparison.contestants.index(name) for name in names]
+    return Runs(runs.gain[order], runs.cost[order])
+
+
 def _networks(
-    beside: Measured | None, decision: Decision, comparison: Comparison
+    knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: Runs
 ) -> Networks | None:
-    """Return what runs beside the results say, where the results are of one setting."""
-    if beside is None or comparison.cell or decision.first is None:
+    """Return what runs on networks like the link say of the decision."""
+    beside = knowledge.networks
+    if beside is None or decision.first is None:
         return None
     measures = measures_of_flows(beside)
     flows = flows_of(beside, beside.flows().join(measures, on=["run", "flow"], how="left"))
-    return networks(comparison, decision.first, decision.goal, flows, beside.path)
+    return networks(names, runs, decision.first, decision.goal, flows, beside.path)
 
 
 def class_of(scenario: Mapping[str, Any]) -> str | None:

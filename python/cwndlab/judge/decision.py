@@ -15,7 +15,7 @@ How sure has three lines, which are never merged:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +23,13 @@ import numpy as np
 from cwndlab import core
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cwndlab.judge.comparison import Comparison
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
     from cwndlab.judge.reality import Reality
+    from cwndlab.judge.weighing import PopulationView
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
@@ -105,6 +108,8 @@ class Decision:
     """What networks like this one say; None where none was tried."""
     reality: Reality | None = None
     """None where advice for this class of network was never checked."""
+    population: PopulationView | None = None
+    """Of an answer for classes of users; None where the answer is for one network."""
     is_alone: bool = field(default=False)
     """Whether there is one algorithm, so that there is nothing to decide."""
 
@@ -157,6 +162,7 @@ class Decision:
             "pairs": self.pairs,
             "zone": ZONE,
             "price_of_delay": self.goal.price,
+            "population": None if self.population is None else self.population.to_json(),
             "networks": None if self.networks is None else self.networks.to_json(),
             "algorithms": [
                 {
@@ -193,10 +199,35 @@ def _shares(step: Step) -> dict[str, Any]:
 
 def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
     """Decide a goal in one setting, from its runs alone."""
-    names = comparison.contestants
+    decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
+    old, new = decision.baseline, decision.first
+    change = step(comparison, old, new) if old and new and old != new else None
+    return replace(decision, setting=comparison.name, step=change)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Logarithms of what is good and bad: a row an algorithm, a column a repetition."""
+
+    gain: Floats
+    cost: Floats
+
+    def utilities(self, goal: Goal) -> Floats:
+        """Return gain less cost at the goal's price."""
+        return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
+
+
+def runs_of(comparison: Comparison, goal: Goal) -> Runs:
+    """Return what counts of the runs of one setting."""
     gain = rows(comparison, goal.gain)
-    cost = rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain)
-    chosen = core.choose_set(gain.tolist(), cost.tolist(), price=goal.price, zone=ZONE, error=ERROR)
+    return Runs(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
+
+
+def decide_runs(names: Sequence[str], runs: Runs, goal: Goal, baseline: str | None) -> Decision:
+    """Decide a goal from what counts of the runs of algorithms."""
+    chosen = core.choose_set(
+        runs.gain.tolist(), runs.cost.tolist(), price=goal.price, zone=ZONE, error=ERROR
+    )
     entrants = tuple(
         Entrant(
             name=names[at],
@@ -209,20 +240,17 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
         for at in chosen["order"]
         if (score := chosen["scores"][at]) is not None
     )
-    best = tuple(names[at] for at in chosen["good"])
-    is_random = not _is_constant(gain) or not _is_constant(cost)
-    known = baseline if baseline in {each.name for each in entrants} else None
+    is_random = not (_is_constant(runs.gain) and _is_constant(runs.cost))
     return Decision(
         goal=goal,
-        setting=comparison.name,
-        pairs=comparison.repetitions if is_random else 0,
-        best=best,
+        setting="",
+        pairs=runs.gain.shape[1] if is_random else 0,
+        best=tuple(names[at] for at in chosen["good"]),
         entrants=entrants,
         repeatable=chosen["leader_stays"] if is_random else None,
         same_set=chosen["same_set"] if is_random else None,
         is_settled=chosen["is_settled"] and is_random,
-        step=step(comparison, known, best[0]) if known and best and known != best[0] else None,
-        baseline=known,
+        baseline=baseline if baseline in {each.name for each in entrants} else None,
         is_alone=len(entrants) == 1,
     )
 
@@ -243,11 +271,7 @@ def step(comparison: Comparison, old: str, new: str) -> Step:
         if column not in values[new] or column not in values[old]:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            ours, theirs = np.log(values[new][column]), np.log(values[old][column])
-        found = core.paired_difference(_finite(ours), _finite(theirs))
-        if found is None:
-            return None
-        return Bounds(*(None if each is None else math.expm1(each) for each in found))  # type: ignore[arg-type]
+            return _share(np.log(values[new][column]), np.log(values[old][column]))
 
     return Step(
         old=old,
@@ -255,6 +279,25 @@ def step(comparison: Comparison, old: str, new: str) -> Step:
         throughput=ratio("goodput_mbit_s"),
         delay=ratio("rtt_p95_ms"),
         completion=ratio("completion_ms"),
+    )
+
+
+def step_of_runs(names: Sequence[str], runs: Runs, old: str, new: str) -> Step:
+    """Return what changes of throughput from one algorithm to another, by logarithms of goodput."""
+    ours, theirs = runs.gain[names.index(new)], runs.gain[names.index(old)]
+    return Step(old, new, _share(ours, theirs), delay=None, completion=None)
+
+
+def _share(ours: Floats, theirs: Floats) -> Bounds | None:
+    """Return the mean of logarithms' differences as a share, with its interval."""
+    found = core.paired_difference(_finite(ours), _finite(theirs))
+    if found is None:
+        return None
+    estimate, low, high = found
+    return Bounds(
+        math.expm1(estimate),
+        None if low is None else math.expm1(low),
+        None if high is None else math.expm1(high),
     )
 
 

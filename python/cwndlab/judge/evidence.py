@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +11,17 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import ResultsError
-from cwndlab.judge.decision import ZONE, rows
+from cwndlab.judge.decision import ZONE
 from cwndlab.judge.networks import Networks, Turn
 from cwndlab.judge.question import DRAWS
 from cwndlab.judge.sensitivity import flips
 from cwndlab.text.wording import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cwndlab.judge.comparison import Comparison
+    from cwndlab.judge.decision import Runs
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.sampling import Sample
     from cwndlab.stats.bootstrap import Floats
@@ -40,61 +40,75 @@ class DrawnKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """One network, or one of each class of a population."""
+
+    keys: Mapping[str, float | str]
+    """By name; empty of a population."""
+    levels: Mapping[str, float]
+    """Names of the settings that were run, with the weight of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class Draws:
-    """Networks like the link: by name the values of their keys."""
+    """Networks like the link."""
 
     keys: tuple[DrawnKey, ...]
-    values: Mapping[str, Mapping[str, float | str]]
+    drawn: tuple[Drawn, ...]
 
 
 def networks(
-    comparison: Comparison, choice: str, goal: Goal, measured: pl.DataFrame, folder: Path
+    names: Sequence[str],
+    runs: Runs,
+    choice: str,
+    goal: Goal,
+    measured: pl.DataFrame,
+    folder: Path,
 ) -> Networks | None:
     """Return how good a choice is on networks like the link; None where none has a result.
 
     Args:
-        comparison: the link's own runs; their scatter is what chance does to one run.
+        names: of the algorithms.
+        runs: of the link itself; their scatter is what chance does to one run.
         choice: the algorithm that is judged.
         goal: what counts.
         measured: flows of the runs on other networks, with the goal's gain and cost; the columns
             `draw` and `algorithm` say which.
         folder: of those runs.
     """
-    names = comparison.contestants
-    drawn = read_draws(folder)
-    utilities = _by_draw(measured, goal, names, tuple(drawn.values))
+    draws = read_draws(folder)
+    utilities = _by_draw(measured, goal, names, draws)
     found = core.robustness(
         utilities.tolist(),
-        [1.0] * len(drawn.values),
+        [1.0] * len(draws.drawn),
         names.index(choice),
-        _noise(comparison, goal, choice).tolist(),
+        _noise(runs.utilities(goal), names.index(choice)).tolist(),
         ZONE,
     )
     if found is None:
         return None
+    whole = utilities[:, np.isfinite(utilities).all(axis=0)]
+    regrets = (whole.max(axis=0) - whole).mean(axis=1)
     return Networks(
-        draws=int(np.isfinite(utilities).all(axis=0).sum()),
+        draws=whole.shape[1],
         is_good=found["is_good"],
-        regret=found["regret"],
-        safest=names[found["leader"]],
-        turns=_turns(utilities, names, choice, drawn),
+        regrets=dict(zip(names, regrets.tolist(), strict=True)),
+        turns=_turns(utilities, names, choice, draws),
     )
 
 
-def _turns(
-    utilities: Floats, names: tuple[str, ...], choice: str, drawn: Draws
-) -> tuple[Turn, ...]:
+def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
     """Return the keys that turn the answer, the most decisive first."""
     columns: Mapping[str, Any] = {  # of each key all numbers or all texts
-        key.name: [each[key.name] for each in drawn.values.values()] for key in drawn.keys
+        key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
-    units = {key.name: key.unit for key in drawn.keys}
+    units = {key.name: key.unit for key in draws.keys}
     found = flips(
         utilities,
         names.index(choice),
         columns,
         zone=ZONE,
-        logarithmic=[key.name for key in drawn.keys if key.is_log],
+        logarithmic=[key.name for key in draws.keys if key.is_log],
     )
     return tuple(
         Turn(
@@ -112,41 +126,49 @@ def _value(value: float | str, unit: str) -> str:
     return value if isinstance(value, str) else f"{format_number(value, 2)} {unit}".rstrip()
 
 
-def _by_draw(
-    measured: pl.DataFrame, goal: Goal, names: tuple[str, ...], draws: tuple[str, ...]
-) -> Floats:
+def _by_draw(measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws) -> Floats:
     """Return the mean utility of each algorithm (rows) in each draw (columns)."""
     utility = pl.col(goal.gain)
     if goal.cost and goal.price:
         utility -= goal.price * pl.col(goal.cost)
     means = measured.group_by(_CELL, "algorithm").agg(utility.mean().alias("utility"))
-    table = np.full((len(names), len(draws)), np.nan)
-    row = {name: at for at, name in enumerate(names)}
-    column = {name: at for at, name in enumerate(draws)}
-    for draw, algorithm, value in means.iter_rows():
-        if algorithm in row and draw in column and value is not None:
-            table[row[algorithm], column[draw]] = value
-    return table
+    known = {(cell, name): value for cell, name, value in means.iter_rows() if value is not None}
+    return np.array(
+        [
+            [
+                sum(
+                    weight * known.get((level, name), np.nan)
+                    for level, weight in each.levels.items()
+                )
+                for each in draws.drawn
+            ]
+            for name in names
+        ]
+    )
 
 
-def _noise(comparison: Comparison, goal: Goal, choice: str) -> Floats:
+def _noise(utilities: Floats, choice: int) -> Floats:
     """Return how far chance moves each algorithm's distance to the choice in one run."""
-    utilities = rows(comparison, goal.gain)
-    if goal.cost and goal.price:
-        utilities = utilities - goal.price * rows(comparison, goal.cost)
-    apart = utilities - utilities[comparison.contestants.index(choice)]
+    apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
     return spread
 
 
-def write_draws(folder: Path, sample: Sample) -> None:
+def draws_of_link(sample: Sample) -> Draws:
+    """Return the networks of one link."""
+    keys = tuple(DrawnKey(key.name, key.unit, key.is_log) for key in sample.keys)
+    return Draws(keys, tuple(Drawn(dict(d.keys), {d.name: 1.0}) for d in sample.draws))
+
+
+def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
+    """Return the networks of a population: of each draw the settings with their weights."""
+    return Draws((), tuple(Drawn({}, dict(each)) for each in levels))
+
+
+def write_draws(folder: Path, draws: Draws) -> None:
     """Keep the values of the keys of each draw beside the runs."""
-    document = {
-        "keys": [{"name": k.name, "unit": k.unit, "is_log": k.is_log} for k in sample.keys],
-        "draws": {draw.name: dict(draw.keys) for draw in sample.draws},
-    }
-    text = json.dumps(document, indent=1) + "\n"
+    text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 
 
@@ -159,7 +181,10 @@ def read_draws(folder: Path) -> Draws:
     path = folder / DRAWS
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return Draws(tuple(DrawnKey(**key) for key in document["keys"]), document["draws"])
+        return Draws(
+            tuple(DrawnKey(**key) for key in document["keys"]),
+            tuple(Drawn(**each) for each in document["drawn"]),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{path}: damaged ({error}); ask again"
         raise ResultsError(msg) from None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +41,22 @@ class Networks:
     draws: int
     is_good: float
     """Probability that the choice is within the zone of the best."""
-    regret: float
-    """Mean utility that it gives away."""
-    safest: str
-    """The algorithm with the highest mean utility over the draws."""
+    regrets: Mapping[str, float]
+    """Mean utility that each algorithm gives away to the best of each draw."""
     turns: tuple[Turn, ...]
     """Most decisive first; empty where no single key turns the answer."""
+
+    @property
+    def safest(self) -> str:
+        """The algorithm that gives away least."""
+        return min(self.regrets, key=lambda name: self.regrets[name])
 
     def to_json(self) -> dict[str, Any]:
         """Return the networks for programs."""
         return {
             "draws": self.draws,
             "is_good": self.is_good,
-            "regret": self.regret,
+            "regrets": dict(self.regrets),
             "safest": self.safest,
             "turns": [turn.to_json() for turn in self.turns],
         }

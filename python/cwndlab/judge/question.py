@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from cwndlab.errors import ResultsError
+from cwndlab.judge.weighing import Weights
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 FILE = "question.json"
@@ -24,7 +26,14 @@ class Question:
 
     goal: str
     baseline: str
-    link: str
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Of the classes of users that are asked about, by name; empty of one network."""
+    is_invented: bool = False
+    """Whether a weight has no source."""
+
+    def weights_of_users(self) -> Weights | None:
+        """Return how much each class counts; None of one network."""
+        return Weights(self.weights, is_invented=self.is_invented) if self.weights else None
 
     def write(self, folder: Path) -> None:
         """Keep it beside results."""

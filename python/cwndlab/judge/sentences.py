@@ -49,6 +49,15 @@ _TEMPLATES = {
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
     "first look": "after {pairs} repetitions: {names}; now networks like it are tried",
+    "loser": "{name} loses: to these {weight} of the users {best} is worth {regret} {first}.",
+    "times": "{times} times as much as",
+    "more": "{share} more than",
+    "weight turn": "{first} unless {name} {side} {at} of the users, then {instead}{invented}.",
+    "invented": " (weights are invented)",
+    "safest": (
+        "Over networks like this {safest} gives away least: {least} of utility on average, where "
+        "{first} gives away {own}."
+    ),
     # The three lines.
     "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
     "repeatable unknown": "{runs}: at least 6 random ones are needed",
@@ -110,8 +119,10 @@ def step_sentence(decision: Decision) -> str:
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)
-    if decision.step is None:
+    if decision.first == decision.baseline:
         return _say("is baseline", baseline=baseline)
+    if decision.step is None:
+        return ""
     has_intervals = any(
         each is not None and each.low is not None
         for each in (decision.step.throughput, decision.step.delay, decision.step.completion)
@@ -190,8 +201,71 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 
 def sentences(decision: Decision) -> list[str]:
     """Return what follows the headline, a sentence each."""
-    found = [step_sentence(decision), condition(decision)]
+    found = [
+        step_sentence(decision),
+        condition(decision),
+        _safest(decision),
+        *_population(decision),
+    ]
     return [sentence for sentence in found if sentence]
+
+
+def _safest(decision: Decision) -> str:
+    """Return which algorithm is safer over networks like this; empty where the first is."""
+    networks, first = decision.networks, decision.first
+    if networks is None or first is None:
+        return ""
+    own, least = networks.regrets[first], networks.regrets[networks.safest]
+    if own - least <= ZONE:
+        return ""
+    return _say(
+        "safest",
+        safest=quoted(networks.safest),
+        least=percent(least),
+        first=quoted(first),
+        own=percent(own),
+    )
+
+
+def _worth(utility: float) -> str:
+    """Return a difference of utility as what it is worth in throughput: "12 % more than"."""
+    share = math.expm1(utility)
+    if share >= 1:
+        return _say("times", times=f"{share + 1:.2g}")
+    return _say("more", share=percent(share))
+
+
+def _population(decision: Decision) -> list[str]:
+    """Return which class of users loses by the answer, and the weight at which it turns."""
+    population, first = decision.population, decision.first
+    if population is None or first is None:
+        return []
+    found = []
+    if (loser := population.loser) is not None:
+        found.append(
+            _say(
+                "loser",
+                name=loser.name,
+                best=quoted(loser.best),
+                weight=percent(loser.weight),
+                regret=_worth(loser.regret),
+                first=quoted(first),
+            )
+        )
+    if population.turns:
+        turn = population.turns[0]
+        found.append(
+            _say(
+                "weight turn",
+                first=quoted(first),
+                name=turn.name,
+                side="exceeds" if turn.side == "above" else "is below",
+                at=percent(turn.at),
+                instead=quoted(turn.instead),
+                invented=_say("invented") if population.is_invented else "",
+            )
+        )
+    return found
 
 
 def first_look(decision: Decision) -> str:

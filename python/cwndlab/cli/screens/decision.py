@@ -3,8 +3,9 @@
 from rich.table import Table
 from rich.text import Text
 
+from cwndlab.judge.answer import Answers
 from cwndlab.judge.decision import Decision
-from cwndlab.judge.sentences import certainty, headline, sentences
+from cwndlab.judge.sentences import certainty, headline, percent, sentences
 
 
 def terminal_decision(decision: Decision) -> list[Text | Table]:
@@ -23,4 +24,24 @@ def _certainty(decision: Decision) -> Table:
     table.add_column(overflow="fold")
     for line in certainty(decision):
         table.add_row(line.name, line.value, line.meaning)
+    return table
+
+
+def terminal_settings(answers: Answers) -> Table:
+    """Return a heat map: by how much each algorithm is behind the best of each setting."""
+    names = [each.name for each in answers.together.entrants]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("behind the best, of setting", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
+    for answer in answers.settings:
+        behind = {each.name: each for each in answer.decision.entrants}
+        row = [
+            Text(percent(behind[name].behind), style="bold green" if behind[name].is_good else "")
+            if name in behind
+            else Text("-")
+            for name in names
+        ]
+        setting = answer.decision.setting.removeprefix("users ")
+        table.add_row(Text(setting), *row)
     return table

@@ -1,0 +1,155 @@
+"""An answer for classes of users: the best weighted mean, who loses by it, and where it turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cwndlab.judge.decision import ZONE, Decision, Runs, decide_runs, step_of_runs
+from cwndlab.judge.goals import THROUGHPUT
+from cwndlab.judge.sensitivity import weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cwndlab.judge.goals import Goal
+
+
+@dataclass(frozen=True, slots=True)
+class ClassView:
+    """What the answer means for one class."""
+
+    name: str
+    weight: float
+    """Share of the population."""
+    regret: float
+    """Utility that the class gives away by taking the answer instead of its own best."""
+    best: str
+    """The class's own best algorithm."""
+    is_loser: bool
+    """Whether this is the class that loses most, and by more than the zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightTurn:
+    """The weight of a class beyond which another algorithm is the answer."""
+
+    name: str
+    weight: float
+    """As it is."""
+    at: float
+    side: Literal["above", "below"]
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationView:
+    """An answer for a population."""
+
+    classes: tuple[ClassView, ...]
+    turns: tuple[WeightTurn, ...]
+    """Nearest first."""
+    is_invented: bool
+    """Whether a weight has no source."""
+
+    @property
+    def loser(self) -> ClassView | None:
+        """The class that loses by the answer, if one does by more than the zone."""
+        return next((each for each in self.classes if each.is_loser), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the population for programs."""
+        return {
+            "classes": [
+                {
+                    "class": each.name,
+                    "weight": each.weight,
+                    "regret": each.regret,
+                    "best": each.best,
+                    "is_loser": each.is_loser,
+                }
+                for each in self.classes
+            ],
+            "turns": [
+                {
+                    "class": each.name,
+                    "weight": each.weight,
+                    "at": each.at,
+                    "side": each.side,
+                    "instead": each.instead,
+                }
+                for each in self.turns
+            ],
+            "weights_are_invented": self.is_invented,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each class counts."""
+
+    shares: Mapping[str, float]
+    """By the name of the class; together 1."""
+    is_invented: bool
+
+
+def equal_weights(names: Sequence[str]) -> Weights:
+    """Return weights of which nothing is known."""
+    return Weights(dict.fromkeys(names, 1 / len(names)), is_invented=True)
+
+
+def decide_population(
+    names: Sequence[str],
+    by_class: Mapping[str, Runs],
+    weights: Weights,
+    goal: Goal,
+    baseline: str | None,
+) -> Decision:
+    """Decide a goal for all classes together: by the weighted mean of their utilities.
+
+    Repetitions of equal number are combined; a class's further repetitions do not count.
+    """
+    together = weighted(by_class, weights)
+    decision = decide_runs(names, together, goal, baseline)
+    means = np.array([np.nanmean(runs.utilities(goal), axis=1) for runs in by_class.values()]).T
+    if decision.first is None or not np.isfinite(means).all():
+        return decision
+    shares = [weights.shares[name] for name in by_class]
+    found = weigh(means, list(by_class), shares, zone=ZONE)
+    first = names.index(decision.first)
+    regrets = found.regrets[first]
+    worst = int(np.argmax(regrets))
+    classes = tuple(
+        ClassView(
+            name=name,
+            weight=share,
+            regret=regrets[n],
+            best=names[int(np.argmax(means[:, n]))],
+            is_loser=n == worst and regrets[n] > ZONE,
+        )
+        for n, (name, share) in enumerate(zip(by_class, shares, strict=True))
+    )
+    turns = tuple(
+        WeightTurn(turn.class_name, turn.weight, turn.at, turn.side, names[turn.other])
+        for turn in found.turns
+    )
+    view = PopulationView(classes, turns, weights.is_invented)
+    old, new = decision.baseline, decision.first
+    is_step = old is not None and old != new and goal.gain == THROUGHPUT.gain
+    change = step_of_runs(names, together, old, new) if old and is_step else None
+    return replace(decision, population=view, step=change)
+
+
+def weighted(by_class: Mapping[str, Runs], weights: Weights) -> Runs:
+    """Return the weighted mean of runs, repetition by repetition."""
+    count = min(runs.gain.shape[1] for runs in by_class.values())
+
+    def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array
+        return sum(
+            weights.shares[name] * getattr(runs, column)[:, :count]
+            for name, runs in by_class.items()
+        )
+
+    return Runs(mean("gain"), mean("cost"))

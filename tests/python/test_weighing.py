@@ -1,0 +1,48 @@
+"""An answer for classes of users: who loses by it is named, and the weight at which it turns."""
+
+import numpy as np
+import pytest
+
+from cwndlab.judge.decision import Runs
+from cwndlab.judge.goals import THROUGHPUT
+from cwndlab.judge.sentences import sentences
+from cwndlab.judge.weighing import Weights, decide_population, equal_weights
+from made_up import around
+
+NAMES = ("cubic", "bbr")
+
+
+def runs(cubic: float, bbr: float) -> Runs:
+    """Logarithms of goodput around these means."""
+    gain = np.log([around(cubic, 0.01, 1), around(bbr, 0.01, 2)])
+    return Runs(gain, np.zeros_like(gain))
+
+
+def test_a_class_that_the_best_mean_starves_is_named() -> None:
+    by_class = {"phones": runs(10, 20), "laptops": runs(10, 20), "boats": runs(10, 1)}
+    weights = Weights({"phones": 0.5, "laptops": 0.4, "boats": 0.1}, is_invented=False)
+    decision = decide_population(NAMES, by_class, weights, THROUGHPUT, "cubic")
+    assert decision.best == ("bbr",)
+    assert decision.population is not None
+    assert decision.population.loser is not None
+    assert decision.population.loser.name == "boats"
+    # ln 2 (1 - w) = ln 10 w: the answer turns at w = 0.231.
+    turn = decision.population.turns[0]
+    assert (turn.name, turn.side, turn.instead) == ("boats", "above", "cubic")
+    assert turn.at == pytest.approx(np.log(2) / np.log(20), rel=0.02)
+    said = " ".join(sentences(decision))
+    assert "boats loses: to these 10 % of the users cubic is worth 10 times as much as bbr." in said
+    assert "bbr unless boats exceeds 23 % of the users, then cubic." in said
+
+
+def test_nobody_loses_where_all_classes_agree() -> None:
+    by_class = {"phones": runs(10, 20), "laptops": runs(5, 8)}
+    weights = equal_weights(tuple(by_class))
+    decision = decide_population(NAMES, by_class, weights, THROUGHPUT, "cubic")
+    assert decision.population is not None
+    assert decision.population.loser is None
+    assert not decision.population.turns
+    # Means of logarithms: sqrt(2 x 1.6) = 1.789 times.
+    assert decision.step is not None
+    assert decision.step.throughput is not None
+    assert decision.step.throughput.estimate == pytest.approx(0.789, abs=0.02)
