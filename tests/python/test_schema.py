@@ -113,6 +113,18 @@ def test_the_schema_of_users_takes_every_population(name: str) -> None:
     assert list(validator.iter_errors(document))
 
 
+@pytest.mark.parametrize("schema", [study_schema(), users_schema()], ids=["study", "users"])
+def test_every_key_of_a_file_is_described(schema: dict[str, Any]) -> None:
+    tables = {"": schema, "study": schema["properties"].get("study", {}), **schema["$defs"]}
+    keys = [
+        (f"{table}.{key}", about)
+        for table, definition in tables.items()
+        for key, about in definition.get("properties", {}).items()
+    ]
+    assert len(keys) > 100
+    assert [key for key, about in keys if not about.get("description")] == []
+
+
 def test_the_schema_takes_a_study_and_refuses_an_unknown_key() -> None:
     validator = jsonschema.Draft202012Validator(study_schema())
     jsonschema.Draft202012Validator.check_schema(study_schema())

@@ -42,7 +42,8 @@ def users_schema() -> dict[str, Any]:
     schema = WrittenPopulation.model_json_schema(mode="validation")
     properties = schema["$defs"]["WrittenClass"]["properties"]
     text = {"type": "string", "description": "a link in one line: lte-typical, ./my.toml"}
-    properties["link"] = {"anyOf": [text, properties["link"]]}
+    link = properties["link"]
+    properties["link"] = {"anyOf": [text, link], "description": link["description"]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
@@ -58,9 +59,13 @@ def schema_text(of: Literal["study", "users"]) -> str:
 
 
 def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Allow a text where it is short for a table: `aqm = "codel"`, `loss = "1 %"`."""
+    """Allow a text where it is short for a table, `aqm = "codel"`; a kind means its table."""
     for definition in definitions.values():
         for name, value in definition.get("properties", {}).items():
+            if name == "kind" and "const" in value:
+                value.setdefault("description", definition.get("description"))
             if name in ("aqm", "loss", "jitter", "application"):
-                definition["properties"][name] = {"anyOf": [{"type": "string"}, value]}
+                both = {"anyOf": [{"type": "string"}, value]}
+                about = value.get("description")
+                definition["properties"][name] = both | ({"description": about} if about else {})
     return definitions

@@ -99,7 +99,7 @@ class IidLoss(Model):
     """Each packet is lost on its own."""
 
     kind: Literal["iid"] = "iid"
-    share: ShareText
+    share: ShareText = Field(description="probability that a packet is lost")
 
 
 class GilbertElliottLoss(Model):
@@ -116,21 +116,21 @@ class UniformJitter(Model):
     """From nothing to the most, all equally likely."""
 
     kind: Literal["uniform"] = "uniform"
-    most: DurationText
+    most: DurationText = Field(description="largest extra delay")
 
 
 class NormalJitter(Model):
     """Normal around zero."""
 
     kind: Literal["normal"] = "normal"
-    sigma: DurationText
+    sigma: DurationText = Field(description="standard deviation of the delay")
 
 
 class ExponentialJitter(Model):
     """Exponential."""
 
     kind: Literal["exponential"] = "exponential"
-    mean: DurationText
+    mean: DurationText = Field(description="mean extra delay")
 
 
 Aqm = Annotated[
@@ -150,8 +150,8 @@ Jitter = Annotated[
 class Outage(Model):
     """A time in which the link does not work."""
 
-    start: DurationText
-    stop: DurationText
+    start: DurationText = Field(description="when it begins")
+    stop: DurationText = Field(description="when it ends")
     kind: OutageKind = Field(default="drop", description="drop what arrives, or hold what waits")
 
     @model_validator(mode="after")
@@ -165,10 +165,10 @@ class Outage(Model):
 class Step(Model):
     """A change at a given time; what it does not name stays."""
 
-    at: DurationText
-    rate: RateText | None = None
-    delay: DurationText | None = None
-    loss: Loss | None = None
+    at: DurationText = Field(description="when the change happens")
+    rate: RateText | None = Field(default=None, description="new rate")
+    delay: DurationText | None = Field(default=None, description="new propagation delay, one way")
+    loss: Loss | None = Field(default=None, description="new loss")
 
 
 class LinkStage(Model):
@@ -185,14 +185,19 @@ class LinkStage(Model):
     queue: QueueText | None = Field(
         default=None, description="1 BDP for a rate, 250 packets for a trace, if absent"
     )
-    aqm: Aqm = DropTail()
+    aqm: Aqm = Field(
+        default=DropTail(),
+        description="discipline of the queue: drop_tail, codel, fq_codel, pie, red or step",
+    )
     delay: DurationText | None = Field(default=None, description="propagation, one way")
     jitter: Jitter | None = Field(default=None, description="a time is the most of a uniform one")
     loss: Loss | None = Field(default=None, description="a share is lost independently")
     framing: SizeText | None = Field(
         default=None, description="added to each packet's IP length: Ethernet 14, Mahimahi 4"
     )
-    outages: tuple[Outage, ...] = ()
+    outages: tuple[Outage, ...] = Field(
+        default=(), description="times in which the link does not work"
+    )
     schedule: tuple[Step, ...] = Field(default=(), description="changes at given times")
     transition: Transition = Field(
         default="retime", description='"keep": what is queued keeps its departure, as in netem'

@@ -46,7 +46,7 @@ class Basis(Model):
 class Choice(Model):
     """One value of a key that is not a number."""
 
-    name: str
+    name: str = Field(description="what it is called")
     set: dict[str, Any] = Field(default={}, description="by path; nothing: as the link has it")
 
 
@@ -58,11 +58,16 @@ class Range(Basis):
     """
 
     paths: tuple[str, ...] = Field(default=(), description="of the study: link.server")
-    low: str | int | None = None
-    high: str | int | None = None
+    low: str | int | None = Field(default=None, description="smallest value")
+    high: str | int | None = Field(default=None, description="largest value")
     unit: str = Field(default="", description="of numbers that are written without one: users")
-    scale: Literal["linear", "log"] = "linear"
-    choices: tuple[Choice, ...] = ()
+    scale: Literal["linear", "log"] = Field(
+        default="linear",
+        description="how it is drawn; other paths keep their ratio (log) or distance (linear)",
+    )
+    choices: tuple[Choice, ...] = Field(
+        default=(), description="values of a key that is no number, one of which is drawn"
+    )
 
     @model_validator(mode="after")
     def _is_a_number_or_a_choice(self) -> Self:

@@ -32,50 +32,56 @@ class Sized(Model):
     """One transfer."""
 
     kind: Literal["sized"] = "sized"
-    bytes: SizeText
+    bytes: SizeText = Field(description="size of the transfer")
 
 
 class OnOff(Model):
     """Bulk for a time, then silence for a time, in turn."""
 
     kind: Literal["on_off"] = "on_off"
-    on: DurationText
-    off: DurationText
-    distribution: Distribution = "fixed"
+    on: DurationText = Field(description="time of sending")
+    off: DurationText = Field(description="time of silence")
+    distribution: Distribution = Field(default="fixed", description="how both times are drawn")
 
 
 class RequestResponse(Model):
     """The receiver of the data asks, their sender answers, the receiver thinks."""
 
     kind: Literal["request_response"] = "request_response"
-    request: SizeText
-    response: SizeText
-    think: DurationText = 0
-    count: Whole | None = None
+    request: SizeText = Field(description="size of a request")
+    response: SizeText = Field(description="size of a response")
+    think: DurationText = Field(
+        default=0, description="pause between a response and the next request"
+    )
+    count: Whole | None = Field(
+        default=None, description="number of requests; as many as fit if absent"
+    )
 
 
 class Paced(Model):
     """A write of the same size at equal distances."""
 
     kind: Literal["paced"] = "paced"
-    rate: RateText
-    write: SizeText
+    rate: RateText = Field(description="rate of the writes together")
+    write: SizeText = Field(description="size of a write")
 
 
 class WindowedFile(Model):
     """Blocks of a file, a limited number outstanding: how SFTP clients send."""
 
     kind: Literal["windowed_file"] = "windowed_file"
-    request: SizeText
-    outstanding: Whole
-    total: SizeText | None = None
+    request: SizeText = Field(description="size of a block")
+    outstanding: Whole = Field(description="blocks that may be unanswered at once")
+    total: SizeText | None = Field(
+        default=None, description="size of the file; without end if absent"
+    )
 
 
 class Http(Model):
     """One file over HTTP: the client is at the user's end, and uploads what goes up."""
 
     kind: Literal["http"] = "http"
-    bytes: SizeText
+    bytes: SizeText = Field(description="size of the file")
     chunk: SizeText | None = Field(
         default=None,
         description="of an upload, each answered before the next; all at once if absent",
@@ -86,7 +92,7 @@ class Sftp(Model):
     """One file over SFTP: the client is at the user's end, and uploads what goes up."""
 
     kind: Literal["sftp"] = "sftp"
-    bytes: SizeText
+    bytes: SizeText = Field(description="size of the file")
     client: str = Field(
         default="openssh", description=f"whose requests: {', '.join(sftp_clients())}"
     )
@@ -104,38 +110,56 @@ Application = Annotated[
 class Flow(Model):
     """One connection, or several alike; what it does not say it has from the study."""
 
-    algorithm: str | None = None
-    stack: str | None = None
+    algorithm: str | None = Field(
+        default=None, description="congestion control of the sender; the study's if absent"
+    )
+    stack: str | None = Field(
+        default=None, description="stack profile of the sender; the study's if absent"
+    )
     receiver_algorithm: str | None = Field(default=None, description="the sender's, if absent")
     receiver_stack: str | None = Field(default=None, description="the sender's, if absent")
-    direction: Direction | None = None
+    direction: Direction | None = Field(
+        default=None, description="which way its data go; the study's if absent"
+    )
     user: User | None = Field(
         default=None, description='of a shared medium, from 1; "each": one after the other'
     )
-    application: Application | None = None
+    application: Application | None = Field(
+        default=None, description="what it carries; the study's if absent"
+    )
     bytes: SizeText | None = Field(default=None, description="short for a sized application")
-    start: DurationText = 0
+    start: DurationText = Field(default=0, description="when it connects")
     start_jitter: DurationText | None = Field(
         default=None,
         description="the start is later by up to this, drawn anew in each repetition; the study's, "
         "if absent",
     )
-    stop: DurationText | None = None
+    stop: DurationText | None = Field(
+        default=None, description="when it is stopped; at its own end or the run's if absent"
+    )
     access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
-    user_host: HostOrText | None = None
-    server_host: HostOrText | None = None
+    user_host: HostOrText | None = Field(
+        default=None, description="the user's device and its queue; the study's if absent"
+    )
+    server_host: HostOrText | None = Field(
+        default=None, description="the server's device and its queue; the study's if absent"
+    )
     count: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = Field(
         default=1, description="how many of them"
     )
     parameters: dict[str, int] = Field(default={}, description="of its algorithm")
-    stack_overrides: dict[str, Any] = Field(default={})
+    stack_overrides: dict[str, Any] = Field(
+        default={}, description="settings of the stack profile that are different, by name"
+    )
 
 
 class Record(Model):
     """What is kept of each run beside its summary."""
 
     samples: SamplesText = Field(default=100_000_000, description="interval of the time series")
-    events: bool = True
+    events: bool = Field(
+        default=True, description="losses, recoveries, timeouts and the like, as they happen"
+    )
     ack_trace: bool = Field(default=False, description="a row for each ACK")
     pcap: bool = Field(default=False, description="a capture at the data senders")
 
@@ -147,7 +171,7 @@ class Live(Model):
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
         default=None, description='of the day, by this machine\'s clock: "06:00-07:30"'
     )
-    days: Days = "all"
+    days: Days = Field(default="all", description="days of the week on which it is measured")
     at_most: Whole | None = Field(
         default=None, description="runs of one combination in a period of a day"
     )
@@ -168,9 +192,9 @@ class StudyModel(Model):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         default="study", description="names the results folder"
     )
-    title: str = ""
-    description: str = ""
-    duration: DurationText = 60 * 10**9
+    title: str = Field(default="", description="what reports call it; its id if empty")
+    description: str = Field(default="", description="what it is for, in a few sentences")
+    duration: DurationText = Field(default=60 * 10**9, description="length of a run")
     warm_up: DurationText = Field(default=0, description="left out of each flow's statistics")
     begin_within: DurationText = Field(
         default=0,
@@ -182,8 +206,12 @@ class StudyModel(Model):
         description="each flow that has none itself starts later by up to this, drawn anew in each "
         "repetition: what repeats alike where nothing else is random does not",
     )
-    repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=1, description="runs of each combination, each with random draws of its own"
+    )
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
+        default=1, description="from which all random draws follow"
+    )
     algorithm: str | None = Field(default=None, description="of every flow that has none itself")
     rotation: tuple[str, ...] = Field(
         default=(),
@@ -203,23 +231,35 @@ class StudyModel(Model):
     user: User = Field(
         default=1, description='of a shared medium, from 1; "each": every flow has its own'
     )
-    application: Application = Bulk()
+    application: Application = Field(
+        default=Bulk(), description="what every flow carries that has none itself"
+    )
     flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None, description="how many flows alike, where no [[flow]] says more"
     )
-    link: LinkOrText | None = None
-    reverse_link: LinkOrText | None = None
+    link: LinkOrText | None = Field(
+        default=None, description="the path, forward: a table, or a line such as lte-typical"
+    )
+    reverse_link: LinkOrText | None = Field(
+        default=None, description="the path back; that of the link's acknowledgements if absent"
+    )
     user_host: HostOrText | None = Field(
         default=None, description="between the user's sockets and the link: a name or a table"
     )
     server_host: HostOrText | None = Field(default=None, description="the same of the server")
-    live: Live | None = None
-    flow: tuple[Flow, ...] = ()
+    live: Live | None = Field(
+        default=None, description="where and when it is measured on a real network"
+    )
+    flow: tuple[Flow, ...] = Field(default=(), description="its flows, where they differ")
     parameters: dict[str, dict[str, int]] = Field(
         default={}, description="[parameters.ALGORITHM]: of every flow that runs it"
     )
-    stack_overrides: dict[str, Any] = Field(default={})
-    record: Record = Record()
+    stack_overrides: dict[str, Any] = Field(
+        default={}, description="settings of the stack profile that are different, by name"
+    )
+    record: Record = Field(
+        default=Record(), description="what is kept of each run beside its summary"
+    )
     factors: dict[str, Any] = Field(
         default={}, description='what varies: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]'
     )

@@ -35,8 +35,8 @@ def _filled(value: Filled) -> Filled:
 class WrittenClass(Basis):
     """Users whose networks are alike; `source` or `invented` say where the weight comes from."""
 
-    name: Annotated[str, AfterValidator(_filled)]
-    link: LinkOrText
+    name: Annotated[str, AfterValidator(_filled)] = Field(description="what results call it")
+    link: LinkOrText = Field(description="their link: a table, or a line such as lte-typical")
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         description="how much the class counts, against the others' weights"
     )
@@ -48,6 +48,8 @@ class WrittenClass(Basis):
 class WrittenPopulation(Model):
     """Everything that a file of users may say."""
 
-    title: str = ""
-    description: str = ""
-    users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)]
+    title: str = Field(default="", description="what reports call it")
+    description: str = Field(default="", description="whom it stands for, in a few sentences")
+    users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
+        description="the classes of users"
+    )

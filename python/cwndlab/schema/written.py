@@ -100,7 +100,10 @@ def written_form(model: type[Model]) -> type[Model]:
             )
         description = Field(default=None, description=field.description)
         if name == "kind":
-            fields[name] = (annotation, field.default)
+            fields[name] = (
+                annotation,
+                Field(default=field.default, description=field.description),
+            )
         else:
             fields[written_key(field, name)] = (annotation | None, description)
     form: type[Model] = create_model(
