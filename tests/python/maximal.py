@@ -8,8 +8,9 @@ from typing import Any
 
 from cwndlab.schema import scenario as si
 from cwndlab.schema.base import Model
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
-from cwndlab.schema.medium import CellPath, WifiPath
+from cwndlab.schema.wifi import WifiPath
 
 _QUEUES: tuple[si.Queue, ...] = (
     si.DropTailQueue(packets=50, bytes=75_000),

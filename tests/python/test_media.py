@@ -10,7 +10,8 @@ import pytest
 from cwndlab import core
 from cwndlab.api.study import Study
 from cwndlab.errors import CoreMissingError, StudyError
-from cwndlab.schema.medium import CellPath, Fading, Interference, Node, WifiPath
+from cwndlab.schema.cell import CellPath, Fading
+from cwndlab.schema.wifi import Interference, Node, WifiPath
 
 CELL = """
 title = "a cell"

@@ -11,8 +11,8 @@ from cwndlab.errors import LinkError, StudyError
 from cwndlab.resolve.hosts import hosts, load_host
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.schema import scenario as si
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
-from cwndlab.schema.medium import CellPath
 from wires import wires
 
 pytestmark = pytest.mark.usefixtures("fake_core")

@@ -27,8 +27,8 @@ from cwndlab.judge.sampling import vary
 from cwndlab.resolve import resolve_link
 from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.schema import scenario as si
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.link import Link
-from cwndlab.schema.medium import CellPath
 from cwndlab.study.describe import read_link
 from cwndlab.text.linkspec import short_spec
 

@@ -10,9 +10,10 @@ from cwndlab.errors import CwndlabError
 from cwndlab.resolve.presets import expand_preset
 from cwndlab.resolve.traces import Trace, read_trace
 from cwndlab.schema import link as human
-from cwndlab.schema import medium
 from cwndlab.schema import scenario as si
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.problems import FieldError
+from cwndlab.schema.wifi import WifiPath
 from cwndlab.schema.written import to_si
 from cwndlab.text.quantity import MAX_PACKETS, UNLIMITED
 
@@ -109,10 +110,10 @@ def resolve_path(
 
 def _medium(key: str, written: Model, server_ns: int | None) -> si.Path:
     if key == "wifi":
-        wifi = to_si(written, medium.WifiPath, ("link", key))
+        wifi = to_si(written, WifiPath, ("link", key))
         changes = {} if server_ns is None else {"wire_delay_ns": server_ns}
         return wifi.model_copy(update=changes)
-    cell = to_si(written, medium.CellPath, ("link", key))
+    cell = to_si(written, CellPath, ("link", key))
     if server_ns is None:
         return cell
     downlink, uplink = (

@@ -14,7 +14,8 @@ import numpy as np
 from cwndlab import core
 from cwndlab.errors import LinkError
 from cwndlab.schema import scenario as si
-from cwndlab.schema.medium import CellPath, WifiPath
+from cwndlab.schema.cell import CellPath
+from cwndlab.schema.wifi import WifiPath
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cwndlab.schema import medium
 from cwndlab.schema.base import Model
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.scenario import OutageKind, Transition
 from cwndlab.schema.types import DurationText, QueueText, RateText, ShareText, SizeText
+from cwndlab.schema.wifi import WifiPath
 from cwndlab.schema.written import word_as_kind, written_form
 from cwndlab.text.linkspec import parse_spec
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:  # what people write is made of the SI models at run time
     Cell: TypeAlias = Model
     Wifi: TypeAlias = Model
 else:
-    Cell = written_form(medium.CellPath)
-    Wifi = written_form(medium.WifiPath)
+    Cell = written_form(CellPath)
+    Wifi = written_form(WifiPath)
 
 
 def _share_as_loss(value: object) -> object:

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cwndlab.schema.base import Count, Model, Packets, Ppb
+from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
-from cwndlab.schema.medium import CellPath, WifiPath
+from cwndlab.schema.wifi import WifiPath
 
 SCENARIO_VERSION: Literal[1] = 1
 

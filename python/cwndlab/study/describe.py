@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from cwndlab.api.study import Study
     from cwndlab.resolve.traces import Trace
+    from cwndlab.schema.cell import CellPath
     from cwndlab.schema.link import Link
-    from cwndlab.schema.medium import CellPath, WifiPath
     from cwndlab.schema.ranges import Range
+    from cwndlab.schema.wifi import WifiPath
     from cwndlab.study.matrix import Cell
 
 

@@ -1,8 +1,7 @@
-"""Shared media as the simulator takes them: a cell, a Wi-Fi channel; in whole SI units.
+"""A radio cell as the simulator takes it, in whole SI units.
 
 What people write is derived from these models (`cwndlab.schema.written`): `core_delay_ns` is
-`core_delay = "10 ms"` in a file. What each figure means is told where it is used, in the modules
-`cellular`, `channel` and `wifi` of the simulator's links.
+`core_delay = "10 ms"` in a file. Sources stand in the module `cellular` of the simulator's links.
 """
 
 from __future__ import annotations
@@ -11,33 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cwndlab.schema.base import Count, Model, Packets, Ppb
-from cwndlab.schema.types import (
-    DecibelText,
-    DurationText,
-    FrequencyText,
-    LengthText,
-    PowerText,
-    RateText,
-    ShareText,
-    SizeText,
-)
+from cwndlab.schema.base import Model, Packets, Ppb
+from cwndlab.schema.figures import Decibel, Millihertz, Nanoseconds, Share, Size, Small
+from cwndlab.schema.radio import Lte, Nr, Umts
+from cwndlab.schema.types import ShareText, SizeText
 from cwndlab.schema.written import Several, Written
-
-_MILLIHERTZ_PER_MHZ = 10**9
-_MILLIHERTZ_PER_KHZ = 10**6
-
-Nanoseconds = Annotated[Count, Written(DurationText, "_ns")]
-Share = Annotated[Ppb, Written(ShareText, "_ppb")]
-Size = Annotated[Count, Written(SizeText, "_bytes")]
-Decibel = Annotated[int, Field(ge=-300_000, le=300_000), Written(DecibelText, "_mdb")]
-Power = Annotated[int, Field(ge=-300_000, le=300_000), Written(PowerText, "_mdbm")]
-Length = Annotated[int, Field(ge=-(10**9), le=10**9), Written(LengthText, "_mm")]
-Megahertz = Annotated[Packets, Written(FrequencyText, "_mhz", scale=_MILLIHERTZ_PER_MHZ)]
-Kilohertz = Annotated[Packets, Written(FrequencyText, "_khz", scale=_MILLIHERTZ_PER_KHZ)]
-Millihertz = Annotated[Packets, Written(FrequencyText, "_mhz")]
-Kilobits = Annotated[Packets, Written(RateText, "kbit_s", "rate", 1000)]
-Small = Annotated[int, Field(ge=0, le=255)]
 
 
 class FixedScheme(Model):
@@ -88,85 +65,6 @@ class Drift(Model):
     correlation_ns: Nanoseconds = Field(
         description="time after which it has lost 1/e of its memory"
     )
-
-
-class Dedicated(Model):
-    """A dedicated channel of UMTS, release 99."""
-
-    kind: Literal["dedicated"] = "dedicated"
-    kbit_s: Kilobits = Field(description="rate of the channel: 64, 128 or 384 kbit/s")
-
-
-class Hsdpa(Model):
-    """The shared downlink channel of HSPA."""
-
-    kind: Literal["hsdpa"] = "hsdpa"
-    category: Small = Field(description="category of the handset: 1 to 12, TS 25.306")
-
-
-class Hsupa(Model):
-    """The enhanced uplink channel of HSPA."""
-
-    kind: Literal["hsupa"] = "hsupa"
-    category: Small = Field(description="category of the handset: 3, 5 or 6, TS 25.306")
-    ramp_ns: Nanoseconds = Field(
-        default=0,
-        description="time in which the grant grows from one unit to a whole block after a pause",
-    )
-
-
-class Umts(Model):
-    """UMTS with what HSPA adds."""
-
-    kind: Literal["umts"] = "umts"
-    downlink: Annotated[Dedicated | Hsdpa, Field(discriminator="kind")] = Field(
-        description="channel towards the user"
-    )
-    uplink: Annotated[Dedicated | Hsupa, Field(discriminator="kind")] = Field(
-        description="channel from the user"
-    )
-
-
-class Lte(Model):
-    """LTE, frequency-division duplex."""
-
-    kind: Literal["lte"] = "lte"
-    resource_blocks: Packets = Field(
-        description="bandwidth: 6, 15, 25, 50, 75 or 100 resource blocks"
-    )
-    layers: Small = Field(description="spatial layers of the downlink: 1 or 2")
-    category: Small = Field(description="category of the handset: 1 to 4, TS 36.306")
-
-
-class Slot(Model):
-    """One slot of a pattern: its symbols for data, of 14."""
-
-    downlink_symbols: Small = Field(default=0, description="symbols for downlink data, of 14")
-    uplink_symbols: Small = Field(default=0, description="symbols for uplink data, of 14")
-
-
-class Nr(Model):
-    """5G NR, time-division duplex."""
-
-    kind: Literal["nr"] = "nr"
-    subcarrier_khz: Kilohertz = Field(description="subcarrier spacing: 15, 30 or 120 kHz")
-    bandwidth_mhz: Megahertz = Field(description="bandwidth of the carrier, as TS 38.101 has it")
-    pattern: tuple[Slot, ...] = Field(
-        description="the slots of the TDD pattern, in order; it repeats"
-    )
-    downlink_layers: Small = Field(description="spatial layers towards the user")
-    uplink_layers: Small = Field(description="spatial layers from the user")
-    is_256qam: bool = Field(
-        description="schemes up to 256QAM instead of 64QAM (tables 2 and 1 of TS 38.214)"
-    )
-    overhead_elements: Packets = Field(
-        description="resource elements of a resource block and slot that carry no data"
-    )
-    base_slots: Packets = Field(description="slots that the base station takes to answer")
-    acknowledge_slots: Packets = Field(
-        description="fewest slots from data to their acknowledgement (K1)"
-    )
-    grant_slots: Packets = Field(description="fewest slots from a grant to its block (K2)")
 
 
 class Acknowledged(Model):
@@ -398,133 +296,3 @@ class CellPath(Model):
         default=None, description="sleep and wake-up of silent users; always awake if absent"
     )
     handover: Handover | None = Field(default=None, description="changes of cell; none if absent")
-
-
-class FixedIndex(Model):
-    """Always the same rate, by its index in the standard's table."""
-
-    kind: Literal["fixed"] = "fixed"
-    index: Small = Field(description="index in the standard's table of rates, per stream")
-
-
-class IdealRate(Model):
-    """The fastest rate that loses less than a tenth, as if the sender knew the channel."""
-
-    kind: Literal["ideal"] = "ideal"
-
-
-class Minstrel(Model):
-    """By what was acknowledged, as Linux does."""
-
-    kind: Literal["minstrel"] = "minstrel"
-
-
-class Aggregation(Model):
-    """How large a frame of several packets gets (A-MPDU)."""
-
-    max_bytes: Annotated[Packets, Written(SizeText, "_bytes")] | None = Field(
-        default=None, description="largest frame; the standard's limit if absent"
-    )
-    max_packets: Packets = Field(default=64, description="most packets in a frame")
-    max_time_ns: Nanoseconds = Field(
-        default=5_484_000, description="longest time of a frame on the air"
-    )
-
-
-class Beacons(Model):
-    """The access point's beacons."""
-
-    interval_ns: Nanoseconds = Field(description="time between two beacons")
-    bytes: Packets = Field(description="size of a beacon")
-
-
-class Node(Model):
-    """The access point or a station."""
-
-    x_mm: Length = Field(default=0, description="position along one axis")
-    y_mm: Length = Field(default=0, description="position along the other axis")
-    access: Literal["background", "best_effort", "video", "voice", "legacy"] | None = Field(
-        default=None,
-        description="priority for the channel; best effort if absent, legacy with 802.11a, b and g",
-    )
-
-
-class WifiRadio(Model):
-    """Powers and losses between the nodes."""
-
-    power_mdbm: Power = Field(description="power of every node, antennas included")
-    noise_figure_mdb: Decibel = Field(default=7_000, description="noise figure of every receiver")
-    path_loss_exponent_milli: Packets = Field(
-        default=3_000,
-        description="path loss exponent in thousandths: 3000 loses 30 dB for each tenfold distance",
-    )
-
-
-class Interference(Model):
-    """Another network on the channel."""
-
-    kind: Literal["heard", "hidden"] = Field(
-        description="heard: both wait for each other; hidden: neither does, and frames collide"
-    )
-    mean_burst_ns: Nanoseconds = Field(description="mean length of a burst")
-    share_ppb: Share = Field(description="share of the time that it is on the air if left alone")
-
-
-class WifiPath(Model):
-    """A Wi-Fi channel with its access point and stations."""
-
-    kind: Literal["wifi"] = "wifi"
-    standard: Literal["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac"] = Field(
-        description="amendment of IEEE 802.11"
-    )
-    band: Literal["2.4 GHz", "5 GHz"] | None = Field(
-        default=None, description="frequency band of 802.11n, 5 GHz if absent; the others have one"
-    )
-    channel_mhz: Megahertz = Field(default=20, description="width of the channel")
-    spatial_streams: Small = Field(default=1, description="spatial streams of each frame")
-    short_guard_interval: bool = Field(
-        default=False, description="guard interval of 400 ns instead of 800 ns"
-    )
-    rate_control: Annotated[FixedIndex | IdealRate | Minstrel, Field(discriminator="kind")] = Field(
-        default=IdealRate(), description="how senders choose among the standard's rates"
-    )
-    aggregation: Aggregation | None = Field(
-        default=None, description="frames of several packets (A-MPDU); none if absent"
-    )
-    rts_threshold_bytes: Annotated[Packets, Written(SizeText, "_bytes")] | None = Field(
-        default=None, description="frames from this size on begin with RTS and CTS; none if absent"
-    )
-    attempts: Annotated[int, Field(ge=1, le=2**32 - 1)] | None = Field(
-        default=None,
-        description="sendings before a packet is dropped; if absent 7, with aggregation no limit",
-    )
-    eifs: bool = Field(
-        default=True,
-        description="the channel rests after a collision as long as a response takes (EIFS)",
-    )
-    asks_before_repeating: bool = Field(
-        default=False,
-        description="a sender asks what has arrived before it repeats an unanswered aggregate",
-    )
-    beacons: Beacons | None = Field(
-        default=None, description="the access point's beacons; none if absent"
-    )
-    queue_packets: Packets = Field(default=500, description="limit of each node's queue")
-    queue_time_ns: Nanoseconds | None = Field(
-        default=None, description="longest time of a packet in the queue"
-    )
-    access_point: Node = Field(default=Node(), description="the access point's place and priority")
-    stations: Annotated[tuple[Node, ...], Several("station")] = Field(
-        description="stations, one for each user, or their number"
-    )
-    radio: WifiRadio | None = Field(
-        default=None,
-        description="powers and losses; if absent, whatever does not collide is received",
-    )
-    interference: Interference | None = Field(
-        default=None, description="another network on the channel; none if absent"
-    )
-    wire_delay_ns: Nanoseconds | None = Field(
-        default=None,
-        description="delay between access point and server, one way; one machine if absent",
-    )
