@@ -68,7 +68,7 @@ LATENCY = Goal(
     "Latency",
     "log_goodput",
     "log_queueing_delay",
-    1.0,
+    0.5,
     "no round trips were measured",
 )
 SHORT_TRANSFERS = Goal(

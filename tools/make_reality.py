@@ -1,0 +1,59 @@
+"""Make data/reality.toml: how often our runs agree with what papers measured on real networks.
+
+    cwndlab reproduce hsdpa-2010 && cwndlab reproduce lte-4g-vaasa-2013 && ...
+    python tools/make_reality.py results/hsdpa-2010 results/lte-4g-vaasa-2013 results/nr-5g-vaasa-2023
+
+A claim that our runs decide agrees if it holds.  Claims that are undecided, not run, or about what
+was put into the study do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+from cwndlab.api.results import open_results
+from cwndlab.papers import Verdict, judge_paper
+
+CLASSES = {  # radio kind of the preset: what readers call it, and the papers that measured it
+    "umts": ("HSDPA", ("hsdpa-2010",)),
+    "lte": ("LTE", ("lte-4g-vaasa-2013",)),
+    "nr": ("5G NR", ("nr-5g-vaasa-2023",)),
+}
+HEAD = """\
+# Made by tools/make_reality.py: how many claims about algorithms that were measured on real networks
+# of a class our runs decide, and how many of them agree.
+"""
+
+
+def main() -> int:
+    """Judge the claims of results and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", nargs="+", type=Path, help="folders of whole reproductions")
+    parser.add_argument("--out", type=Path, default=Path("python/cwndlab/data/reality.toml"))
+    options = parser.parse_args()
+    counts = {}
+    for folder in options.results:
+        results = open_results(folder)
+        verdicts = Counter(each.verdict for each in judge_paper(results.id, results))
+        counts[results.id] = verdicts
+        print(f"{results.id}: " + ", ".join(f"{n} {each.value}" for each, n in verdicts.items()))
+    entries = []
+    for radio, (kind, papers) in CLASSES.items():
+        found = [counts[paper] for paper in papers if paper in counts]
+        agreed = sum(each[Verdict.HOLDS] for each in found)
+        checked = agreed + sum(each[Verdict.FAILS] for each in found)
+        if checked:
+            source = ", ".join(paper for paper in papers if paper in counts)
+            entries.append(
+                f'\n[{radio}]\nkind = "{kind}"\nagreed = {agreed}\nchecked = {checked}\n'
+                f'source = "{source}"\n'
+            )
+    options.out.write_text(HEAD + "".join(entries), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
