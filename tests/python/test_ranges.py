@@ -140,7 +140,7 @@ def test_what_the_user_says_is_not_assumed() -> None:
 @pytest.mark.parametrize(
     ("link", "queue", "loss"),
     [
-        ("rate=10 Mbit/s,delay=20 ms,loss=1 %", (0.25, 4, "BDP"), (0.5, 2, "%")),
+        ("rate=10 Mbit/s,delay=20 ms,loss=1 %", (8, 136, "packets"), (0.5, 2, "%")),
         ("rate=10 Mbit/s,delay=20 ms,queue=40 packets", (10, 160, "packets"), None),
         ("rate=10 Mbit/s,queue=100 kB", (25, 400, "kB"), None),
         ("trace:x.down", (62, 1000, "packets"), None),
@@ -158,6 +158,16 @@ def test_a_link_that_is_no_preset_has_the_ranges_of_any(
     assert found.get("loss") == loss
     assert found["server"] == (1, 80, "ms")
     assert len(resolved(link, sample.draws)) == 20
+
+
+def test_no_network_is_drawn_twice() -> None:
+    link = "rate=1 Mbit/s,delay=5 ms,server=1 ms"
+    ends_given = ("duration", "stack", "user_host", "server_host")
+    sample = vary(link, 200, 1, given=ends_given)
+    assert key_names(sample) == {"queue"}
+    assert [draw.name for draw in sample.draws] == sorted(draw.name for draw in sample.draws)
+    assert set(column(sample, "queue")) == set(range(2, 41))
+    assert len(resolved(link, sample.draws)) == len(sample.draws) == 39
 
 
 def test_a_users_file_may_have_ranges_of_its_own() -> None:

@@ -33,7 +33,6 @@ _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
     ({"packets": 1}, lambda count: str(QueueLimit("packets", count))),
     ({"BDP": 1000}, lambda count: str(QueueLimit("milli_bdp", count))),
 )
-_UNIT_OF_QUEUE = {"packets": "packets", "bytes": "kB", "milli_bdp": "BDP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,6 @@ class Figures:
         if isinstance(value, QueueLimit):
             return value.count
         return value if isinstance(value, int) else None
-
-    def queue_unit(self, path: str) -> Unit:
-        """The unit in which the link counts a queue."""
-        value = self.value(path)
-        if isinstance(value, QueueLimit):
-            return Unit.named(_UNIT_OF_QUEUE[value.unit])
-        return Unit("") if path.endswith("_packets") else Unit.named("kB")
 
     def value(self, path: str) -> object:
         """What stands at a path such as `link.cell.user.downlink`, as the schema has read it."""

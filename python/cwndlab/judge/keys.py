@@ -7,6 +7,7 @@ The ends have theirs there too: the length of a run, stacks, queueing discipline
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,10 @@ from pydantic import ValidationError
 
 from cwndlab.errors import LinkError
 from cwndlab.judge.figures import Figures, Unit, read_number
-from cwndlab.resolve.path import TRACE_QUEUE_PACKETS
+from cwndlab.resolve import resolve_link
 from cwndlab.resolve.presets import expand_preset, load_preset
+from cwndlab.schema import scenario as si
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import DropTail
 from cwndlab.schema.problems import field_errors
 from cwndlab.schema.ranges import Basis, Choice, Range
 from cwndlab.text.toml import TomlSource
@@ -116,7 +117,7 @@ def keys_of(
         given: further paths of the study that are known: `duration`, `stack`.
 
     Raises:
-        FieldError: there is no such preset, or its keys and those of `link` do not go together.
+        FieldError: there is no such preset, or the link cannot be resolved.
         LinkError: a range cannot be read; names the preset.
     """
     whole, _ = expand_preset(link, ("link",), folder)
@@ -130,7 +131,8 @@ def keys_of(
             if not any(_overlap(path, other) for path in span.all_paths for other in known):
                 found.append(_key(name, span, figures, link.preset or ""))
     else:
-        found += _keys_of_any(common.any_link, figures, whole, known)
+        path = resolve_link(link, folder).path
+        found += _keys_of_any(common.any_link, figures, whole, path, known)
     for name, span in common.ends.items():
         if not any(_overlap(path, other) for path in span.all_paths for other in known):
             found.append(_key(name, span, figures, _FILE.name))
@@ -187,7 +189,11 @@ def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
 
 
 def _keys_of_any(
-    common: Mapping[str, Range | Relative], figures: Figures, link: Link, known: set[str]
+    common: Mapping[str, Range | Relative],
+    figures: Figures,
+    link: Link,
+    path: si.Path,
+    known: set[str],
 ) -> Iterator[Key]:
     """The ranges of a link that has none of its own: of its server, its queues and its loss."""
     for name, span in common.items():
@@ -195,7 +201,8 @@ def _keys_of_any(
             if not known.intersection(span.paths):
                 yield _key(name, span, figures, _FILE.name)
             continue
-        targets = tuple(_queues(link, figures) if name == "queue" else _losses(link, figures))
+        is_queue = name == "queue"
+        targets = tuple(_queues(link, figures, path) if is_queue else _losses(link, figures))
         if targets:
             yield _relative(name, span, targets)
 
@@ -217,29 +224,25 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
     )
 
 
-def _queues(link: Link, figures: Figures) -> Iterator[Target]:
+def _queues(link: Link, figures: Figures, path: si.Path) -> Iterator[Target]:
     """Where the link's queues are, each with what it holds."""
-    if link.medium is not None:
+    if isinstance(path, si.WirePath):
+        for where, stage in zip(_wires(link), path.forward, strict=True):
+            is_default = figures.value(f"{where}.queue") is None
+            is_drop_tail = isinstance(stage.queue, si.DropTailQueue)
+            if is_default and not is_drop_tail:
+                continue  # the queue discipline decides, not the limit
+            packets, size_bytes = (getattr(stage.queue, key, None) for key in ("packets", "bytes"))
+            if packets:
+                yield Target(f"{where}.queue", Unit.named("packets"), packets)
+            elif size_bytes:
+                yield Target(f"{where}.queue", Unit.named("kB"), size_bytes)
+    elif link.medium is not None:
         ways = ("downlink.", "uplink.") if link.medium[0] == "cell" else ("",)
-        paths = [
-            f"link.{link.medium[0]}.{way}{queue}"
-            for way in ways
-            for queue in ("queue", "queue_packets")
-        ]
-        for path in paths:
-            if count := figures.count(path):
-                yield Target(path, figures.queue_unit(path), count)
-        return
-    for path in _wires(link):
-        count = figures.count(f"{path}.queue")
-        if count:
-            yield Target(f"{path}.queue", figures.queue_unit(f"{path}.queue"), count)
-        elif not isinstance(figures.value(f"{path}.aqm"), DropTail):
-            continue  # the queue discipline decides, not the limit
-        elif figures.value(f"{path}.rate"):
-            yield Target(f"{path}.queue", Unit.named("BDP"), 1000)
-        elif figures.value(f"{path}.trace") or figures.value(f"{path}.log"):
-            yield Target(f"{path}.queue", Unit.named("packets"), TRACE_QUEUE_PACKETS)
+        for way, queue in itertools.product(ways, ("queue", "queue_packets")):
+            where = f"link.{link.medium[0]}.{way}{queue}"
+            if count := figures.count(where):
+                yield Target(where, Unit.named("kB" if queue == "queue" else ""), count)
 
 
 def _losses(link: Link, figures: Figures) -> Iterator[Target]:

@@ -59,7 +59,7 @@ def vary(
 
     Args:
         link: in one line, as a table of a study's keys, or read.
-        draws: how many.
+        draws: how many; fewer come back where keys that count whole things coincide in all.
         seed: the same one gives the same draws; draw n of two links has the same share of the
             range of every key that both have.
         given: paths beside the link's own that the user has set, and that therefore stay:
@@ -74,15 +74,18 @@ def vary(
     keys, figures = keys_of(_read(link), folder or Path(), given)
     columns = {key.name: _shares(draws, seed, key.name) for key in keys}
     digits = len(str(max(draws - 1, 0)))
-    drawn = tuple(
+    drawn = [
         _draw(
             f"draw {n:0{digits}}",
             [(key, key.value_at(columns[key.name][n])) for key in keys],
             figures,
         )
         for n in range(draws)
-    )
-    return Sample(keys, drawn)
+    ]
+    different: dict[str, Draw] = {}
+    for draw in drawn:
+        different.setdefault(repr(draw.changes), draw)
+    return Sample(keys, tuple(different.values()))
 
 
 def ends(

@@ -9,7 +9,7 @@ greatest possible sum, which is where the isotonic regression of the lead on the
 (Barlow and others, "Statistical Inference under Order Restrictions", 1972). Such a rule exists for
 pure noise too. So it is found again without each tenth of the draws and applied to that tenth: a
 flip is real if there, too, the other leads by more than the indifference zone, and by more than
-chance (a one-sided t test at 5 %, shared out among the keys).
+chance (a one-sided t test at 10 %, shared out among the keys with such a rule).
 
 *Turns.* The mean of a population is linear in the weight of one class while the others keep their
 proportions; where another algorithm's mean crosses that of the best, the answer turns.
@@ -32,7 +32,7 @@ Values: TypeAlias = Sequence[float] | Sequence[str]
 Side = Literal["above", "below", "is"]
 
 FOLDS = 10
-LEVEL = 0.05
+LEVEL = 0.1
 RESAMPLES = 400
 INTERVAL = 0.9  # of a break-even
 FEWEST_BEYOND = 3  # draws on the other side of a threshold, left out and in
@@ -59,7 +59,7 @@ class Flip:
     share: float
     """Of all draws, how many lie beyond it."""
     p_value: float
-    """Of the t test in draws that did not choose the rule, times the number of keys."""
+    """Of the t test in draws that did not choose the rule, times the number of keys tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +94,26 @@ def flips(
         ValueError: a key has not as many values as there are draws.
     """
     leads, kept = _leads(utilities, answer)
-    found: list[tuple[float, Flip]] = []
+    tried: list[tuple[str, _Rule, Floats]] = []
     for name, values in keys.items():
         if len(values) != len(kept):
             msg = f"{name} has {len(values)} values for {len(kept)} draws"
             raise ValueError(msg)
         column = np.asarray(values)[kept]
-        is_log = name in logarithmic
-        rule = _best_rule(leads, column, is_log=is_log)
-        if rule is None:
+        rule = _best_rule(leads, column, is_log=name in logarithmic)
+        if rule is not None:
+            held_out = _held_out(leads, column, is_log=name in logarithmic)
+            tried.append((name, rule, held_out))
+    found: list[tuple[float, Flip]] = []
+    for name, rule, held_out in tried:
+        p_value = min(1.0, _p_of_gain(held_out) * len(tried))
+        if p_value > LEVEL or held_out.mean() < zone:
             continue
-        held_out = _held_out(leads, column, is_log=is_log)
-        p_value = min(1.0, _p_of_gain(held_out) * len(keys))
-        if len(held_out) < FEWEST_BEYOND or held_out.mean() < zone or p_value > LEVEL:
-            continue
-        low, high = _interval(leads, column, rule, is_log=is_log)
+        column = np.asarray(keys[name])[kept]
+        low, high = _interval(leads, column, rule, is_log=name in logarithmic)
         share = float(_beyond(column, rule).mean())
-        flip = Flip(
-            name, rule.other, rule.side, rule.threshold, low, high,
-            float(held_out.mean()), share, p_value,
-        )  # fmt: skip
+        lead = float(held_out.mean())
+        flip = Flip(name, rule.other, rule.side, rule.threshold, low, high, lead, share, p_value)
         found.append((float(held_out.sum()), flip))
     found.sort(key=lambda item: (-item[0], item[1].key))
     return tuple(flip for _, flip in found)
