@@ -18,14 +18,17 @@ from cwndlab import errors
 from cwndlab.errors import CwndlabError
 
 if TYPE_CHECKING:
+    from cwndlab.api.advise import Advice, advise
     from cwndlab.api.results import Results, open_results
     from cwndlab.api.study import Study
 
-__all__ = ["CwndlabError", "Results", "Study", "errors", "open_results"]
+__all__ = ["Advice", "CwndlabError", "Results", "Study", "advise", "errors", "open_results"]
 
 _MODULES = {  # imported when they are used: Polars and pydantic take most of a second
+    "Advice": "cwndlab.api.advise",
     "Results": "cwndlab.api.results",
     "Study": "cwndlab.api.study",
+    "advise": "cwndlab.api.advise",
     "open_results": "cwndlab.api.results",
 }
 

@@ -93,6 +93,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
+    from cwndlab.api.repetitions import randomness, resolve_text  # noqa: PLC0415  slow to load
     from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
     from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
@@ -114,6 +115,8 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         "seed": seed,
         **given,
     }
+    if repeat > 1:
+        document |= randomness(resolve_text(link))
     study = Study(**document, id=_name_of(document), title=_title(document))
     folder = results or default_folder(study, backend)
     with completed(study, folder, Where(backend, jobs), "the same command") as done:

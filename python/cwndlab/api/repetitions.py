@@ -1,0 +1,41 @@
+"""What makes the repetitions of a comparison differ where nothing in the link does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.resolve import resolve_link
+from cwndlab.schema.link import Link
+from cwndlab.study.describe import read_link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.resolve import ResolvedLink
+
+START_JITTER = "100 ms"
+"""By which flows start later, drawn anew in each repetition: the same for all algorithms."""
+
+
+def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
+    """Return the link that a line or table stands for; paths are relative to the current folder.
+
+    Raises:
+        StudyError: it is none; says what is wrong with it.
+    """
+    if isinstance(link, str):
+        return read_link(link)[1]
+    return resolve_link(Link.model_validate(dict(link)), Path())
+
+
+def randomness(resolved: ResolvedLink) -> dict[str, Any]:
+    """Return the keys of a study by which its repetitions differ.
+
+    Flows start later by chance; each repetition on a recorded trace begins somewhere else in it.
+    """
+    keys = {"start_jitter": START_JITTER}
+    lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]
+    if lengths_s:
+        keys["begin_within"] = f"{round(max(lengths_s) * 1000)} ms"
+    return keys
