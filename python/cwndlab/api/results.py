@@ -173,12 +173,13 @@ class Results:
                 return found
         return None
 
-    def verdict(self, goal: str = "balance", *, baseline: str = "cubic") -> Decision:
+    def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
         """The decision for a goal: over all settings of the study, if it has several.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
-                `fairness-to-cubic` or `stability`.
+                `fairness-to-cubic` or `stability`; if None, the one that was asked for, or what
+                was measured decides.
             baseline: the algorithm that is run today.
 
         Raises:
@@ -187,7 +188,7 @@ class Results:
         """
         return self.answers(goal, baseline=baseline).together
 
-    def answers(self, goal: str = "balance", *, baseline: str = "cubic") -> Answers:
+    def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
         """The decision for a goal in each setting and direction, and for all of them together.
 
         Args and errors as of `verdict`.
@@ -198,7 +199,9 @@ class Results:
 
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
-        found = answers(self, goal_named(goal), baseline=baseline, weights=weights)
+        name = goal if goal or question is None else question.goal
+        wanted = goal_named(name) if name else None
+        found = answers(self, wanted, baseline=baseline, weights=weights)
         if found is None:
             msg = f"{self.path}: no run has a result"
             raise ResultsError(msg)

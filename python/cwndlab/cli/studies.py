@@ -20,8 +20,8 @@ from cwndlab.cli.options import (
 )
 from cwndlab.cli.output import command_line, format_option, indented, print_frame, print_rows, say
 from cwndlab.cli.screens.comparison import terminal_table
+from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
-from cwndlab.judge.comparison import compare
 from cwndlab.papers import paper_ids
 from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.study.describe import describe_study
@@ -222,6 +222,12 @@ def print_comparisons(results: Results) -> None:
     befallen = runs["flags"].count() if "flags" in runs.columns else 0
     if befallen:
         say(f"  ! something befell {befallen:,} of them, whoever sent; the report tells what")
-    for comparison in compare(results):
-        say("", *([f"  {comparison.name}"] if comparison.name else []))
-        say(indented(terminal_table(comparison)))
+    if results.flows().is_empty():
+        return
+    answers = results.answers()
+    for answer in answers.settings:
+        name = answer.decision.setting
+        say("", *([f"  {name}"] if name else []))
+        say(indented(terminal_table(answer.comparison)))
+    if len(answers.settings[0].comparison.contestants) > 1:
+        say("", *(indented(line) for line in terminal_decision(answers.together)))

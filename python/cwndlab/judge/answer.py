@@ -79,14 +79,23 @@ class Knowledge:
 
 
 def answers(
-    results: Answerable, goal: Goal, *, baseline: str = BASELINE, weights: Weights | None = None
+    results: Answerable,
+    goal: Goal | None,
+    *,
+    baseline: str = BASELINE,
+    weights: Weights | None = None,
 ) -> Answers | None:
     """Decide a goal in every setting and direction of results; None where no run has a result.
+
+    Without a goal, what was measured in the first setting decides which.
 
     What is known beside the runs is part of each decision: networks like the link, where they were
     tried, and the record of advice for its class of networks.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
+    if not directions:
+        return None
+    goal = goal or goal_measured(directions[0].comparisons[0])
     knowledge = Knowledge(results.beside(NETWORKS), weights)
     found = []
     for direction in directions:
@@ -101,8 +110,6 @@ def answers(
             )
             setting = ", ".join(filter(None, [comparison.name, title]))
             found.append(Answer(replace(decision, setting=setting), comparison))
-    if not found:
-        return None
     together = answer_together(
         [(each.decision.setting, each.comparison) for each in found],
         goal,

@@ -30,13 +30,13 @@ _TEMPLATES = {
     "not robust": "it is good on {share} of networks like this",
     "not repeatable": "other random draws would name it with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
-    "this link only": "on this exact link in simulation; networks like it were not tried",
+    "this link only": "in simulation of exactly this network; networks like it were not tried",
     "too few": "from {runs}, too few to say how sure",
-    "nothing random": "on this exact link in simulation, in which nothing is random",
+    "nothing random": "in simulation of exactly this network, in which nothing is random",
     # The step from what the user runs.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
-    "no step": "{baseline} is among them: changing it gains less than {zone}.",
+    "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
     "is baseline": "{baseline} is the best already; nothing is to be changed.",
     # Conditions under which the answer is another.
     "price": (
@@ -134,8 +134,7 @@ def step_sentence(decision: Decision) -> str:
         changes=_changes(decision.step),
     )
     if decision.baseline in decision.best:
-        also = _say("no step", baseline=baseline, zone=percent(ZONE))
-        return f"{sentence} {also[0].upper()}{also[1:]}"
+        return f"{sentence} {_say('no step', baseline=baseline, zone=percent(ZONE))}"
     return sentence
 
 
@@ -252,8 +251,9 @@ def _population(decision: Decision) -> list[str]:
                 first=quoted(first),
             )
         )
-    if population.turns:
-        turn = population.turns[0]
+    turns = [each for each in population.turns if each.instead not in decision.best]
+    if turns:
+        turn = turns[0]
         found.append(
             _say(
                 "weight turn",
