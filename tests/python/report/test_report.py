@@ -411,5 +411,5 @@ def test_page_works_in_a_browser_without_errors_or_requests(
     assert found["loaded"] == 0
     assert found["charts"] == 8
     assert found["plots"] == 4
-    assert found["hidden"] == 8  # in scatter, curves, two clouds of dots, and the four tables
+    assert found["hidden"] == 9  # in scatter, curves, two clouds of dots, and the five tables
     assert not found["wide"]
