@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from cwndlab.api.results import open_results
-from cwndlab.papers import Verdict, judge_paper
+from cwndlab.papers import ClaimVerdict, judge_paper
 
 CLASSES = {  # radio kind of the preset: what readers call it, and the papers that measured it
     "umts": ("HSDPA", ("hsdpa-2010",)),
@@ -43,8 +43,8 @@ def main() -> int:
     entries = []
     for radio, (kind, papers) in CLASSES.items():
         found = [counts[paper] for paper in papers if paper in counts]
-        agreed = sum(each[Verdict.HOLDS] for each in found)
-        checked = agreed + sum(each[Verdict.FAILS] for each in found)
+        agreed = sum(each[ClaimVerdict.HOLDS] for each in found)
+        checked = agreed + sum(each[ClaimVerdict.FAILS] for each in found)
         if checked:
             source = ", ".join(paper for paper in papers if paper in counts)
             entries.append(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cwndlab._core import Chosen, Robustness, Stop
 
-Tables = dict[str, Any]
+Columns = dict[str, Any]
 OURS = "ours:"
 
 
@@ -85,14 +85,14 @@ def run(
     traces: Mapping[str, bytes],
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
-) -> Tables:
+) -> Columns:
     """Run a scenario; other threads go on meanwhile, and may break it off by `stop`.
 
     With `objects`, algorithms compiled at run time, the process belongs to this run: what they
     break ends it.
     """
     found = dict(objects) if objects else None
-    tables: Tables = module().run(scenario_json, dict(traces), found, stop=stop)
+    tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
     return tables
 
 
@@ -102,13 +102,13 @@ def new_stop() -> Stop:
     return stop
 
 
-def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Tables:
+def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
     """Arrivals, delays and queue of a source that always sends; other threads go on meanwhile.
 
     Raises:
         ValueError: the path is wrong, or nothing limits its rate in this direction.
     """
-    columns: Tables = module().saturate(scenario_json, dict(traces), direction, user)
+    columns: Columns = module().saturate(scenario_json, dict(traces), direction, user)
     return columns
 
 

@@ -128,7 +128,7 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
     ran: list[str] = []
     real_run = core.run
 
-    def counted(text: str, *more: Any) -> core.Tables:  # noqa: ANN401  what a run takes
+    def counted(text: str, *more: Any) -> core.Columns:  # noqa: ANN401  what a run takes
         ran.append(text)
         return real_run(text, *more)
 
@@ -265,7 +265,7 @@ def tasks(count: int, began: list[int] | None = None) -> Iterator[Task]:
 
 
 def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(*_: object) -> core.Tables:
+    def slow(*_: object) -> core.Columns:
         time.sleep(0.01)
         return {}
 

@@ -21,10 +21,10 @@ from cwndlab.cli import doctor
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError, KernelError
 from cwndlab.kernel import capabilities, helper, loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle, obstacles, this_kernel
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import Pin, kernel_states, load, require_loading, unload
 from cwndlab.kernel.objects import kernel_object, kernel_program
-from cwndlab.kernel.replay import Recorder, replay
+from cwndlab.kernel.replay import CallRecorder, replay
 from patience import PATIENCE_S, is_soon
 from test_docs import algorithms as algorithms_of_the_documentation
 from test_end_to_end import run
@@ -188,7 +188,7 @@ def test_a_user_is_told_the_command_that_works(monkeypatch: pytest.MonkeyPatch) 
 def test_without_the_helper_one_is_told_how_to_build_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helper, "_NAME", "no-such-program")
     with pytest.raises(KernelError, match=r"libelf-dev.*make setup"):
-        Helper()
+        KernelHelper()
 
 
 def test_without_types_there_is_nothing_to_load_into(
@@ -241,10 +241,10 @@ def test_the_doctor_loads_one_to_see() -> None:
 
 @needs_kernel
 def test_it_stays_while_the_helper_lives(tmp_path: Path) -> None:
-    with Helper() as running:
+    with KernelHelper() as running:
         program = load(running, "cubic", tmp_path, {"beta": 600})
         assert program.name in this_kernel().ours
-        with Helper() as other, pytest.raises(KernelError, match=f"{program.name} already"):
+        with KernelHelper() as other, pytest.raises(KernelError, match=f"{program.name} already"):
             load(other, "cubic", tmp_path, {"beta": 600})
         with pytest.raises(KernelError, match=f"{program.name} is held by a command"):
             unload(program.name, tmp_path)
@@ -255,7 +255,7 @@ def test_it_stays_while_the_helper_lives(tmp_path: Path) -> None:
 def test_the_algorithms_of_the_documentation_are_loaded(tmp_path: Path) -> None:
     for name, text in algorithms_of_the_documentation().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-        with Helper() as running:
+        with KernelHelper() as running:
             assert load(running, f"./{name}", tmp_path).name in this_kernel().ours
 
 
@@ -266,7 +266,7 @@ def test_what_the_verifier_says_is_told(tmp_path: Path) -> None:
         "	tcp_reno_cong_avoid(", "	tcp_sk(sk)->snd_cwnd_clamp = 9;\n	tcp_reno_cong_avoid("
     )
     (tmp_path / "mine.c").write_text(text, encoding="utf-8")
-    with Helper() as running, pytest.raises(BrokenAlgorithmError, match="no write support"):
+    with KernelHelper() as running, pytest.raises(BrokenAlgorithmError, match="no write support"):
         load(running, "./mine.c", tmp_path)
 
 
@@ -310,7 +310,7 @@ def drain(connection: socket.socket) -> None:
 def test_recorded_calls_are_made_again(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     parameters = {"high_gain": 700}
-    recorder = Recorder("bbr", tmp_path, calls, parameters)
+    recorder = CallRecorder("bbr", tmp_path, calls, parameters)
     send(recorder.program.name, 3_000_000)
     count = recorder.finish()
     assert is_gone_soon(recorder.program.name)

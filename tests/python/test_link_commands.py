@@ -13,6 +13,7 @@ from cwndlab import cli, core
 from cwndlab.errors import CoreMissingError
 from cwndlab.figures.link import draw_link
 from cwndlab.run.saturation import saturate
+from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import read_link
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def test_link_plot_shows_all_of_both_directions(link: str, panels: int) -> None:
     _, resolved = read_link(link)
     second = 1_000_000_000
     found = {
-        "forward": saturate(resolved, "forward", second),
-        "reverse": saturate(resolved, "reverse", second),
+        Direction.DOWNLINK: saturate(resolved, Direction.DOWNLINK, second),
+        Direction.UPLINK: saturate(resolved, Direction.UPLINK, second),
     }
     figure = draw_link(link, found, ["made of"])
     assert len(figure.axes) == 2 * panels

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from cwndlab.errors import LinkError
-from cwndlab.measure.record import Recorded, Recording
+from cwndlab.measure.record import RecordedDirection, Recording
 from cwndlab.measure.wire import protocol, saturator
 from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.datagrams import encode
 from cwndlab.measure.wire.protocol import CLIENT, SERVER, Saturate
-from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, Control, Recorder, Saturator
+from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, ArrivalRecorder, Control, Saturator
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.resolve.presets import load_preset
+from cwndlab.schema.direction import Direction
 from live_server import TOKEN, server_apart, server_here
 from patience import PATIENCE_S
 from test_testbed import needs_kernel
@@ -114,7 +115,7 @@ def test_the_limit_is_kept() -> None:
 
 
 def test_arrivals_are_counted_by_the_millisecond() -> None:
-    recorder = Recorder(KEY, SESSION, request_of())
+    recorder = ArrivalRecorder(KEY, SESSION, request_of())
     for number, at_ms in enumerate((5.0, 5.4, 6.2, 9.9)):
         content = encode(KEY, SESSION, SERVER, number, 1472)
         assert recorder.take(content, ("h", 1), int(at_ms * MS), SERVER)
@@ -124,7 +125,7 @@ def test_arrivals_are_counted_by_the_millisecond() -> None:
 
 
 def test_the_receivers_word_is_taken_once_and_from_nobody_else() -> None:
-    recorder = Recorder(KEY, SESSION, request_of())
+    recorder = ArrivalRecorder(KEY, SESSION, request_of())
     assert recorder.feedback(CLIENT) is None
     recorder.take(encode(KEY, SESSION, SERVER, 0, 1472), ("h", 1), 5 * MS, SERVER)
     said = recorder.feedback(CLIENT)
@@ -150,13 +151,13 @@ def test_a_sender_whom_nobody_answers_ends(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     per_ms = np.array([3000, 0, 700, 800, 0, 1500])
-    down = Recorded("forward", per_ms, 5, 4, 30.0)
+    down = RecordedDirection(Direction.DOWNLINK, per_ms, 5, 4, 30.0)
     assert down.mahimahi() == "1\n1\n4\n6\n"
     assert down.rate_mbit_s == pytest.approx(8)
     assert down.lost_pct == pytest.approx(20)
     assert down.was_full
-    assert not Recorded("forward", per_ms, 4, 4, 0.5).was_full
-    up = Recorded("reverse", np.array([1500]), 1, 1, 30.0)
+    assert not RecordedDirection(Direction.DOWNLINK, per_ms, 4, 4, 0.5).was_full
+    up = RecordedDirection(Direction.UPLINK, np.array([1500]), 1, 1, 30.0)
     *_, link = Recording((down, up), 41.0).write(tmp_path / "home")
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "home-downlink.trace",
@@ -169,7 +170,7 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     assert str(tmp_path) not in link.read_text(encoding="utf-8"), "the folder may be moved"
     assert preset.reverse_link is not None
     with pytest.raises(LinkError, match="uplink: nothing arrived"):
-        Recorded("reverse", np.array([0, 0]), 5, 0, 0).mahimahi()
+        RecordedDirection(Direction.UPLINK, np.array([0, 0]), 5, 0, 0).mahimahi()
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])

@@ -12,9 +12,9 @@ import pytest
 import cwndlab as cw
 from cwndlab.papers import (
     ClaimTrial,
+    ClaimVerdict,
     Effect,
     TableTrial,
-    Verdict,
     judge_paper,
     load_paper,
     read_table,
@@ -130,17 +130,17 @@ def test_claims_are_decided_by_who_sent(results: cw.Results) -> None:
     judged = {each.claim.id: each for each in judge_paper("lte-4g-vaasa-2013", results)}
     of_the_server = ("westwood-bad-network", "vegas-over-cubic-downlink", "winsock-downlink")
     for claim in of_the_server:
-        assert judged[claim].verdict is Verdict.NOT_ATTRIBUTABLE
-        assert judged[claim].theirs is Verdict.HOLDS, "by its own numbers"
+        assert judged[claim].verdict is ClaimVerdict.NOT_ATTRIBUTABLE
+        assert judged[claim].theirs is ClaimVerdict.HOLDS, "by its own numbers"
     findings = judged["westwood-bad-network"].findings
     shown = [each for each in findings if each.part.is_beside]
-    assert [each.verdict for each in shown] == [Verdict.UNDECIDED] * 2, "ours: the server's"
+    assert [each.verdict for each in shown] == [ClaimVerdict.UNDECIDED] * 2, "ours: the server's"
     assert all(each.ours and each.ours.estimate < 1 for each in shown)
     others = [each for name, each in judged.items() if name not in of_the_server]
-    assert not any(each.verdict is Verdict.NOT_ATTRIBUTABLE for each in others)
+    assert not any(each.verdict is ClaimVerdict.NOT_ATTRIBUTABLE for each in others)
     theirs = {name: each.theirs for name, each in judged.items()}
-    assert theirs["good-vs-bad"] is theirs["vegas-uplink"] is Verdict.HOLDS
-    assert theirs["web-over-terminal"] is theirs["winsock-wired"] is Verdict.HOLDS
+    assert theirs["good-vs-bad"] is theirs["vegas-uplink"] is ClaimVerdict.HOLDS
+    assert theirs["web-over-terminal"] is theirs["winsock-wired"] is ClaimVerdict.HOLDS
     assert [name for name, each in judged.items() if each.is_half_known] == [
         "winsock-uplink",
         "vegas-uplink",

@@ -7,8 +7,15 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.cli.papers import print_claims
-from cwndlab.papers import Check, Verdict, judge_paper, load_claims, load_paper, read_check
-from cwndlab.papers.reading import Series
+from cwndlab.papers import (
+    ClaimVerdict,
+    PaperNumber,
+    judge_paper,
+    load_claims,
+    load_paper,
+    read_check,
+)
+from cwndlab.papers.reading import WindowSeries
 from cwndlab.report import write_report
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -29,26 +36,26 @@ def samples(results: cw.Results) -> pl.DataFrame:
     return results.samples()
 
 
-def series(samples: pl.DataFrame, variant: str) -> Series:
+def series(samples: pl.DataFrame, variant: str) -> WindowSeries:
     own = samples.filter(pl.col("variant") == variant)
     floats = {name: own[name].cast(pl.Float64).to_numpy() for name in own.columns if "pkts" in name}
-    return Series(own["t_s"].to_numpy(), floats["cwnd_pkts"], floats["ssthresh_pkts"])
+    return WindowSeries(own["t_s"].to_numpy(), floats["cwnd_pkts"], floats["ssthresh_pkts"])
 
 
 @pytest.mark.parametrize("check", PAPER.checks, ids=lambda check: f"{check.variant}: {check.says}")
-def test_reading_holds(check: Check, samples: pl.DataFrame) -> None:
+def test_reading_holds(check: PaperNumber, samples: pl.DataFrame) -> None:
     reading = read_check(check, series(samples, check.variant), PAPER)
     assert reading.holds, f"ours {reading.ours}, the paper's {check.low} to {check.high}"
 
 
 def test_every_claim_holds_but_what_the_window_is_counted_in(results: cw.Results) -> None:
     judged = judge_paper("lte-ns2-2011", results)
-    assert [each.verdict for each in judged] == [Verdict.HOLDS] * 4
-    given = [f for each in judged for f in each.findings if f.verdict is Verdict.INPUT]
+    assert [each.verdict for each in judged] == [ClaimVerdict.HOLDS] * 4
+    given = [f for each in judged for f in each.findings if f.verdict is ClaimVerdict.INPUT]
     assert [finding.part.metric for finding in given] == ["peak"] * 3
     # FullTCP's window leads only with what duplicate ACKs inflate it by, and never in bytes.
     beside = [f.verdict for each in judged for f in each.findings if f.part.is_beside]
-    assert beside == [Verdict.FAILS] * 2
+    assert beside == [ClaimVerdict.FAILS] * 2
 
 
 def test_nothing_in_the_study_is_drawn(samples: pl.DataFrame, tmp_path: Path) -> None:

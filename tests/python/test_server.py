@@ -13,6 +13,7 @@ from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.resolve.presets import presets
 from cwndlab.run.saturation import propagation_ns, saturate
 from cwndlab.schema import scenario as si
+from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_link, read_link
 from wires import wires
 
@@ -79,7 +80,7 @@ def test_a_cells_core_is_the_way_to_its_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_has_it(name: str) -> None:
     near = read_link(name)[1].path
-    for direction in ("forward", "reverse"):
+    for direction in Direction:
         far = read_link(f"{name},server=35 ms")[1].path
         if near.kind == "wire":
             added = propagation_ns(far, direction) - propagation_ns(near, direction)
@@ -136,7 +137,7 @@ def test_a_link_shows_it() -> None:
     assert any("core_delay 20 ms" in line for line in describe_link("lte-good,server=20 ms"))
     _, near = read_link("wifi-good")
     _, far = read_link("wifi-good,server=20 ms")
-    one, other = (saturate(link, "forward", 2 * 10**9) for link in (near, far))
+    one, other = (saturate(link, Direction.DOWNLINK, 2 * 10**9) for link in (near, far))
     assert int(one.delay_ns.min()) < 5 * MS
     assert 20 * MS < int(other.delay_ns.min()) < 25 * MS
     assert other.rate_mbit_s == pytest.approx(one.rate_mbit_s, rel=0.01)

@@ -18,7 +18,7 @@ from cwndlab.backends import keyed
 from cwndlab.backends.kernel import process, tracing
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.names import KernelNames
-from cwndlab.backends.kernel.process import Helper
+from cwndlab.backends.kernel.process import TestbedHelper
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
@@ -148,10 +148,10 @@ def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept
 @needs_linux
 def test_what_the_helper_refuses_and_that_it_ended_is_told(helper: Path) -> None:
     write(helper, answers({"answer": "refused", "message": "it needs root: sudo"}))
-    with Helper() as asked, pytest.raises(KernelRunError, match="it needs root"):
+    with TestbedHelper() as asked, pytest.raises(KernelRunError, match="it needs root"):
         asked.ask({"do": "run"})
     write(helper, "#!/bin/sh\nexit 3\n")
-    with Helper() as asked, pytest.raises(KernelRunError, match=r"exit status 3"):
+    with TestbedHelper() as asked, pytest.raises(KernelRunError, match=r"exit status 3"):
         asked.ask({"do": "run"})
 
 

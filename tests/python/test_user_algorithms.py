@@ -18,7 +18,7 @@ import user_code
 from cwndlab.errors import AlgorithmError, RunsFailedError, StudyError
 from cwndlab.usercode.processes import WorkerProcess, explain
 from cwndlab.usercode.program import is_file_reference, name_of, read_program
-from cwndlab.usercode.worker import Describe
+from cwndlab.usercode.worker import DescribeProgram
 from test_end_to_end import LINK, run
 from user_code import mine
 
@@ -258,7 +258,7 @@ def test_a_module_runs_unmodified_with_its_companion(tmp_path: Path, kernel: Pat
         "guard.c",
     ]
     with WorkerProcess() as process:
-        entry = process.ask(Describe(program))
+        entry = process.ask(DescribeProgram(program))
     assert (entry["name"], entry["description"]) == ("mod", "Reno as a module")
     assert entry["hooks"] == ["ssthresh", "cong_avoid", "undo_cwnd", "init"]
     (kept,) = entry["parameters"]
@@ -331,9 +331,9 @@ def test_a_process_is_started_again_after_its_end(tmp_path: Path) -> None:
     path = mine(tmp_path)
     program = read_program(str(path), Path())
     with WorkerProcess() as process:
-        assert process.ask(Describe(program))["name"] == "mine"
+        assert process.ask(DescribeProgram(program))["name"] == "mine"
         process.close()
-        assert process.ask(Describe(program))["name"] == "mine"
+        assert process.ask(DescribeProgram(program))["name"] == "mine"
 
 
 def test_the_api_runs_files_too(tmp_path: Path) -> None:

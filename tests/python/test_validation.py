@@ -10,7 +10,7 @@ import pytest
 from cwndlab.api.study import Study
 from cwndlab.errors import StudyError
 from cwndlab.run import campaign
-from cwndlab.validation.judge import COMPARED, Judgement, Pair, Verdict, judge
+from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
 from cwndlab.validation.run import Validation, behind_interfaces, validate, with_traces
@@ -23,25 +23,25 @@ def pair(simulated: list[float], measured: list[float]) -> Pair:
     return Pair(tuple(simulated), tuple(measured))
 
 
-def verdict(goodput: Pair, rtt: Pair) -> Verdict:
+def verdict(goodput: Pair, rtt: Pair) -> Agreement:
     pairs = {name: pair([1], [1]) for name in COMPARED}
-    return Judgement({}, {**pairs, "goodput_mbit_s": goodput, "rtt_p50_ms": rtt}, 0.1).verdict
+    return CellAgreement({}, {**pairs, "goodput_mbit_s": goodput, "rtt_p50_ms": rtt}, 0.1).verdict
 
 
 SAME = pair([10], [10])
 
 
 def test_medians_within_the_bounds_agree() -> None:
-    assert verdict(pair([9.71, 1, 12], [10]), SAME) is Verdict.AGREES
-    assert verdict(SAME, pair([10.49], [10])) is Verdict.AGREES
+    assert verdict(pair([9.71, 1, 12], [10]), SAME) is Agreement.AGREES
+    assert verdict(SAME, pair([10.49], [10])) is Agreement.AGREES
 
 
 def test_beyond_the_bounds_ranges_decide() -> None:
-    assert verdict(pair([9.69], [10]), SAME) is Verdict.DIFFERS
-    assert verdict(pair([9, 9, 10.1], [10, 10, 11]), SAME) is Verdict.OVERLAPS
-    assert verdict(SAME, pair([10.51], [10])) is Verdict.DIFFERS
+    assert verdict(pair([9.69], [10]), SAME) is Agreement.DIFFERS
+    assert verdict(pair([9, 9, 10.1], [10, 10, 11]), SAME) is Agreement.OVERLAPS
+    assert verdict(SAME, pair([10.51], [10])) is Agreement.DIFFERS
     # One quantity that differs is not outweighed by another that overlaps.
-    assert verdict(pair([9, 9, 10.1], [10, 10, 11]), pair([8], [10])) is Verdict.DIFFERS
+    assert verdict(pair([9, 9, 10.1], [10, 10, 11]), pair([8], [10])) is Agreement.DIFFERS
 
 
 def test_an_overlap_says_on_how_many_runs_it_rests() -> None:
@@ -49,7 +49,7 @@ def test_an_overlap_says_on_how_many_runs_it_rests() -> None:
     # 10.1 and 10.5 of ours, 10 and 10 of the kernel's lie between 10 and 10.5.
     assert goodput.common == pytest.approx(0.5)
     pairs = dict.fromkeys(COMPARED, SAME) | {"goodput_mbit_s": goodput}
-    judged = Judgement({}, pairs, 0.1)
+    judged = CellAgreement({}, pairs, 0.1)
     assert (judged.seeds, judged.common) == (4, 0.5)
     assert verdict_of(judged) == "overlaps (50 % of 8 runs)"
     assert pair([1, 2], [3, 4]).common == 0
@@ -67,7 +67,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
 
 
 def test_what_has_no_value_does_not_agree() -> None:
-    assert verdict(pair([], [10]), SAME) is Verdict.DIFFERS
+    assert verdict(pair([], [10]), SAME) is Agreement.DIFFERS
     assert math.isnan(pair([1], [0]).difference)
 
 
@@ -109,7 +109,7 @@ def test_runs_are_judged_by_all_of_their_flows_together(tmp_path: Path) -> None:
     reno, cubic = judge(simulated, measured)
     assert (reno.cell, cubic.cell) == ({"algorithm": "reno"}, {"algorithm": "cubic"})
     assert reno.pairs["goodput_mbit_s"].medians == (10.0, 10.0)
-    assert (reno.verdict, cubic.verdict) == (Verdict.AGREES, Verdict.DIFFERS)
+    assert (reno.verdict, cubic.verdict) == (Agreement.AGREES, Agreement.DIFFERS)
     # Windows of 12 and 22 beside 10 and 20.
     assert reno.cwnd_distance == pytest.approx(2 / 15)
     assert math.isnan(reno.pairs["timeouts"].medians[0])
@@ -154,17 +154,19 @@ def in_simulation(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_what_agrees_is_not_run_again(tmp_path: Path, in_simulation: list[int]) -> None:
     done = validate(study(repetitions=2), tmp_path)
-    assert [each.verdict for each in done.judgements] == [Verdict.AGREES] * 2
+    assert [each.verdict for each in done.judgements] == [Agreement.AGREES] * 2
     assert in_simulation == [4, 4]
 
 
 def test_contested_cells_get_ten_seeds_and_the_others_no_more(
     tmp_path: Path, in_simulation: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def judge_unlike(simulated: Any, measured: Any) -> list[Judgement]:  # noqa: ANN401  results
+    def judge_unlike(simulated: Any, measured: Any) -> list[CellAgreement]:  # noqa: ANN401  results
         apart = {name: pair([9, 10.1], [10, 11]) for name in COMPARED}
         return [
-            Judgement(each.cell, apart if each.cell["algorithm"] == "cubic" else each.pairs, 0.0)
+            CellAgreement(
+                each.cell, apart if each.cell["algorithm"] == "cubic" else each.pairs, 0.0
+            )
             for each in judge(simulated, measured)
         ]
 

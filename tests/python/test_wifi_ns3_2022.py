@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import Verdict, judge_paper, load_paper, read_table
+from cwndlab.papers import ClaimVerdict, judge_paper, load_paper, read_table
 
 STUDY = Path(__file__).parents[2] / "studies" / "wifi-ns3-2022.toml"
 PRESET = Path(cw.__file__).parent / "data" / "links" / "wifi-ns3-2022.toml"
@@ -97,16 +97,16 @@ def test_variants_that_react_to_loss_are_alike(rates: dict[tuple[str, int], floa
 
 def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
     judged = {each.claim.id: each for each in judge_paper("wifi-ns3-2022", results)}
-    assert {each.theirs for each in judged.values()} == {Verdict.HOLDS}
+    assert {each.theirs for each in judged.values()} == {ClaimVerdict.HOLDS}
     verdicts = {claim: each.verdict for claim, each in judged.items()}
     assert verdicts == {
-        "falls-with-stations": Verdict.FAILS,  # Vegas gains 1 % from six stations to seven
-        "vegas-flat": Verdict.UNDECIDED,  # alone it is ahead by 2 %, and 1 % asked for
-        "cubic-best": Verdict.UNDECIDED,
+        "falls-with-stations": ClaimVerdict.FAILS,  # Vegas gains 1 % from six stations to seven
+        "vegas-flat": ClaimVerdict.UNDECIDED,  # alone it is ahead by 2 %, and 1 % asked for
+        "cubic-best": ClaimVerdict.UNDECIDED,
     }
     beside = [each for each in judged["cubic-best"].findings if each.part.is_beside]
-    assert sum(each.verdict is Verdict.HOLDS for each in beside) >= 6  # within 1 %
-    assert not any(each.verdict is Verdict.FAILS for each in beside)
+    assert sum(each.verdict is ClaimVerdict.HOLDS for each in beside) >= 6  # within 1 %
+    assert not any(each.verdict is ClaimVerdict.FAILS for each in beside)
 
 
 def test_every_station_has_a_rate_of_its_own(flows: pl.DataFrame) -> None:

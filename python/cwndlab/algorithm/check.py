@@ -20,14 +20,14 @@ from cwndlab.usercode.program import (
     is_file_reference,
     with_every_check,
 )
-from cwndlab.usercode.worker import Check
+from cwndlab.usercode.worker import CheckProgram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cwndlab.usercode.program import Program
 
-State = Literal["ok", "note", "failed", "skipped"]
+CheckState = Literal["ok", "note", "failed", "skipped"]
 
 EXAMPLES = 500
 _SEED = 1
@@ -54,15 +54,15 @@ _RUNS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One thing that was looked at."""
 
     check: str
-    state: State
+    state: CheckState
     found: str
 
 
-def check_algorithm(reference: str, folder: Path) -> Iterator[Finding]:
+def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     """Look at everything, one after the other; what does not compile ends it.
 
     Raises:
@@ -70,15 +70,15 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[Finding]:
     """
     if not is_file_reference(reference):
         core.algorithm(reference)  # says what was meant
-        yield Finding("built in", "ok", "cargo test runs this suite over it")
+        yield CheckFinding("built in", "ok", "cargo test runs this suite over it")
         return
     found = describe_file(reference, folder)
     if found.problem or found.program is None:
-        yield Finding("compiles and loads", "failed", found.problem)
+        yield CheckFinding("compiles and loads", "failed", found.problem)
         return
     entry = found.algorithm
     hooks = ", ".join(entry.hooks)
-    yield Finding("compiles and loads", "ok", f"hooks: {hooks}")
+    yield CheckFinding("compiles and loads", "ok", f"hooks: {hooks}")
     is_own = not reference.startswith(LINUX_PREFIX)
     if is_own:
         yield _warnings(folder / file_of(reference))
@@ -92,28 +92,30 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[Finding]:
         yield _kernel(folder / file_of(reference))
 
 
-def _warnings(path: Path) -> Finding:
+def _warnings(path: Path) -> CheckFinding:
     flags = (*_STRICT, f"-I{contract_folder() / 'include'}")
     told = compiler.warnings(path, flags)
     if not told:
-        return Finding("compiles without a warning", "ok", " ".join(_STRICT[2:]))
-    return Finding("compiles without a warning", "note", _first_lines(told, "warning:"))
+        return CheckFinding("compiles without a warning", "ok", " ".join(_STRICT[2:]))
+    return CheckFinding("compiles without a warning", "note", _first_lines(told, "warning:"))
 
 
-def _sequences(check: str, program: Program, *, is_module: bool = False) -> Finding:
+def _sequences(check: str, program: Program, *, is_module: bool = False) -> CheckFinding:
     with WorkerProcess() as process:
         try:
-            violation = process.ask(Check(program, EXAMPLES, _SEED, is_module), _TIME_LIMIT_S)
+            violation = process.ask(
+                CheckProgram(program, EXAMPLES, _SEED, is_module), _TIME_LIMIT_S
+            )
         except BrokenAlgorithmError as error:
-            return Finding(check, "failed", str(error))
+            return CheckFinding(check, "failed", str(error))
     if violation is None:
         what = f"{EXAMPLES} sequences of ACKs, losses, timeouts, marks and silence"
-        return Finding(check, "ok", what)
+        return CheckFinding(check, "ok", what)
     text = f"{program.file}: {violation['hook']} {violation['rule']}\n  {violation['example']}"
-    return Finding(check, "failed", text)
+    return CheckFinding(check, "failed", text)
 
 
-def _whole_runs(reference: str) -> Iterator[Finding]:
+def _whole_runs(reference: str) -> Iterator[CheckFinding]:
     from cwndlab.algorithm.single_run import run_once  # noqa: PLC0415  slow to load
     from cwndlab.api.study import Study  # noqa: PLC0415  it knows this package
 
@@ -122,27 +124,27 @@ def _whole_runs(reference: str) -> Iterator[Finding]:
         try:
             flows = run_once(Study(algorithm=reference, duration="10 s", **settings))["flows"]
         except RunsFailedError as error:
-            yield Finding(check, "failed", str(error))
+            yield CheckFinding(check, "failed", str(error))
             continue
         row = flows.row(0, named=True)
         found = f"{row['goodput_mbit_s']:.3g} Mbit/s, {row['timeouts']} timeouts"
-        state: State = "ok" if row["delivered_bytes"] > 0 else "failed"
-        yield Finding(check, state, found)
+        state: CheckState = "ok" if row["delivered_bytes"] > 0 else "failed"
+        yield CheckFinding(check, state, found)
 
 
-def _kernel(path: Path) -> Finding:
+def _kernel(path: Path) -> CheckFinding:
     """Whether it also compiles for the running kernel, as a BPF program."""
     check = "compiles for the kernel (BPF)"
     clang = shutil.which("clang")
     if clang is None:
-        return Finding(check, "skipped", "there is no clang here")
+        return CheckFinding(check, "skipped", "there is no clang here")
     with tempfile.TemporaryDirectory() as folder:
         command = [clang, *_BPF, f"-I{contract_folder() / 'include'}", "-c", str(path)]
         try:
             compiler.run(path, [*command, "-o", str(Path(folder) / "x.o")])
         except BrokenAlgorithmError as error:
-            return Finding(check, "failed", str(error))
-    return Finding(check, "ok", "clang -target bpf")
+            return CheckFinding(check, "failed", str(error))
+    return CheckFinding(check, "ok", "clang -target bpf")
 
 
 def _first_lines(messages: str, mark: str) -> str:

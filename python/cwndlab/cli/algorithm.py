@@ -13,7 +13,7 @@ from cwndlab.algorithm.page import STANDARD_LINK, parameter_rows, read_page
 from cwndlab.algorithm.skeleton import write_skeleton
 from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
 from cwndlab.cli.screens.algorithm import window_chart
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import kernel_states, load, require_loading, unload
 from cwndlab.resolve import reno_variants
 from cwndlab.usercode.program import contract_folder
@@ -144,7 +144,7 @@ def algorithm_load(name: str, *, pin: bool) -> None:
     own algorithm of the same name, and the machine's default, stay as they are.
     """
     require_loading(name)
-    with Helper() as helper:
+    with KernelHelper() as helper:
         program = load(helper, name, Path(), stays=pin)
         print_text(program.name)
         say(f"  sockets choose it by this name: TCP_CONGESTION, iperf3 -C {program.name}")

@@ -32,10 +32,10 @@ def apply_winner(winner: str | None) -> None:
     if not click.confirm(question, err=True):
         say("  nothing was changed")
         return
-    from cwndlab.kernel.helper import Helper  # noqa: PLC0415
+    from cwndlab.kernel.helper import KernelHelper  # noqa: PLC0415
     from cwndlab.kernel.loading import load  # noqa: PLC0415
 
-    with Helper() as helper:
+    with KernelHelper() as helper:
         program = load(helper, winner, Path(), stays=True)
     say(f"  {winner} is loaded as {program.name}")
     _say_how_to_choose(program.name)

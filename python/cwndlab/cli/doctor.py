@@ -18,34 +18,34 @@ from cwndlab.backends.kernel.process import obstacles_to_runs
 from cwndlab.cli.output import format_option, print_rows
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.kernel.capabilities import obstacles, this_kernel
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import load
 from cwndlab.resolve.presets import presets
 from cwndlab.run.executor import available_cores
 
-State = Literal["ok", "optional", "missing"]
+ExaminedState = Literal["ok", "optional", "missing"]
 
 _LEAST_FREE_BYTES = 10**9
 _WINDOWS = 1_000_000  # that the algorithm takes
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Examined:
     """One thing that was looked at."""
 
     name: str
-    state: State
+    state: ExaminedState
     found: str
     remedy: str = ""
 
 
-def checks() -> list[Check]:
+def checks() -> list[Examined]:
     """Look at everything."""
     return [
         _python(),
         _core(),
-        Check("cores", "ok", plural(available_cores(), "core")),
-        Check("links", "ok" if presets() else "missing", plural(len(presets()), "preset")),
+        Examined("cores", "ok", plural(available_cores(), "core")),
+        Examined("links", "ok" if presets() else "missing", plural(len(presets()), "preset")),
         _folder(),
         _disk(),
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
@@ -54,37 +54,37 @@ def checks() -> list[Check]:
     ]
 
 
-def _python() -> Check:
-    return Check("python", "ok", f"{platform.python_version()} ({sys.executable})")
+def _python() -> Examined:
+    return Examined("python", "ok", f"{platform.python_version()} ({sys.executable})")
 
 
-def _core() -> Check:
+def _core() -> Examined:
     try:
         names = ", ".join(core.algorithms())
         stacks = ", ".join(core.stacks())
     except CwndlabError as error:
-        return Check("simulator", "missing", "not built", str(error))
-    return Check("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
+        return Examined("simulator", "missing", "not built", str(error))
+    return Examined("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
 
 
-def _testbed() -> list[Check]:
+def _testbed() -> list[Examined]:
     """Whether runs on the kernel and shells behind links are possible."""
     name = "runs on the kernel"
-    found = [Check(name, "optional", what, remedy) for what, remedy in obstacles_to_runs()]
-    return found or [Check(name, "ok", "cwndlab run --backend kernel, shell, validate")]
+    found = [Examined(name, "optional", what, remedy) for what, remedy in obstacles_to_runs()]
+    return found or [Examined(name, "ok", "cwndlab run --backend kernel, shell, validate")]
 
 
-def _kernel() -> list[Check]:
+def _kernel() -> list[Examined]:
     """Whether algorithms of ours can be loaded into this kernel, by loading one."""
     kernel = this_kernel()
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
     loadable = sorted(kernel.modules - kernel.available)
     if loadable:
         has += f"; modules to load: {', '.join(f'tcp_{name}' for name in loadable)}"
-    found = [Check("kernel", "ok" if kernel.own else "optional", has)]
+    found = [Examined("kernel", "ok" if kernel.own else "optional", has)]
     in_the_way = obstacles()
     found += [
-        Check("algorithms into the kernel", "optional", each.what, each.remedy)
+        Examined("algorithms into the kernel", "optional", each.what, each.remedy)
         for each in in_the_way
     ]
     if not in_the_way:
@@ -92,36 +92,36 @@ def _kernel() -> list[Check]:
     return found
 
 
-def _try_loading() -> Check:
+def _try_loading() -> Examined:
     name = "algorithms into the kernel"
     try:
-        with Helper() as helper:
+        with KernelHelper() as helper:
             # A value of its own makes a name of its own.
             load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
     except CwndlabError as error:
-        return Check(name, "optional", "fixed could not be loaded", str(error))
-    return Check(name, "ok", "fixed was loaded and unloaded")
+        return Examined(name, "optional", "fixed could not be loaded", str(error))
+    return Examined(name, "ok", "fixed was loaded and unloaded")
 
 
-def _folder() -> Check:
+def _folder() -> Examined:
     if os.access(Path.cwd(), os.W_OK):
-        return Check("results folder", "ok", str(Path("results")))
+        return Examined("results folder", "ok", str(Path("results")))
     remedy = "change to a folder of yours, or name one with --results"
-    return Check("results folder", "missing", f"{Path.cwd()} cannot be written", remedy)
+    return Examined("results folder", "missing", f"{Path.cwd()} cannot be written", remedy)
 
 
-def _disk() -> Check:
+def _disk() -> Examined:
     free_bytes = shutil.disk_usage(Path.cwd()).free
     found = f"{free_bytes / 10**9:.1f} GB free"
     if free_bytes < _LEAST_FREE_BYTES:
-        return Check("disk", "missing", found, "make room before you start a study")
-    return Check("disk", "ok", found)
+        return Examined("disk", "missing", found, "make room before you start a study")
+    return Examined("disk", "ok", found)
 
 
-def _package(name: str, purpose: str) -> Check:
+def _package(name: str, purpose: str) -> Examined:
     if importlib.util.find_spec(name):
-        return Check(name, "ok", "installed")
-    return Check(name, "optional", f"not installed; {purpose}", f"pip install {name}")
+        return Examined(name, "ok", "installed")
+    return Examined(name, "optional", f"not installed; {purpose}", f"pip install {name}")
 
 
 @click.command("doctor")

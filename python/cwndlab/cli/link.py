@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -16,10 +15,11 @@ from cwndlab.cli.output import (
     print_text,
     say,
 )
-from cwndlab.measure.record import NAMES, record
+from cwndlab.measure.record import record
 from cwndlab.measure.wire.address import Address
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.run.saturation import export_mahimahi
+from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_link, link_facts, read_link
 from cwndlab.text.quantity import parse_duration, parse_rate
 
@@ -85,7 +85,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write what LINK delivers as a trace of Mahimahi."""
     _, resolved = read_link(spec)
-    way: Literal["forward", "reverse"] = "forward" if direction == "downlink" else "reverse"
+    way = Direction(direction)
     made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
     print_text(f"{out}: {len(made.at_ns):,} delivery opportunities, {made.rate_mbit_s:.3f} Mbit/s")
 
@@ -124,7 +124,7 @@ def link_record(
     paths = recording.write(out)
     rows = [
         {
-            "direction": NAMES[recorded.direction],
+            "direction": recorded.direction.title,
             "rate_mbit_s": recorded.rate_mbit_s,
             "lost_pct": recorded.lost_pct,
             "queueing_max_ms": recorded.highest_queueing_ms,
@@ -137,6 +137,6 @@ def link_record(
         return
     for recorded in recording.directions:
         if not recorded.was_full:
-            name = NAMES[recorded.direction]
+            name = recorded.direction.title
             say(f"! the {name} was never full: it carries more than this; raise --most")
     say("", f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares over it")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _WIDTH_OF_PIPES = 200  # nobody wraps there
 
-Answer = TypeVar("Answer")
-Arguments = ParamSpec("Arguments")
+CommandAnswer = TypeVar("CommandAnswer")
+CommandArguments = ParamSpec("CommandArguments")
 
 _format_option = click.option(
     "--format",
@@ -45,7 +45,9 @@ direction_option = click.option(
 )
 
 
-def format_option(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+def format_option(
+    command: Callable[CommandArguments, CommandAnswer],
+) -> Callable[CommandArguments, CommandAnswer]:
     """The option that every command with results has."""
     return functools.wraps(command)(_format_option(command))
 

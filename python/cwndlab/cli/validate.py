@@ -12,11 +12,11 @@ from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.studies import find_study
 from cwndlab.run.campaign import RESULTS_FOLDER
-from cwndlab.validation import Verdict, replayed, validate, with_traces, write_page
+from cwndlab.validation import Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
 
 if TYPE_CHECKING:
-    from cwndlab.validation import Judgement, Replayed
+    from cwndlab.validation import CellAgreement, Replayed
 
 _DEFAULT_STUDY = "validate"
 
@@ -88,11 +88,11 @@ def validate_command(  # noqa: PLR0913  one argument per option
         say("", f"  {page}")
     else:
         print_rows(rows, output_format)
-    is_apart = any(each.verdict is Verdict.DIFFERS for each in judgements)
+    is_apart = any(each.verdict is Agreement.DIFFERS for each in judgements)
     return 1 if is_apart or not all(each.is_same for each in replays) else 0
 
 
-def _print(judgements: list[Judgement]) -> None:
+def _print(judgements: list[CellAgreement]) -> None:
     from rich.table import Table  # noqa: PLC0415  --help is to be quick
 
     table = Table(box=None, pad_edge=False)

@@ -11,7 +11,7 @@ _LINE_HEIGHT_PT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class PlacedLabel:
     """A name at a place in data coordinates."""
 
     text: str
@@ -20,7 +20,7 @@ class Label:
     colour: str
 
 
-def label_line_ends(axes: Axes, labels: Sequence[Label]) -> None:
+def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     """Write each name to the right of the axes, at the height where its line ends."""
     axes.figure.figure.draw_without_rendering()  # layout first: heights depend on it
     height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi

@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 
 from cwndlab.errors import LinkError
 from cwndlab.run.saturation import Saturated, saturate
+from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_path, read_link
 from cwndlab.text.quantity import parse_duration
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _BIN_MS = 100
 _MOST_POINTS = 20_000
 _ENDINGS = (".svg", ".pdf", ".png")
-_TITLES = {"forward": "downlink", "reverse": "uplink"}
 _PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
 
 
@@ -36,9 +36,9 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
         raise LinkError(msg)
     duration_ns = parse_duration(duration)
     _, resolved = read_link(spec)
-    found: dict[str, Saturated] = {}
+    found: dict[Direction, Saturated] = {}
     problem = ""
-    for direction in ("forward", "reverse"):
+    for direction in Direction:
         try:
             found[direction] = saturate(resolved, direction, duration_ns)
         except LinkError as error:
@@ -52,7 +52,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     return out
 
 
-def draw_link(title: str, found: dict[str, Saturated], lines: list[str]) -> Figure:
+def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
     """The directions beside each other, each with axes of its own, and what the link is made of."""
     # A ratio that never changes is one that decides nothing.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
@@ -67,7 +67,7 @@ def draw_link(title: str, found: dict[str, Saturated], lines: list[str]) -> Figu
     for column, (direction, saturated) in enumerate(found.items()):
         _draw(list(axes[:, column]), saturated)
         rate = f"{saturated.rate_mbit_s:.2f} Mbit/s"
-        axes[0, column].set_title(f"{_TITLES[direction]}: {rate}", loc="left", fontsize="medium")
+        axes[0, column].set_title(f"{direction.title}: {rate}", loc="left", fontsize="medium")
         axes[-1, column].set_xlabel("time (s)")
     for axis, label in zip(axes[:, 0], panels, strict=True):
         axis.set_ylabel(label)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, new_figure, title
 from cwndlab.figures.decimate import decimate
-from cwndlab.figures.labels import Label, label_line_ends
+from cwndlab.figures.labels import PlacedLabel, label_line_ends
 from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 from cwndlab.stats.bootstrap import Floats
@@ -42,7 +42,7 @@ def plot_over_time(
                 axes.plot(times, values, color=style.colour, linewidth=1.1, label=name)
                 finite = values[np.isfinite(values)]
                 end = float(finite[-1]) if finite.size else 0.0
-            labels.append(Label(name, 1.0, end, style.colour))
+            labels.append(PlacedLabel(name, 1.0, end, style.colour))
         axes.set_ylabel(about.header)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0, right=float(samples["t_s"].max() or 1.0))  # type: ignore[arg-type]

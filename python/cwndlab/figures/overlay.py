@@ -16,7 +16,7 @@ from cwndlab.stats.bootstrap import Floats
 _MOST_POINTS = 6000
 _SHADE = "#e8edf3"
 
-Line = tuple[Floats, Floats]
+PlottedLine = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Zoom:
 
 
 def overlay_figure(
-    lines: Mapping[str, Line],
+    lines: Mapping[str, PlottedLine],
     *,
     zooms: Sequence[Zoom] = (),
     paper_label: str = "",
@@ -61,7 +61,7 @@ def overlay_figure(
 
 def plot_windows(
     axes: Axes,
-    lines: Mapping[str, Line],
+    lines: Mapping[str, PlottedLine],
     start_s: float = 0.0,
     stop_s: float = float("inf"),
 ) -> None:

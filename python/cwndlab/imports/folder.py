@@ -23,6 +23,7 @@ from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_
 from cwndlab.imports.table import is_table, read_table
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import encode_result, to_parquet
+from cwndlab.schema.direction import Direction
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml_writer import write_toml
 
@@ -39,7 +40,6 @@ _MOST_TOLD = 10
 _KEY_DIGITS = 32
 _ALGORITHM = "algorithm"
 _DIRECTION = "direction"
-_DIRECTIONS = {"downlink": "forward", "uplink": "reverse"}
 
 Fields = dict[str, str]
 
@@ -238,7 +238,7 @@ def _name_algorithms(runs: list[_Run], request: ImportRequest, left_out: list[st
         for row in run.measurement.flows:
             row["algorithm"], row["sent_by"] = label, label if is_own else ran
             if direction := run.fields.get(_DIRECTION):
-                row["direction"] = _DIRECTIONS[direction]
+                row["direction"] = Direction.of(direction).wire
     return notes
 
 

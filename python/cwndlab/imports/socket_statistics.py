@@ -48,7 +48,7 @@ _NUMBERS = {
 }
 _RATES = {"pacing_rate": "pacing_rate_mbit_s", "delivery_rate": "delivery_rate_mbit_s"}
 
-Connection = tuple[str, str]
+SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
@@ -82,10 +82,10 @@ class _Log:
         return max(self.rows.largest("acked_bytes"), self.rows.largest(_RECEIVED))
 
 
-def _read(lines: Iterable[str]) -> dict[Connection, _Log]:
-    logs: dict[Connection, _Log] = defaultdict(_Log)
+def _read(lines: Iterable[str]) -> dict[SsConnection, _Log]:
+    logs: dict[SsConnection, _Log] = defaultdict(_Log)
     now_s: float | None = None
-    current: Connection | None = None
+    current: SsConnection | None = None
     for line in lines:
         text = line.strip()
         if (stamp := _time(text)) is not None:
@@ -108,7 +108,7 @@ def _read(lines: Iterable[str]) -> dict[Connection, _Log]:
     return logs
 
 
-def _measurement(logs: Mapping[Connection, _Log], warm_up_s: float) -> Measurement:
+def _measurement(logs: Mapping[SsConnection, _Log], warm_up_s: float) -> Measurement:
     most = max((log.moved_bytes for log in logs.values()), default=0.0)
     chosen = [
         log for log in logs.values() if most > 0 and log.moved_bytes >= _SMALLEST_SHARE * most

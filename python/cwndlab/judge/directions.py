@@ -15,7 +15,7 @@ _GOODPUT = "goodput_mbit_s"
 
 
 @dataclass(frozen=True)
-class Direction:
+class DirectionComparisons:
     """One way of the data, and what was measured of it in every setting."""
 
     name: str
@@ -35,7 +35,7 @@ def compare_directions(
     *,
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
-) -> tuple[Direction, ...]:
+) -> tuple[DirectionComparisons, ...]:
     """Return the comparisons of every direction in which something under test sent.
 
     `beside` are the measures that `cwndlab.judge.measures.measures_of_flows` gives.
@@ -52,7 +52,7 @@ def compare_directions(
             beside=beside,
         )
         if comparisons:
-            found.append(Direction(name, tuple(comparisons)))
+            found.append(DirectionComparisons(name, tuple(comparisons)))
     return tuple(found)
 
 

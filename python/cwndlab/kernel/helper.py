@@ -30,7 +30,7 @@ def helper_path() -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
-class Helper(AbstractContextManager["Helper"]):
+class KernelHelper(AbstractContextManager["KernelHelper"]):
     """A running helper."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.errors import CwndlabError, KernelError
 from cwndlab.kernel.capabilities import obstacles, this_kernel
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Pin:
 
 
 def load(
-    helper: Helper,
+    helper: KernelHelper,
     reference: str,
     folder: Path,
     parameters: Mapping[str, int] | None = None,
@@ -109,7 +109,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
     if not found:
         msg = f"{reference} is not loaded (cwndlab algorithm list)"
         raise KernelError(msg)
-    with Helper() as helper:
+    with KernelHelper() as helper:
         for pin in found:
             helper.ask({"do": "unpin", "pin": pin.entry})
     return found

@@ -23,7 +23,7 @@ from cwndlab.usercode.compiler import preprocess, run
 from cwndlab.usercode.program import (
     LINUX_PREFIX,
     Program,
-    Unit,
+    TranslationUnit,
     contract_folder,
     existing_file,
     is_file_reference,
@@ -91,7 +91,7 @@ def kernel_program(
     recording = ("-DCC_RECORD",) if is_recording else ()
     flags = (*_FLAGS, *recording, f"-I{contract / 'include'}")
     text = run(source, [*clang(), *flags, "-E", str(source)])
-    program = Program(str(source), (Unit(str(source), text, _FLAGS),))
+    program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
     digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
     return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings)
@@ -107,7 +107,7 @@ def replay_program(reference: str, folder: Path) -> Program:
     source, contract = _source(reference, folder)
     flags = (*_REPLAY_FLAGS, f"-I{contract / 'include'}")
     files = (source, contract / "port" / "replay.c")
-    units = (Unit(str(file), preprocess(file, flags), _REPLAY_FLAGS) for file in files)
+    units = (TranslationUnit(str(file), preprocess(file, flags), _REPLAY_FLAGS) for file in files)
     return Program(str(source), tuple(units))
 
 
@@ -119,7 +119,7 @@ def tracing_program() -> Program:
     """
     source = Path(__file__).with_name("trace.bpf.c")
     text = run(source, [*clang(), *_FLAGS, "-E", str(source)])
-    return Program(str(source), (Unit(str(source), text, _FLAGS),))
+    return Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
 
 
 def kernel_object(program: Program) -> Path:

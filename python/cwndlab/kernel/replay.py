@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import BrokenAlgorithmError
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program, replay_program
 from cwndlab.usercode.compiler import executable
 
@@ -31,7 +31,7 @@ class Replay:
         return sum(self.calls.values())
 
 
-class Recorder:
+class CallRecorder:
     """An algorithm in the kernel that takes down every call of its hooks."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Recorder:
         self.program: KernelProgram = kernel_program(
             reference, folder, parameters, is_recording=True
         )
-        self._helper = Helper()
+        self._helper = KernelHelper()
         try:
             self._helper.ask(
                 {

@@ -22,7 +22,7 @@ from cwndlab.measure.machine.radio import sources_of
 from cwndlab.measure.machine.surroundings import Surroundings
 from cwndlab.measure.preflight import ProxyError, Sender, look
 from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
-from cwndlab.measure.tables import Measured, measured
+from cwndlab.measure.tables import MeasuredRun, measured
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
 from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.exchange import LibraryMissingError
@@ -241,7 +241,7 @@ class _Loop:
         interface = found.facts["client"]["path"]["interface"]
         self._sources = sources_of(interface and interface["name"])
 
-    def _transfer(self, run: Run, path: LivePath) -> Measured:
+    def _transfer(self, run: Run, path: LivePath) -> MeasuredRun:
         scenario = run.scenario
         address = self._campaign.address
         if isinstance(address, Iperf3):

@@ -18,7 +18,7 @@ import polars as pl
 
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
-from cwndlab.measure.tables import Measured
+from cwndlab.measure.tables import MeasuredRun
 from cwndlab.measure.wire.address import ServerUnreachableError
 from cwndlab.measure.wire.client import TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, missing_algorithm
@@ -80,7 +80,7 @@ class Iperf3:
                 msg = f"{problem}; `cwndlab serve` can, without --via {_PROGRAM}"
                 raise StudyError([msg])
 
-    def measure(self, run: Run, sender_algorithm: str | None) -> Measured:
+    def measure(self, run: Run, sender_algorithm: str | None) -> MeasuredRun:
         """Make a run.
 
         Args:
@@ -206,7 +206,7 @@ def _read(content: bytes) -> Measurement:
     return measurement
 
 
-def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
+def _measured(run: Run, measurement: Measurement, content: bytes) -> MeasuredRun:
     is_attributable = True
     flows = run.scenario.flows
     for row in measurement.flows:
@@ -222,4 +222,4 @@ def _measured(run: Run, measurement: Measurement, content: bytes) -> Measured:
     measurement.samples = [part.with_columns(ids) for part in measurement.samples]
     files = encode_result(run.key, measurement.tables()) | {"iperf3.json": content}
     facts: dict[str, Any] = {"via": json.loads(content)["start"]["version"]}
-    return Measured(files, facts, is_attributable)
+    return MeasuredRun(files, facts, is_attributable)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.host import describe_host
-from cwndlab.measure.machine.path_view import Finding, compare_views, too_quick
+from cwndlab.measure.machine.path_view import PathFinding, compare_views, too_quick
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.flow import AlgorithmMissingError, set_algorithm
 from cwndlab.measure.wire.probes import Clock
+from cwndlab.schema.direction import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +62,7 @@ class Preflight:
     """Facts for the record, and what stands out of them."""
 
     facts: Mapping[str, Any]
-    findings: tuple[Finding, ...]
+    findings: tuple[PathFinding, ...]
 
     @property
     def is_through_proxy(self) -> bool:
@@ -139,7 +140,7 @@ def measure_datagrams(address: Address, bits_per_sec: int) -> list[dict[str, Any
         ]
     return [
         {
-            "direction": "downlink" if row["direction"] == "forward" else "uplink",
+            "direction": Direction.of(row["direction"]).title,
             "rate_mbit_s": bits_per_sec / 1e6,
             **{key: row[key] for key in ("sent", "received", "lost_pct", "reordered")},
             "jitter_ms": row["jitter_ms"],
@@ -211,7 +212,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
     }
 
 
-def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[Finding]:
+def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
     """What stands out of the facts."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
@@ -223,7 +224,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[Findin
         found += _of_interface(end, facts, sends=_sends(end, directions))
     if facts["clock_offset_ms"] is None:
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 "no answer over UDP, so there are no pings under load and no one-way delays",
                 "open the server's port for UDP too",
@@ -231,7 +232,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[Findin
         )
     elif abs(facts["clock_offset_ms"]) > _SKEW_MS:
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
                 "delays are corrected, but periods of the day go by this machine's",
@@ -243,7 +244,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[Findin
 
 def _of_direction(
     direction: str, facts: Mapping[str, Any], senders: Sequence[Sender]
-) -> list[Finding]:
+) -> list[PathFinding]:
     name, end, far = (
         ("downlink", "server", "client")
         if direction == "forward"
@@ -253,10 +254,10 @@ def _of_direction(
     default = facts[end].get("default_algorithm")
     algorithms = sorted({sender.algorithm for sender in senders if sender.algorithm})
     runs = ", ".join(algorithms) if algorithms else f"its default, {default}"
-    found.append(Finding("note", f"{name}: the {end} sends, by {runs}"))
+    found.append(PathFinding("note", f"{name}: the {end} sends, by {runs}"))
     if any(not sender.is_named for sender in senders):
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 f"{name}: what the study names is set on the {far}, which does not send there; "
                 f"the {end}'s {default} does all the work",
@@ -271,7 +272,7 @@ def _of_direction(
         if limit is not None and limit < _LOW_WINDOW_MBIT_S:
             sysctl = "tcp_rmem" if key.startswith("receive") else "tcp_wmem"
             found.append(
-                Finding(
+                PathFinding(
                     "warning",
                     f"{name}: the {what} of the {holder} lets a connection have {limit:.0f} "
                     "Mbit/s at most",
@@ -293,7 +294,7 @@ def _sends(end: str, directions: Sequence[str]) -> bool:
     return ("forward" if end == "server" else "reverse") in directions
 
 
-def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Finding]:
+def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[PathFinding]:
     interface = facts[end]["path"].get("interface")
     if not interface:
         return []
@@ -302,7 +303,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Fi
     queue = interface.get("qdisc_limit_pkts") or interface.get("queue_length_pkts")
     if sends and queue and queue < _SHORT_QUEUE_PKTS and interface.get("qdisc") != "noqueue":
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 f"the queue of {name} on the {end} holds {queue} packets; it, not the network, "
                 "will limit what is sent",
@@ -313,7 +314,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Fi
     if foreign and max(foreign.values()) > _FOREIGN_MBIT_S:
         rates = f"{foreign['rx']:.2f} in, {foreign['tx']:.2f} out"
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 f"other traffic on {name} of the {end} ({rates} Mbit/s)",
                 "it is measured with yours; stop updates, synchronisation, other users",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.saturator import WARM_UP_S
 from cwndlab.run.saturation import PACKET_BYTES
+from cwndlab.schema.direction import Direction
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
@@ -25,12 +26,9 @@ _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
 _NS_PER_S = 10**9
 _SHALLOW_MS = 2.0
 
-Direction = Literal["forward", "reverse"]
-NAMES: dict[Direction, str] = {"forward": "downlink", "reverse": "uplink"}
-
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedDirection:
     """One direction of a link."""
 
     direction: Direction
@@ -65,7 +63,7 @@ class Recorded:
         counts = np.diff(opportunities, prepend=0)
         stamps = np.repeat(np.arange(1, counts.size + 1), counts)
         if stamps.size == 0:
-            msg = f"{NAMES[self.direction]}: nothing arrived, so there is nothing to record"
+            msg = f"{self.direction.title}: nothing arrived, so there is nothing to record"
             raise LinkError(msg)
         return "".join(f"{stamp}\n" for stamp in stamps)
 
@@ -74,7 +72,7 @@ class Recorded:
 class Recording:
     """Both directions, and the way between them when it is empty."""
 
-    directions: tuple[Recorded, ...]
+    directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
 
     def write(self, name: Path) -> list[Path]:
@@ -90,10 +88,10 @@ class Recording:
         }
         written = []
         for recorded in self.directions:
-            path = name.with_name(f"{name.name}-{NAMES[recorded.direction]}.trace")
+            path = name.with_name(f"{name.name}-{recorded.direction.title}.trace")
             path.write_text(recorded.mahimahi(), encoding="ascii")
             written.append(path)
-            table = "link" if recorded.direction == "forward" else "reverse_link"
+            table = "link" if recorded.direction is Direction.DOWNLINK else "reverse_link"
             document[table] = {"trace": path.name, "delay": delay}
         path = name.with_name(f"{name.name}.toml")
         path.write_text(write_toml(document), encoding="utf-8")
@@ -112,15 +110,14 @@ def record(address: Address, duration_ns: int, most_bits_per_sec: int) -> Record
         TransferFailedError: the server refuses, or UDP does not get through.
     """
     found = []
-    directions: tuple[Direction, ...] = ("forward", "reverse")
     with Session(address) as session:
         probes = session.probe()
         path = [session.view(), session.server["path"]]
         mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
         header_bytes = _HEADER_BYTES[6 if ":" in session.peer else 4]
-        for direction in directions:
+        for direction in Direction:
             request = protocol.Saturate(
-                direction=direction,
+                direction=direction.wire,
                 most_bits_per_sec=most_bits_per_sec,
                 payload_bytes=mtu_bytes - header_bytes,
                 packet_bytes=mtu_bytes,
@@ -129,7 +126,7 @@ def record(address: Address, duration_ns: int, most_bits_per_sec: int) -> Record
             answer = session.saturate(request)
             per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
             found.append(
-                Recorded(
+                RecordedDirection(
                     direction,
                     per_ms[: duration_ns // 10**6],
                     answer["sent"],

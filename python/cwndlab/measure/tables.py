@@ -28,7 +28,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRun:
     """The files of a run, and what its manifest says of it."""
 
     files: dict[str, bytes]
@@ -44,7 +44,7 @@ def measured(
     names: Mapping[int, str],
     around: Surroundings | None = None,
     outage_s: float = DEFAULT_OUTAGE_S,
-) -> Measured:
+) -> MeasuredRun:
     """Make a run's tables.
 
     Args:
@@ -92,7 +92,7 @@ def measured(
         radio = around.radio_frame(key, transfer.began_ns)
         if radio.height:
             files["radio.parquet"] = to_parquet(radio)
-    return Measured(files, _facts(transfer), is_attributable, tuple(flags))
+    return MeasuredRun(files, _facts(transfer), is_attributable, tuple(flags))
 
 
 def _flow(

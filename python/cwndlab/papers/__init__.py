@@ -3,16 +3,16 @@
 from cwndlab.papers.claims import Claim, Claims, claimed_papers, load_claims
 from cwndlab.papers.experiments import ClaimTrial, Effect, TableTrial, try_paper
 from cwndlab.papers.facts import (
-    Check,
     Paper,
     PaperFigure,
+    PaperNumber,
     PaperPlot,
     PaperTable,
     find_paper,
     load_paper,
     paper_ids,
 )
-from cwndlab.papers.judgement import Finding, Judgement, Verdict, judge_paper
+from cwndlab.papers.judgement import ClaimVerdict, Judgement, PartFinding, judge_paper
 from cwndlab.papers.phases import (
     Episode,
     Sawtooth,
@@ -23,28 +23,28 @@ from cwndlab.papers.phases import (
     value_at,
 )
 from cwndlab.papers.reading import Reading, read_check
-from cwndlab.papers.settings import Setting, difference_of, settings_of, single_changes
+from cwndlab.papers.settings import VariantSetting, difference_of, settings_of, single_changes
 from cwndlab.papers.tables import TableCell, read_plot, read_table
 
 __all__ = [
-    "Check",
     "Claim",
     "ClaimTrial",
+    "ClaimVerdict",
     "Claims",
     "Effect",
     "Episode",
-    "Finding",
     "Judgement",
     "Paper",
     "PaperFigure",
+    "PaperNumber",
     "PaperPlot",
     "PaperTable",
+    "PartFinding",
     "Reading",
     "Sawtooth",
-    "Setting",
     "TableCell",
     "TableTrial",
-    "Verdict",
+    "VariantSetting",
     "claimed_papers",
     "difference_of",
     "find_episodes",

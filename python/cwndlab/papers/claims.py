@@ -20,7 +20,7 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClaimPart:
     """One value that a claim is decided by, and its bounds."""
 
     value: Expression
@@ -106,7 +106,7 @@ class Claim:
     says: str
     own_data: str
     """Where the paper's own numbers stand if they are not in its tables."""
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimPart, ...]
     lacks: str = ""
     """What the study does not run of it; a claim without a part is not run at all."""
 
@@ -218,7 +218,7 @@ def _claim(table: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[s
 
 def _parts(
     entry: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]
-) -> list[Part]:
+) -> list[ClaimPart]:
     """Return an entry's parts: one for each combination of what `each` lists.
 
     A part that has a factor for its rows is asked for none of its levels by `where`, nor is one
@@ -236,5 +236,5 @@ def _parts(
         }
         value = Expression(entry["value"], variants, given)
         what = entry.get("what", "").format(**given)
-        parts.append(Part(value, where=levels, what=what, **own))
+        parts.append(ClaimPart(value, where=levels, what=what, **own))
     return parts

@@ -9,10 +9,10 @@ import polars as pl
 from polars.dataframe.group_by import GroupBy
 
 from cwndlab import stats
-from cwndlab.papers.claims import Claims, Part
+from cwndlab.papers.claims import ClaimPart, Claims
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import Paper
-from cwndlab.papers.reading import MEASURES, Series
+from cwndlab.papers.reading import MEASURES, WindowSeries
 from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
@@ -23,7 +23,7 @@ _PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
-class Results(Protocol):
+class FlowResults(Protocol):
     """What is read of results."""
 
     def flows(self) -> pl.DataFrame:
@@ -36,18 +36,18 @@ class Results(Protocol):
 class Evidence(Protocol):
     """Whatever has numbers of cells."""
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the numbers of a cell; None where there are none."""
 
 
-class Tables:
+class PaperTables:
     """The paper's own tables: one number a cell, and no spread."""
 
     def __init__(self, paper: Paper) -> None:
         """Look into a paper's tables."""
         self._paper = paper
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the number of a cell; None where the paper prints none, or a range."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
@@ -67,15 +67,15 @@ class Tables:
         return None
 
 
-class Runs:
+class PaperRuns:
     """Our runs: one number a cell and repetition, in the order of the repetitions."""
 
-    def __init__(self, claims: Claims, results: Results) -> None:
+    def __init__(self, claims: Claims, results: FlowResults) -> None:
         """Look into a study's results."""
         self._claims = claims
         self._results = results
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return a cell's numbers, NaN where a run has none; None where nothing was run."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
@@ -99,7 +99,7 @@ class Runs:
     def _flows(self) -> pl.DataFrame:
         return self._results.flows()
 
-    def _of_cell(self, part: Part, name: Name) -> pl.DataFrame:
+    def _of_cell(self, part: ClaimPart, name: Name) -> pl.DataFrame:
         row_factor = part.row_factor or self._claims.row_factor
         column_factor = part.column_factor or self._claims.variant_factor
         level = self._written(column_factor, name.variant)
@@ -120,7 +120,7 @@ class Runs:
             levels += self._flows[factor].cast(pl.String).unique().to_list()
         return {_identifier(each): each for each in levels}.get(identifier, identifier)
 
-    def _of_samples(self, part: Part, flows: pl.DataFrame) -> pl.DataFrame:
+    def _of_samples(self, part: ClaimPart, flows: pl.DataFrame) -> pl.DataFrame:
         starts = flows.select(
             "run", "flow", "repetition", begin=pl.col("end_s") - pl.col("window_s")
         )
@@ -132,13 +132,13 @@ class Runs:
         value = pl.col(part.metric).cast(pl.Float64)
         return of_flow.agg(value=_OF_SAMPLES[part.of_samples](value))
 
-    def _measured(self, part: Part, at: float, flows: pl.DataFrame) -> Floats:
+    def _measured(self, part: ClaimPart, at: float, flows: pl.DataFrame) -> Floats:
         runs = flows.select("run", "repetition").unique()
         samples = self._samples(flows).join(runs, on="run").sort("repetition", "t_s")
         values = []
         for own in samples.partition_by("repetition", maintain_order=True):
             first = own.filter(pl.col("flow") == own["flow"].min())
-            series = Series(
+            series = WindowSeries(
                 times_s=first["t_s"].to_numpy(),
                 windows_pkts=_floats(first, "cwnd_pkts"),
                 thresholds_pkts=_floats(first, "ssthresh_pkts"),

@@ -19,22 +19,22 @@ from enum import StrEnum
 
 import polars as pl
 
-from cwndlab.papers.claims import Claim, Claims, Experiment, Part, load_claims
-from cwndlab.papers.evidence import Evidence, Results, Runs
+from cwndlab.papers.claims import Claim, ClaimPart, Claims, Experiment, load_claims
+from cwndlab.papers.evidence import Evidence, FlowResults, PaperRuns
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import Paper, PaperTable
 from cwndlab.papers.judgement import (
     FEWEST_REPETITIONS,
-    Finding,
+    ClaimVerdict,
     Judgement,
-    Verdict,
+    PartFinding,
     calibration_of,
     decide_part,
 )
 from cwndlab.papers.tables import read_table
 from cwndlab.stats.bootstrap import Floats, Interval
 
-_TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
+_TESTED = frozenset({ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED})
 _TOLERANCE = 0.1
 _NEARER = 0.8
 
@@ -53,8 +53,8 @@ class Effect(StrEnum):
 class Change:
     """A value as the study has it, and with the change."""
 
-    before: Finding
-    after: Finding
+    before: PartFinding
+    after: PartFinding
 
 
 @dataclass(frozen=True)
@@ -110,18 +110,18 @@ class _Renamed:
         self._runs = runs
         self._variants = experiment.variants
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         variant = self._variants.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 
 
 def try_paper(
-    paper: Paper, results: Results, judged: Sequence[Judgement]
+    paper: Paper, results: FlowResults, judged: Sequence[Judgement]
 ) -> list[ClaimTrial | TableTrial]:
     """Return what the experiments of a paper's study say, claims first."""
     claims = load_claims(paper.id)
     return [
-        *try_claims(claims, judged, Runs(claims, results), calibration_of(claims)),
+        *try_claims(claims, judged, PaperRuns(claims, results), calibration_of(claims)),
         *try_tables(claims.experiments, paper.tables, results.flows()),
     ]
 
@@ -134,13 +134,13 @@ def try_claims(
 ) -> list[ClaimTrial]:
     """Return what each experiment does to the claims that do not hold."""
 
-    def decided(part: Part, evidence: Evidence) -> Finding:
+    def decided(part: ClaimPart, evidence: Evidence) -> PartFinding:
         return decide_part(part, evidence, claims, is_calibrated)
 
     tried = [
         _try_claim(experiment, judgement, runs, decided)
         for judgement in judged
-        if judgement.verdict in {Verdict.FAILS, Verdict.UNDECIDED}
+        if judgement.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}
         for experiment in claims.experiments
         if judgement.claim.id in experiment.claims
     ]
@@ -151,7 +151,7 @@ def _try_claim(
     experiment: Experiment,
     judgement: Judgement,
     runs: Evidence,
-    decided: Callable[[Part, Evidence], Finding],
+    decided: Callable[[ClaimPart, Evidence], PartFinding],
 ) -> ClaimTrial | None:
     changes = []
     is_whole = True
@@ -164,9 +164,11 @@ def _try_claim(
         after = decided(changed, _Renamed(runs, experiment))
         if {before.verdict, after.verdict} <= _TESTED:
             changes.append(Change(before, after))
-        elif before.verdict in {Verdict.FAILS, Verdict.UNDECIDED}:
+        elif before.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}:
             is_whole = False
-    meant = {Verdict.FAILS} & {each.before.verdict for each in changes} or {Verdict.UNDECIDED}
+    meant = {ClaimVerdict.FAILS} & {each.before.verdict for each in changes} or {
+        ClaimVerdict.UNDECIDED
+    }
     missed = tuple(each for each in changes if each.before.verdict in meant)
     if not missed:
         return None
@@ -188,7 +190,7 @@ def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> Effect:
 
 
 def _holds(change: Change) -> bool:
-    return change.after.verdict is Verdict.HOLDS
+    return change.after.verdict is ClaimVerdict.HOLDS
 
 
 def _is_thin(change: Change) -> bool:

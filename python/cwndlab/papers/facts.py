@@ -48,7 +48,7 @@ class PaperPlot:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PaperNumber:
     """One number of the paper's reading: what it says, and how ours is measured."""
 
     variant: str
@@ -146,7 +146,7 @@ class Paper:
     authors: str
     method: str
     figures: tuple[PaperFigure, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[PaperNumber, ...]
     tables: tuple[PaperTable, ...]
     plots: tuple[PaperPlot, ...]
     plausibility: tuple[Plausibility, ...]
@@ -255,7 +255,9 @@ def _range(value: float | list[float]) -> tuple[float, float]:
     return low, high
 
 
-def _check(table: Mapping[str, Any]) -> Check:
+def _check(table: Mapping[str, Any]) -> PaperNumber:
     value = table["value"]
     low, high = value if isinstance(value, list) else (value, value)
-    return Check(low=low, high=high, **{name: table[name] for name in table if name != "value"})
+    return PaperNumber(
+        low=low, high=high, **{name: table[name] for name in table if name != "value"}
+    )

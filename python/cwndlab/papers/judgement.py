@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 
 from cwndlab import stats
-from cwndlab.papers.claims import Claim, Claims, Part, load_claims
-from cwndlab.papers.evidence import Evidence, Results, Runs, Tables
+from cwndlab.papers.claims import Claim, ClaimPart, Claims, load_claims
+from cwndlab.papers.evidence import Evidence, FlowResults, PaperRuns, PaperTables
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import load_paper
 from cwndlab.resolve.presets import load_preset
 from cwndlab.stats.bootstrap import Floats, Interval, bca_interval
-from cwndlab.stats.paired import Decision
+from cwndlab.stats.paired import BoundDecision
 
 FEWEST_REPETITIONS = 10
 _ERROR = 0.05
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What is known of a claim, or of a part of it."""
 
     HOLDS = "holds"
@@ -43,20 +43,20 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
-_OF_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail"}
-_TESTED = frozenset({Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED})
+_OF_SEVERAL = {ClaimVerdict.HOLDS: "hold", ClaimVerdict.FAILS: "fail"}
+_TESTED = frozenset({ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PartFinding:
     """A part of a claim: the paper's value, ours, and what they decide."""
 
-    part: Part
+    part: ClaimPart
     theirs: float | None
     """By the paper's own table; None where it prints no such numbers."""
     theirs_holds: bool | None
     ours: Interval | None
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Judgement:
     """A claim, decided."""
 
     claim: Claim
-    theirs: Verdict | None
+    theirs: ClaimVerdict | None
     """By the paper's own tables, as far as they have its values; None where they have none."""
-    verdict: Verdict
-    findings: tuple[Finding, ...]
+    verdict: ClaimVerdict
+    findings: tuple[PartFinding, ...]
     why: str
     """What decided, in a few words."""
 
@@ -78,17 +78,17 @@ class Judgement:
         return len(own) > 1
 
     @property
-    def deciding(self) -> Finding | None:
+    def deciding(self) -> PartFinding | None:
         """The first of the parts that made the verdict; None if none was tested."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
 
-def judge_paper(paper_id: str, results: Results) -> list[Judgement]:
+def judge_paper(paper_id: str, results: FlowResults) -> list[Judgement]:
     """Return every claim of a paper, decided by the runs of its study."""
     claims = load_claims(paper_id)
-    tables = Tables(load_paper(paper_id))
-    return judge(claims, tables, Runs(claims, results), calibration_of(claims))
+    tables = PaperTables(load_paper(paper_id))
+    return judge(claims, tables, PaperRuns(claims, results), calibration_of(claims))
 
 
 def calibration_of(claims: Claims) -> Callable[[str], bool]:
@@ -124,8 +124,8 @@ def judge(
 
 
 def decide_part(
-    part: Part, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
-) -> Finding:
+    part: ClaimPart, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
+) -> PartFinding:
     """Return what runs say of a part by itself, at 5 %."""
     return _Open(part, _Nothing(), runs, claims, is_calibrated).finding(_ERROR)
 
@@ -133,7 +133,7 @@ def decide_part(
 class _Nothing:
     """No numbers."""
 
-    def values(self, part: Part, name: Name) -> None:
+    def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
@@ -142,7 +142,7 @@ class _Open:
 
     def __init__(
         self,
-        part: Part,
+        part: ClaimPart,
         tables: Evidence,
         runs: Evidence,
         claims: Claims,
@@ -152,26 +152,26 @@ class _Open:
         self._theirs = _matrix(part, tables)
         self._ours = _matrix(part, runs)
         self._is_exact = claims.is_deterministic
-        self.fixed: Verdict | None = None
+        self.fixed: ClaimVerdict | None = None
         is_varied = part.is_by_sender or part.directions <= set(claims.varied_by_sender)
         if part.is_of_variants and not is_varied:
-            self.fixed = Verdict.NOT_ATTRIBUTABLE
+            self.fixed = ClaimVerdict.NOT_ATTRIBUTABLE
         elif self._ours is None or len(self._ours) == 0:
-            self.fixed = Verdict.NOT_RUN
+            self.fixed = ClaimVerdict.NOT_RUN
         elif part.rests_on and is_calibrated(part.rests_on):
-            self.fixed = Verdict.INPUT
-        self._known: dict[float, tuple[Interval, Verdict]] = {}
+            self.fixed = ClaimVerdict.INPUT
+        self._known: dict[float, tuple[Interval, ClaimVerdict]] = {}
 
     @property
     def counts(self) -> bool:
         """Whether it decides its claim."""
         return self.fixed is None and not self.part.is_beside
 
-    def verdict(self, error: float) -> Verdict:
+    def verdict(self, error: float) -> ClaimVerdict:
         """Return what it says at this level."""
         return self.fixed or self._decided(error)[1]
 
-    def finding(self, error: float) -> Finding:
+    def finding(self, error: float) -> PartFinding:
         """Return everything that is shown of it."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
@@ -179,14 +179,14 @@ class _Open:
         ours = None
         if self._ours is not None and len(self._ours):
             ours = self._decided(error)[0]
-        return Finding(self.part, theirs, inside, ours, self.verdict(error))
+        return PartFinding(self.part, theirs, inside, ours, self.verdict(error))
 
-    def _decided(self, error: float) -> tuple[Interval, Verdict]:
+    def _decided(self, error: float) -> tuple[Interval, ClaimVerdict]:
         if error not in self._known:
             self._known[error] = self._decide(error)
         return self._known[error]
 
-    def _decide(self, error: float) -> tuple[Interval, Verdict]:
+    def _decide(self, error: float) -> tuple[Interval, ClaimVerdict]:
         runs, part = self._ours, self.part
         low, high = part.bounds
         if runs is None:
@@ -195,27 +195,31 @@ class _Open:
         if self._is_exact:
             value = float(self._statistic(runs[None, :1])[0])
             exact = Interval(value, value, value, 1)
-            return exact, Verdict(stats.decide(exact, at_least=low, at_most=high))
+            return exact, ClaimVerdict(stats.decide(exact, at_least=low, at_most=high))
         shown = bca_interval(runs, self._statistic, confidence=1 - error)
         if len(runs) < FEWEST_REPETITIONS:
-            return shown, Verdict.UNDECIDED
+            return shown, ClaimVerdict.UNDECIDED
         if part.test == "sign":
             return shown, self._by_sign(runs, error)
         decision = stats.decide(shown, at_least=low, at_most=high)
-        if part.test == "equality" and decision is not Decision.FAILS:
+        if part.test == "equality" and decision is not BoundDecision.FAILS:
             inner = bca_interval(runs, self._statistic, confidence=1 - 2 * error)
             inside = stats.decide(inner, at_least=low, at_most=high)
-            decision = Decision.HOLDS if inside is Decision.HOLDS else Decision.UNDECIDED
-        return shown, Verdict(decision)
+            decision = (
+                BoundDecision.HOLDS if inside is BoundDecision.HOLDS else BoundDecision.UNDECIDED
+            )
+        return shown, ClaimVerdict(decision)
 
-    def _by_sign(self, runs: Floats, error: float) -> Verdict:
+    def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
         """Decide by how many repetitions lie inside the bounds."""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
         if stats.sign_test(each, np.full(len(each), bound)).p_value > error:
-            return Verdict.UNDECIDED
-        return Verdict.HOLDS if 2 * inside.sum() > (each != bound).sum() else Verdict.FAILS
+            return ClaimVerdict.UNDECIDED
+        return (
+            ClaimVerdict.HOLDS if 2 * inside.sum() > (each != bound).sum() else ClaimVerdict.FAILS
+        )
 
     def _statistic(self, resamples: Floats) -> Floats:
         over = np.median if self.part.is_median else np.mean
@@ -225,7 +229,7 @@ class _Open:
         return np.broadcast_to(values, (len(resamples),))
 
 
-def _matrix(part: Part, evidence: Evidence) -> Floats | None:
+def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
     """Return one row a repetition and one column a cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:
@@ -247,45 +251,47 @@ def _holm_levels(opened: Sequence[Sequence[_Open]]) -> list[float]:
         level = _ERROR / len(left)
         for at in left:
             levels[at] = level
-        decided = {at for at in left if _claim_verdict(opened[at], level) is not Verdict.UNDECIDED}
+        decided = {
+            at for at in left if _claim_verdict(opened[at], level) is not ClaimVerdict.UNDECIDED
+        }
         if not decided:
             break
         left -= decided
     return levels
 
 
-def _claim_verdict(parts: Sequence[_Open], level: float) -> Verdict:
+def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
     return _together([part.verdict(level) for part in parts if not part.part.is_beside])
 
 
-def _together(verdicts: Sequence[Verdict], *, lacks: str = "") -> Verdict:
+def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
     """Return what parts say together: one failure decides; without all of it nothing holds."""
     found = set(verdicts)
-    for one in (Verdict.FAILS, Verdict.NOT_ATTRIBUTABLE, Verdict.UNDECIDED):
+    for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:
             return one
-    if not found - {Verdict.NOT_RUN}:
-        return Verdict.NOT_RUN
-    if Verdict.NOT_RUN in found or lacks:
-        return Verdict.UNDECIDED
-    return Verdict.HOLDS if Verdict.HOLDS in found else Verdict.INPUT
+    if not found - {ClaimVerdict.NOT_RUN}:
+        return ClaimVerdict.NOT_RUN
+    if ClaimVerdict.NOT_RUN in found or lacks:
+        return ClaimVerdict.UNDECIDED
+    return ClaimVerdict.HOLDS if ClaimVerdict.HOLDS in found else ClaimVerdict.INPUT
 
 
-def _judgement(claim: Claim, findings: Sequence[Finding]) -> Judgement:
+def _judgement(claim: Claim, findings: Sequence[PartFinding]) -> Judgement:
     deciding = [each for each in findings if not each.part.is_beside]
     known = [each.theirs_holds for each in deciding if each.theirs_holds is not None]
     theirs = None
     if known:
-        theirs = Verdict.HOLDS if all(known) else Verdict.FAILS
+        theirs = ClaimVerdict.HOLDS if all(known) else ClaimVerdict.FAILS
     verdict = _together([each.verdict for each in deciding], lacks=claim.lacks)
     return Judgement(claim, theirs, verdict, tuple(findings), _why(claim, deciding, verdict))
 
 
-def _why(claim: Claim, deciding: Sequence[Finding], verdict: Verdict) -> str:
+def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:
     """Return which parts decided, counted."""
     counts = [
         f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
-        for each in Verdict
+        for each in ClaimVerdict
         if (number := sum(finding.verdict is each for finding in deciding))
     ]
     parts = ", ".join(counts)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cwndlab.papers.facts import Check, Paper
+from cwndlab.papers.facts import Paper, PaperNumber
 from cwndlab.papers.phases import (
     Episode,
     Sawtooth,
@@ -19,7 +19,7 @@ from cwndlab.stats.bootstrap import Floats
 
 
 @dataclass(frozen=True)
-class Series:
+class WindowSeries:
     """A variant's window, and its threshold where it was recorded."""
 
     times_s: Floats
@@ -36,7 +36,7 @@ class Series:
 class Reading:
     """A number of the paper, ours, and whether they agree."""
 
-    check: Check
+    check: PaperNumber
     ours: float | None
     difference: float | None
     """Ours less the paper's range (0 inside it): relative for times, in packets for windows."""
@@ -53,7 +53,7 @@ class Reading:
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
-def read_check(check: Check, series: Series, paper: Paper) -> Reading:
+def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Reading:
     """Measure ours and compare.
 
     Raises:
@@ -73,15 +73,17 @@ def read_check(check: Check, series: Series, paper: Paper) -> Reading:
     return Reading(check, ours, away if is_window else away / nearest, tolerance)
 
 
-def _episode(series: Series, number: float) -> Episode | None:
+def _episode(series: WindowSeries, number: float) -> Episode | None:
     """Return the n-th episode, counted from 1."""
     episodes = series.episodes
     index = int(number) - 1
     return episodes[index] if 0 <= index < len(episodes) else None
 
 
-def _of_episode(part: Callable[[Episode], float | None]) -> Callable[[Series, float], float | None]:
-    def measure(series: Series, number: float) -> float | None:
+def _of_episode(
+    part: Callable[[Episode], float | None],
+) -> Callable[[WindowSeries, float], float | None]:
+    def measure(series: WindowSeries, number: float) -> float | None:
         episode = _episode(series, number)
         return None if episode is None else part(episode)
 
@@ -90,15 +92,15 @@ def _of_episode(part: Callable[[Episode], float | None]) -> Callable[[Series, fl
 
 def _of_sawtooth(
     part: Callable[[Sawtooth], float | None],
-) -> Callable[[Series, float], float | None]:
-    def measure(series: Series, after_s: float) -> float | None:
+) -> Callable[[WindowSeries, float], float | None]:
+    def measure(series: WindowSeries, after_s: float) -> float | None:
         regular = sawtooth(series.episodes, after_s=after_s)
         return None if regular is None else part(regular)
 
     return measure
 
 
-def _threshold_after(series: Series, number: float) -> float | None:
+def _threshold_after(series: WindowSeries, number: float) -> float | None:
     """Return the threshold after the n-th episode's first cut, before anything else happens."""
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
@@ -106,7 +108,7 @@ def _threshold_after(series: Series, number: float) -> float | None:
     return value_at(series.times_s, series.thresholds_pkts, episode.start_s)
 
 
-def _slow_start_again(series: Series, number: float) -> float | None:
+def _slow_start_again(series: WindowSeries, number: float) -> float | None:
     """Return the window at which the slow start after the n-th episode's timeout ends."""
     episodes = series.episodes
     index = int(number) - 1
@@ -120,7 +122,7 @@ def _slow_start_again(series: Series, number: float) -> float | None:
     return None if corner is None else corner[1]
 
 
-MEASURES: Mapping[str, Callable[[Series, float], float | None]] = {
+MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "first reached": lambda series, level: first_reached(
         series.times_s, series.windows_pkts, level
     ),

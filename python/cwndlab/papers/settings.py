@@ -24,7 +24,7 @@ _SILENT = frozenset({"name", "summary", "sources", "algorithms"})
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class VariantSetting:
     """One setting in which two variants differ."""
 
     name: str
@@ -53,7 +53,9 @@ def settings_of(
     return settings
 
 
-def difference_of(first: Mapping[str, object], second: Mapping[str, object]) -> list[Setting]:
+def difference_of(
+    first: Mapping[str, object], second: Mapping[str, object]
+) -> list[VariantSetting]:
     """Return the settings in which two variants differ.
 
     Parameters of different algorithms are part of the difference between the algorithms.
@@ -62,7 +64,7 @@ def difference_of(first: Mapping[str, object], second: Mapping[str, object]) -> 
     if first.get(ALGORITHM) != second.get(ALGORITHM):
         names = {name: None for name in names if not name.startswith(_PARAMETER)}
     return [
-        Setting(name, first.get(name), second.get(name))
+        VariantSetting(name, first.get(name), second.get(name))
         for name in names
         if first.get(name) != second.get(name)
     ]
@@ -70,7 +72,7 @@ def difference_of(first: Mapping[str, object], second: Mapping[str, object]) -> 
 
 def single_changes(
     variants: Mapping[str, Mapping[str, object]],
-) -> Iterator[tuple[str, str, list[Setting]]]:
+) -> Iterator[tuple[str, str, list[VariantSetting]]]:
     """Yield pairs of variants that differ in one setting, at whichever end it is set.
 
     Equal names at sender and receiver count as one setting: segment size is set at both.

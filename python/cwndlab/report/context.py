@@ -18,7 +18,7 @@ from cwndlab.judge.comparison import (
     contestants_of,
 )
 from cwndlab.judge.decision import Decision
-from cwndlab.judge.directions import Direction, compare_directions
+from cwndlab.judge.directions import DirectionComparisons, compare_directions
 from cwndlab.judge.goals import Goal, goal_named
 from cwndlab.judge.measures import measures_of_flows
 from cwndlab.judge.question import Question
@@ -83,7 +83,7 @@ class Context:
         return measures_of_flows(self.results)
 
     @cached_property
-    def directions(self) -> Sequence[Direction]:
+    def directions(self) -> Sequence[DirectionComparisons]:
         """The comparisons of each direction in which something under test sent."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
@@ -132,7 +132,7 @@ class Setting:
         )
 
     @cached_property
-    def directions(self) -> Sequence[tuple[Direction, Comparison]]:
+    def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
         """Each direction of this setting in which something under test sent."""
         return [
             (direction, comparison)

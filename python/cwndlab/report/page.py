@@ -18,7 +18,7 @@ _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "core.js", "svg.js", "series.js", 
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """A section as it stands in the page: its heading, and its HTML by setting."""
 
     anchor: str
@@ -35,7 +35,7 @@ def render(template: str, **values: object) -> Markup:
 def assemble(
     *,
     title: str,
-    parts: Iterable[Part],
+    parts: Iterable[PagePart],
     charts: Mapping[str, Mapping[str, object]],
     styles: Mapping[str, Style],
     **values: object,

@@ -14,7 +14,7 @@ from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.files import setting_figure, write_files
 from cwndlab.report.origin import Origin, origin_of
-from cwndlab.report.page import Part, assemble
+from cwndlab.report.page import PagePart, assemble
 from cwndlab.report.scenario_text import facts
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection
 from cwndlab.report.sections.answer import ANSWER, TABLE, TRADE_OFF
@@ -154,7 +154,7 @@ def _page(context: Context, built: Sequence[Built]) -> str:
         for _, content in contents:
             charts |= content.charts
         html = tuple((at, content.html) for at, content in contents)
-        parts.append(Part(section.anchor, section.title, html))
+        parts.append(PagePart(section.anchor, section.title, html))
     return assemble(
         title=context.origin.title,
         parts=parts,

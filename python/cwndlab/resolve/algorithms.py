@@ -23,7 +23,7 @@ from cwndlab.usercode.program import (
     name_of,
     read_program,
 )
-from cwndlab.usercode.worker import Describe
+from cwndlab.usercode.worker import DescribeProgram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +138,7 @@ def _describe(reference: str, folder: Path, name: str, program: Program) -> File
     try:
         shared_object(program)  # apart from the time limit
         with WorkerProcess() as process:
-            entry: dict[str, Any] = process.ask(Describe(program), _DESCRIPTION_LIMIT_S)
+            entry: dict[str, Any] = process.ask(DescribeProgram(program), _DESCRIPTION_LIMIT_S)
     except BrokenAlgorithmError as error:
         return FileAlgorithm(reference, _nothing_known(name, sha256), program, str(error))
     text = (folder / file_of(reference)).read_text(encoding="utf-8", errors="replace")

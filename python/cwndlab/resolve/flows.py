@@ -11,6 +11,7 @@ from cwndlab.resolve.hosts import resolve_host
 from cwndlab.resolve.reno_variants import changes_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
+from cwndlab.schema.direction import Direction, WireDirection
 from cwndlab.schema.problems import FieldError
 from cwndlab.schema.sftp_clients import sftp_clients
 
@@ -25,12 +26,6 @@ Pattern = (
 )
 Machine = Literal["user", "server"]
 DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that nobody touched
-_WIRE_DIRECTIONS: dict[plan.Direction, si.WireDirection] = {
-    "forward": "forward",
-    "downlink": "forward",
-    "reverse": "reverse",
-    "uplink": "reverse",
-}
 
 
 def resolve_flows(
@@ -80,9 +75,7 @@ class _Ends:
     algorithms: AlgorithmReader
     tables: Mapping[str, Mapping[str, int]]  # parameters of the study, by algorithm
 
-    def of(
-        self, flow: plan.Flow, direction: si.WireDirection, key: KeyPath
-    ) -> tuple[si.End, si.End]:
+    def of(self, flow: plan.Flow, direction: WireDirection, key: KeyPath) -> tuple[si.End, si.End]:
         """The sender and the receiver."""
         name = flow.algorithm or self.study.algorithm
         if name is None:
@@ -143,7 +136,7 @@ class _Ends:
         )
 
 
-def _machines(direction: si.WireDirection) -> tuple[Machine, Machine]:
+def _machines(direction: WireDirection) -> tuple[Machine, Machine]:
     """The sender's and the receiver's."""
     return ("user", "server") if direction == "reverse" else ("server", "user")
 
@@ -157,7 +150,7 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
-    direction = _WIRE_DIRECTIONS[flow.direction or study.direction]
+    direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)
     sender, receiver = _with_hosts(ends_of_flow, study, flow, direction, key)
     return si.ScenarioFlow(
@@ -177,7 +170,7 @@ def _with_hosts(
     ends: tuple[si.End, si.End],
     study: plan.StudyModel,
     flow: plan.Flow,
-    direction: si.WireDirection,
+    direction: WireDirection,
     key: KeyPath,
 ) -> tuple[si.End, si.End]:
     """The sender and the receiver with the devices of their machines."""
@@ -235,7 +228,7 @@ def _check_parameters(
 
 
 def _application(
-    study: plan.StudyModel, flow: plan.Flow, direction: si.WireDirection, key: KeyPath
+    study: plan.StudyModel, flow: plan.Flow, direction: WireDirection, key: KeyPath
 ) -> si.Application:
     if flow.bytes is not None:
         return si.Sized(bytes=flow.bytes)

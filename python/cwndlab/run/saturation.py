@@ -7,7 +7,7 @@ of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cwndlab import core
 from cwndlab.errors import LinkError
 from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
+from cwndlab.schema.direction import Direction
 from cwndlab.schema.wifi import WifiPath
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 PACKET_BYTES = 1500
 _NS_PER_S = 10**9
 _NS_PER_MS = 10**6
-
-Direction = Literal["forward", "reverse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def saturate(
     )
     traces = {name: trace.content for name, trace in resolved.traces.items()}
     try:
-        columns = core.saturate(scenario.to_json(), traces, direction, user)
+        columns = core.saturate(scenario.to_json(), traces, direction.wire, user)
     except ValueError as error:
         raise LinkError(str(error)) from None
     return Saturated(
@@ -112,10 +111,10 @@ def propagation_ns(path: si.Path, direction: Direction) -> int:
     """The delay that every packet has, whatever it waits for."""
     match path:
         case si.WirePath():
-            stages = path.forward if direction == "forward" else path.reverse
+            stages = path.forward if direction is Direction.DOWNLINK else path.reverse
             return sum(stage.delay_ns for stage in stages)
         case CellPath():
-            way = path.downlink if direction == "forward" else path.uplink
+            way = path.downlink if direction is Direction.DOWNLINK else path.uplink
             return way.core_delay_ns
         case WifiPath():
             return path.wire_delay_ns or 0

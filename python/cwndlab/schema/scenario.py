@@ -14,6 +14,7 @@ from pydantic import Field
 
 from cwndlab.schema.base import Count, Model, Packets, Ppb
 from cwndlab.schema.cell import CellPath
+from cwndlab.schema.direction import WireDirection
 from cwndlab.schema.host import Host
 from cwndlab.schema.wifi import WifiPath
 
@@ -308,7 +309,6 @@ Application = Annotated[
     Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile | Http | Sftp,
     Field(discriminator="kind"),
 ]
-WireDirection = Literal["forward", "reverse"]
 
 
 class End(Model):

@@ -15,7 +15,7 @@ from cwndlab.schema.types import DurationText, RateText, SamplesText, SizeText
 from cwndlab.schema.written import word_as_kind
 
 DEFAULT_STACK = "linux-6.1"
-Direction = Literal["forward", "reverse", "downlink", "uplink"]
+DirectionWord = Literal["forward", "reverse", "downlink", "uplink"]
 Whole = Annotated[int, Field(gt=0, le=2**63 - 1)]
 MOST_FLOWS = 10_000
 PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -118,7 +118,7 @@ class Flow(Model):
     )
     receiver_algorithm: str | None = Field(default=None, description="the sender's, if absent")
     receiver_stack: str | None = Field(default=None, description="the sender's, if absent")
-    direction: Direction | None = Field(
+    direction: DirectionWord | None = Field(
         default=None, description="which way its data go; the study's if absent"
     )
     user: User | None = Field(
@@ -225,7 +225,7 @@ class StudyModel(Model):
     server_stack: str | None = Field(
         default=None, description="of the far end, whichever way data go, if not the study's"
     )
-    direction: Direction = Field(
+    direction: DirectionWord = Field(
         default="forward", description="forward (downlink): data along [link]; reverse (uplink)"
     )
     user: User = Field(

@@ -314,10 +314,10 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401  types
     return annotation
 
 
-Mark = TypeVar("Mark", Written, Several)
+Marked = TypeVar("Marked", Written, Several)
 
 
-def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
+def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
     """What is annotated on a field, also inside an optional."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]

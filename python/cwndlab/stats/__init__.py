@@ -17,7 +17,7 @@ from cwndlab.stats.covering import covering_mean, geometric_mean
 from cwndlab.stats.paired import (
     SMALLEST_EFFECT,
     Average,
-    Decision,
+    BoundDecision,
     Difference,
     PairedTest,
     compare_pairs,
@@ -42,8 +42,8 @@ __all__ = [
     "DRAWS",
     "SMALLEST_EFFECT",
     "Average",
+    "BoundDecision",
     "BoxSummary",
-    "Decision",
     "Difference",
     "Interval",
     "PairedTest",

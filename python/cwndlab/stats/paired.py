@@ -24,7 +24,7 @@ _EXACT_RANKS = 25  # exact distribution of the rank sum up to here, normal appro
 _SEED = 20_100_611
 
 
-class Decision(StrEnum):
+class BoundDecision(StrEnum):
     """What an interval says about a bound."""
 
     HOLDS = "holds"
@@ -145,18 +145,18 @@ def compare_pairs(
 
 def decide(
     interval: Interval, *, at_least: float = -math.inf, at_most: float = math.inf
-) -> Decision:
+) -> BoundDecision:
     """Return whether a value is surely within bounds, surely outside, or neither.
 
     One run has no interval, so it decides nothing.
     """
     if interval.low is None or interval.high is None:
-        return Decision.UNDECIDED
+        return BoundDecision.UNDECIDED
     if at_least <= interval.low and interval.high <= at_most:
-        return Decision.HOLDS
+        return BoundDecision.HOLDS
     if interval.high < at_least or interval.low > at_most:
-        return Decision.FAILS
-    return Decision.UNDECIDED
+        return BoundDecision.FAILS
+    return BoundDecision.UNDECIDED
 
 
 def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:

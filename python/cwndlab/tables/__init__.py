@@ -10,9 +10,9 @@ from cwndlab.tables.files import (
 )
 from cwndlab.tables.model import (
     STANDARD_COLUMNS,
-    Cell,
     ComparisonTable,
-    Row,
+    TableCell,
+    TableRow,
     comparison_table,
     uncertainty_note,
 )
@@ -27,9 +27,9 @@ from cwndlab.text.wording import (
 
 __all__ = [
     "STANDARD_COLUMNS",
-    "Cell",
     "ComparisonTable",
-    "Row",
+    "TableCell",
+    "TableRow",
     "comparison_table",
     "format_bounds",
     "format_difference",

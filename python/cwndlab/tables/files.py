@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import xlsxwriter
 
-from cwndlab.tables.model import Cell, ComparisonTable
+from cwndlab.tables.model import ComparisonTable, TableCell
 
 _CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  a fixed date, so that equal tables are equal files
 _LATEX_SPECIAL = {
@@ -142,7 +142,7 @@ def to_xlsx(table: ComparisonTable) -> bytes:
     return out.getvalue()
 
 
-def _percent_to_best(cell: Cell) -> float | None:
+def _percent_to_best(cell: TableCell) -> float | None:
     if cell.is_best:
         return 0.0
     return None if cell.difference is None else 100 * cell.difference.relative.estimate
@@ -156,7 +156,7 @@ def _latex(text: str) -> str:
     return "".join(_LATEX_SPECIAL.get(letter, letter) for letter in text)
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: TableCell) -> str:
     text = _latex(cell.value_text)
     text = rf"\textbf{{{text}}}" if cell.is_best else text
     beside = _latex(cell.beside).replace("-", "$-$", 1) if cell.beside else ""

@@ -20,7 +20,7 @@ STANDARD_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One algorithm's value of one quantity."""
 
     interval: Interval | None
@@ -52,11 +52,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One algorithm."""
 
     contestant: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ComparisonTable:
 
     title: str
     columns: tuple[Quantity, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     note: str
 
 
@@ -81,7 +81,7 @@ def comparison_table(
     shown = [column for column in wanted if comparison.has(column)]
     best = {column: _unshared_best(comparison, column) for column in shown}
     rows = tuple(
-        Row(name, tuple(_cell(comparison, name, column, best[column]) for column in shown))
+        TableRow(name, tuple(_cell(comparison, name, column, best[column]) for column in shown))
         for name in comparison.contestants
     )
     return ComparisonTable(
@@ -118,11 +118,11 @@ def _unshared_best(comparison: Comparison, column: str) -> str | None:
     return comparison.best(column) if len(estimates) > 1 else None
 
 
-def _cell(comparison: Comparison, contestant: str, column: str, best: str | None) -> Cell:
+def _cell(comparison: Comparison, contestant: str, column: str, best: str | None) -> TableCell:
     interval = comparison.interval(contestant, column)
     if interval is None or best is None:
-        return Cell(interval, None, is_best=False)
+        return TableCell(interval, None, is_best=False)
     leader = comparison.interval(best, column)
     is_best = leader is not None and interval.estimate == leader.estimate
     difference = None if is_best else comparison.difference(contestant, best, column)
-    return Cell(interval, difference, is_best)
+    return TableCell(interval, difference, is_best)

@@ -19,7 +19,7 @@ from cwndlab.usercode.compiler import is_compiled_here, source_line
 from cwndlab.usercode.worker import Refusal
 
 if TYPE_CHECKING:
-    from cwndlab.usercode.worker import Request
+    from cwndlab.usercode.worker import WorkerRequest
 
 _GUARD_LINE = "cwndlab-guard"
 _END_S = 10.0
@@ -35,7 +35,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
 
-    def ask(self, request: Request, time_limit_s: float | None = None) -> Any:  # noqa: ANN401  the request says what
+    def ask(self, request: WorkerRequest, time_limit_s: float | None = None) -> Any:  # noqa: ANN401  the request says what
         """The answer to a request.
 
         Raises:
@@ -80,7 +80,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         self._connection = Connection(ours.detach())
         return self._connection
 
-    def _end(self, request: Request) -> BrokenAlgorithmError:
+    def _end(self, request: WorkerRequest) -> BrokenAlgorithmError:
         """Why the process ended."""
         if self._process is None or self._messages is None:
             return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread

@@ -39,7 +39,7 @@ _LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TranslationUnit:
     """A translation unit after the preprocessor."""
 
     file: str
@@ -52,7 +52,7 @@ class Program:
     """All that a shared object is made of."""
 
     file: str  # what messages call it
-    units: tuple[Unit, ...]
+    units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
 
     @property
@@ -156,13 +156,13 @@ def with_every_check(program: Program) -> Program:
 def _own_program(path: Path) -> Program:
     folder = contract_folder()
     flags = (*_OWN, f"-I{folder / 'include'}")
-    unit = Unit(str(path), preprocess(path, flags), (*_OWN, _CHECKS))
+    unit = TranslationUnit(str(path), preprocess(path, flags), (*_OWN, _CHECKS))
     return Program(str(path), (unit, _guard(folder)))
 
 
-def _guard(folder: Path) -> Unit:
+def _guard(folder: Path) -> TranslationUnit:
     path = folder / "port" / "guard.c"
-    return Unit("guard.c", _our_text(path), _LANGUAGE)
+    return TranslationUnit("guard.c", _our_text(path), _LANGUAGE)
 
 
 @functools.cache
@@ -192,11 +192,11 @@ def _linux_program(path: Path) -> Program:
             flags.append("-DCC_LINUX_CONG_CONTROL_4")
         includes = (f"-I{_stand_ins(text)}", f"-I{folder / 'linux'}", f"-I{folder / 'include'}")
         complete = preprocess(file, (*flags, *includes))
-        units.append(Unit(str(file), complete, (*flags, *_LINUX_ERRORS, _LINUX_CHECKS)))
+        units.append(TranslationUnit(str(file), complete, (*flags, *_LINUX_ERRORS, _LINUX_CHECKS)))
     module_flags = (*_OWN, *(["-DCC_LINUX_CONG_CONTROL_4"] if _takes_ack_and_flag(main) else []))
     module = folder / "linux" / "module.c"
     complete = preprocess(module, (*module_flags, f"-I{folder / 'include'}"))
-    units.append(Unit("module.c", complete, module_flags))
+    units.append(TranslationUnit("module.c", complete, module_flags))
     return Program(str(path), (*units, _guard(folder)), _WRAPPED)
 
 

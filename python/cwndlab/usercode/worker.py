@@ -27,7 +27,7 @@ _MEMORY_BYTES = 8 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Describe:
+class DescribeProgram:
     """What is this program? Answered like an entry of the core's `algorithms()`."""
 
     program: Program
@@ -62,7 +62,7 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckProgram:
     """Does this program keep to the contract? Answered by the first rule it breaks, or None."""
 
     program: Program
@@ -83,7 +83,7 @@ class Check:
         )
 
 
-Request = Describe | Compute | Check
+WorkerRequest = DescribeProgram | Compute | CheckProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def main(descriptor: int) -> None:
     connection = Connection(descriptor)
     while True:
         try:
-            request: Request = connection.recv()
+            request: WorkerRequest = connection.recv()
         except (EOFError, ConnectionError):
             return
         answer: object

@@ -1,15 +1,15 @@
 """Does the simulator do what the kernel does? The same study on both, judged run for run."""
 
-from cwndlab.validation.judge import Judgement, Verdict, judge
+from cwndlab.validation.judge import Agreement, CellAgreement, judge
 from cwndlab.validation.page import write_page
 from cwndlab.validation.replays import Replayed, replayed
 from cwndlab.validation.run import Validation, validate, with_traces
 
 __all__ = [
-    "Judgement",
+    "Agreement",
+    "CellAgreement",
     "Replayed",
     "Validation",
-    "Verdict",
     "judge",
     "replayed",
     "validate",

@@ -38,7 +38,7 @@ _BOUNDS = {"goodput_mbit_s": GOODPUT_BOUND, "rtt_p50_ms": RTT_BOUND}
 _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
-class Verdict(Enum):
+class Agreement(Enum):
     """What is found of a cell."""
 
     AGREES = "agrees"
@@ -85,7 +85,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class CellAgreement:
     """One cell of the study in both backends."""
 
     cell: Mapping[str, object]
@@ -106,19 +106,19 @@ class Judgement:
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         """By goodput and median RTT."""
-        verdict = Verdict.AGREES
+        verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
             if not abs(pair.difference) <= bound:  # NaN is no agreement
                 if not pair.overlaps:
-                    return Verdict.DIFFERS
-                verdict = Verdict.OVERLAPS
+                    return Agreement.DIFFERS
+                verdict = Agreement.OVERLAPS
         return verdict
 
 
-def judge(simulated: Results, measured: Results) -> list[Judgement]:
+def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
     """Every cell that both have, in the study's order."""
     factors = list(simulated.factors)
     frames = [_per_run(results, factors) for results in (simulated, measured)]
@@ -135,7 +135,7 @@ def judge(simulated: Results, measured: Results) -> list[Judgement]:
                 for results, frame in ((simulated, ours), (measured, theirs))
             )
         )
-        judgements.append(Judgement(cell, pairs, distance))
+        judgements.append(CellAgreement(cell, pairs, distance))
     return judgements
 
 

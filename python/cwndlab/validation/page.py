@@ -9,7 +9,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cwndlab.results.columns import quantity
-from cwndlab.validation.judge import COMPARED, GOODPUT_BOUND, RTT_BOUND, Verdict
+from cwndlab.validation.judge import COMPARED, GOODPUT_BOUND, RTT_BOUND, Agreement
 from cwndlab.validation.replays import LEAST_CALLS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cwndlab.api.results import Results
-    from cwndlab.validation.judge import Judgement, Pair
+    from cwndlab.validation.judge import CellAgreement, Pair
     from cwndlab.validation.replays import Replayed
     from cwndlab.validation.run import Validation
 
@@ -52,7 +52,7 @@ def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Pat
         for each in judgements
     ]
     counts = {
-        verdict.value: sum(each.verdict is verdict for each in judgements) for verdict in Verdict
+        verdict.value: sum(each.verdict is verdict for each in judgements) for verdict in Agreement
     }
     text = environment.get_template("validation.html").render(
         title=done.simulated.title,
@@ -90,9 +90,9 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
 
 
-def verdict_of(judgement: Judgement) -> str:
+def verdict_of(judgement: CellAgreement) -> str:
     """The verdict, and on how much an overlap rests."""
-    if judgement.verdict is not Verdict.OVERLAPS:
+    if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
 
@@ -129,7 +129,7 @@ def _strip(pair: Pair) -> dict[str, object]:
     return {"dots": dots, "low": number(low), "high": number(middle + half)}
 
 
-def _top(done: Validation, judgement: Judgement) -> float:
+def _top(done: Validation, judgement: CellAgreement) -> float:
     """The height of both windows' axis."""
     tops = [
         float(samples["cwnd_pkts"].quantile(0.999) or 1)
@@ -139,7 +139,7 @@ def _top(done: Validation, judgement: Judgement) -> float:
     return max([1.0, *tops])
 
 
-def _line(results: Results, judgement: Judgement, top: float) -> str:
+def _line(results: Results, judgement: CellAgreement, top: float) -> str:
     """The window of the first repetition's first flow over time, as points of an SVG."""
     samples = results.samples(**judgement.cell)
     if samples.is_empty():

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
-from cwndlab.backends.kernel.process import Helper
+from cwndlab.backends.kernel.process import TestbedHelper
 from cwndlab.core import OURS
 from cwndlab.kernel.objects import kernel_program
-from cwndlab.kernel.replay import Recorder, replay
+from cwndlab.kernel.replay import CallRecorder, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,7 +73,7 @@ def replayed(
         say(f"{algorithm}: its calls in the kernel are recorded and made again")
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as place:
             calls = Path(place) / "calls"
-            recorder = Recorder(algorithm, Path(), calls, sender.parameters)
+            recorder = CallRecorder(algorithm, Path(), calls, sender.parameters)
             try:
                 _send(run, algorithm, recorder.program.name)
             finally:
@@ -108,7 +108,7 @@ def _send(run: Run, algorithm: str, program: str) -> None:
         for end in ("sender", "receiver"):
             flow[end]["algorithm"] = OURS + algorithm
     traces = {name: trace.content.decode() for name, trace in run.traces.items()}
-    with Helper() as helper:
+    with TestbedHelper() as helper:
         helper.ask(
             {
                 "do": "run",

@@ -10,7 +10,7 @@ from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
 from cwndlab.errors import StudyError
 from cwndlab.run.campaign import run_study
-from cwndlab.validation.judge import Judgement, Verdict, judge
+from cwndlab.validation.judge import Agreement, CellAgreement, judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class Validation:
 
     simulated: Results
     measured: Results
-    judgements: list[Judgement]
+    judgements: list[CellAgreement]
 
 
 def validate(
@@ -68,7 +68,7 @@ def validate(
 
     simulation = behind_interfaces(study)
     first = both(simulation, study)
-    contested = [each.cell for each in first.judgements if each.verdict is not Verdict.AGREES]
+    contested = [each.cell for each in first.judgements if each.verdict is not Agreement.AGREES]
     if not contested or not 1 < study.repetitions < SEEDS_OF_CONTESTED:
         return first
     return both(

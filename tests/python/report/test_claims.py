@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from cwndlab.papers import Verdict, claimed_papers, load_claims, load_paper
-from cwndlab.papers.claims import Claims, Part, parse_claims
-from cwndlab.papers.evidence import Runs, Tables
+from cwndlab.papers import ClaimVerdict, claimed_papers, load_claims, load_paper
+from cwndlab.papers.claims import ClaimPart, Claims, parse_claims
+from cwndlab.papers.evidence import PaperRuns, PaperTables
 from cwndlab.papers.expression import Expression, Name
 from cwndlab.papers.judgement import Judgement, judge
 from cwndlab.stats import mean_interval
@@ -28,7 +28,7 @@ class Given:
     def __init__(self, values: Mapping[str, npt.ArrayLike]) -> None:
         self._values = values
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         del part
         for key in (f"{name.direction}.{name.variant}", name.variant):
             if key in self._values:
@@ -72,52 +72,54 @@ def judged(
     return judge(known, Given(theirs or {}), Given(runs), lambda figure: figure == "fitted")
 
 
-def verdict(parts: str, runs: Mapping[str, npt.ArrayLike], **study: object) -> Verdict:
+def verdict(parts: str, runs: Mapping[str, npt.ArrayLike], **study: object) -> ClaimVerdict:
     (one,) = judged(claim(parts), runs, None, **study)
     return one.verdict
 
 
 @pytest.mark.parametrize(
     ("centre", "expected"),
-    [(14, Verdict.HOLDS), (6, Verdict.FAILS), (10.1, Verdict.UNDECIDED)],
+    [(14, ClaimVerdict.HOLDS), (6, ClaimVerdict.FAILS), (10.1, ClaimVerdict.UNDECIDED)],
 )
-def test_interval_inside_outside_or_across_the_bound(centre: float, expected: Verdict) -> None:
+def test_interval_inside_outside_or_across_the_bound(centre: float, expected: ClaimVerdict) -> None:
     assert verdict(part(), {"cubic": centre + SPREAD}) is expected
 
 
 def test_calibrated_figure_makes_input_and_a_sourced_one_does_not() -> None:
     runs = {"cubic": 14 + SPREAD}
-    assert verdict(part(rests_on='"fitted"'), runs) is Verdict.INPUT
-    assert verdict(part(rests_on='"sourced"'), runs) is Verdict.HOLDS
+    assert verdict(part(rests_on='"fitted"'), runs) is ClaimVerdict.INPUT
+    assert verdict(part(rests_on='"sourced"'), runs) is ClaimVerdict.HOLDS
 
 
 def test_input_neither_holds_a_claim_nor_fails_it() -> None:
     runs = {"cubic": 14 + SPREAD}
     given = part(bounds="at_least = 99", rests_on='"fitted"')
-    assert verdict(given + part(), runs) is Verdict.HOLDS
-    assert verdict(given + part(bounds="at_least = 99"), runs) is Verdict.FAILS
+    assert verdict(given + part(), runs) is ClaimVerdict.HOLDS
+    assert verdict(given + part(bounds="at_least = 99"), runs) is ClaimVerdict.FAILS
 
 
 def test_nothing_is_attributed_where_the_sender_did_not_run_the_variant() -> None:
     runs = {"cubic": 14 + SPREAD}
-    assert verdict(part(direction='"uplink"'), runs) is Verdict.NOT_ATTRIBUTABLE
-    assert verdict(part(direction='"uplink"'), runs, varied_by_sender=["uplink"]) is Verdict.HOLDS
-    assert verdict(part(value="uplink.cubic"), runs) is Verdict.NOT_ATTRIBUTABLE
+    assert verdict(part(direction='"uplink"'), runs) is ClaimVerdict.NOT_ATTRIBUTABLE
+    assert (
+        verdict(part(direction='"uplink"'), runs, varied_by_sender=["uplink"]) is ClaimVerdict.HOLDS
+    )
+    assert verdict(part(value="uplink.cubic"), runs) is ClaimVerdict.NOT_ATTRIBUTABLE
 
 
 def test_rows_of_the_same_variants_are_compared_whoever_sent() -> None:
     runs = {"cubic": 14 + SPREAD, "reno": 7 + SPREAD}
     bounds = "at_least = 0.5"
 
-    def of(value: str, **more: str) -> Verdict:
+    def of(value: str, **more: str) -> ClaimVerdict:
         return verdict(part(value, bounds, direction='"uplink"', **more), runs, row_factor="place")
 
-    assert of("cubic['town'] / cubic['sea']") is Verdict.HOLDS
-    assert of("mean(all['town']) / mean(all['sea'])") is Verdict.HOLDS
-    assert of("cubic['town'] / reno['sea']") is Verdict.NOT_ATTRIBUTABLE
-    assert of("cubic['town'] / reno['town']") is Verdict.NOT_ATTRIBUTABLE
-    assert of("cubic / reno", column_factor='"place"') is Verdict.HOLDS, "they are places"
-    assert of("cubic / reno", is_by_sender="true") is Verdict.HOLDS, "ours did run it"
+    assert of("cubic['town'] / cubic['sea']") is ClaimVerdict.HOLDS
+    assert of("mean(all['town']) / mean(all['sea'])") is ClaimVerdict.HOLDS
+    assert of("cubic['town'] / reno['sea']") is ClaimVerdict.NOT_ATTRIBUTABLE
+    assert of("cubic['town'] / reno['town']") is ClaimVerdict.NOT_ATTRIBUTABLE
+    assert of("cubic / reno", column_factor='"place"') is ClaimVerdict.HOLDS, "they are places"
+    assert of("cubic / reno", is_by_sender="true") is ClaimVerdict.HOLDS, "ours did run it"
 
 
 def test_a_part_may_take_any_level_of_what_the_study_asks_for() -> None:
@@ -129,47 +131,47 @@ def test_a_part_may_take_any_level_of_what_the_study_asks_for() -> None:
 def test_what_is_not_run_keeps_a_claim_from_holding_but_not_from_failing() -> None:
     runs = {"cubic": 14 + SPREAD}
     missing = part(value="reno")
-    assert verdict(missing, runs) is Verdict.NOT_RUN
-    assert verdict(missing + part(), runs) is Verdict.UNDECIDED
-    assert verdict(missing + part(bounds="at_least = 99"), runs) is Verdict.FAILS
-    assert verdict('lacks = "more"\n' + part(), runs) is Verdict.UNDECIDED
-    assert verdict('lacks = "all of it"', runs) is Verdict.NOT_RUN
+    assert verdict(missing, runs) is ClaimVerdict.NOT_RUN
+    assert verdict(missing + part(), runs) is ClaimVerdict.UNDECIDED
+    assert verdict(missing + part(bounds="at_least = 99"), runs) is ClaimVerdict.FAILS
+    assert verdict('lacks = "more"\n' + part(), runs) is ClaimVerdict.UNDECIDED
+    assert verdict('lacks = "all of it"', runs) is ClaimVerdict.NOT_RUN
 
 
 def test_one_part_that_fails_fails_the_claim_and_what_stands_beside_does_not() -> None:
     runs = {"cubic": 14 + SPREAD, "reno": 6 + SPREAD}
-    assert verdict(part() + part(value="reno"), runs) is Verdict.FAILS
-    assert verdict(part() + part(value="reno", is_beside="true"), runs) is Verdict.HOLDS
+    assert verdict(part() + part(value="reno"), runs) is ClaimVerdict.FAILS
+    assert verdict(part() + part(value="reno", is_beside="true"), runs) is ClaimVerdict.HOLDS
 
 
 def test_fewer_than_ten_repetitions_decide_nothing() -> None:
-    assert verdict(part(), {"cubic": 14 + SPREAD[:9]}) is Verdict.UNDECIDED
-    assert verdict(part(), {"cubic": [14.0]}) is Verdict.UNDECIDED
+    assert verdict(part(), {"cubic": 14 + SPREAD[:9]}) is ClaimVerdict.UNDECIDED
+    assert verdict(part(), {"cubic": [14.0]}) is ClaimVerdict.UNDECIDED
 
 
 def test_one_run_is_enough_where_nothing_is_drawn() -> None:
-    for value, expected in ((10.0, Verdict.HOLDS), (9.9, Verdict.FAILS)):
+    for value, expected in ((10.0, ClaimVerdict.HOLDS), (9.9, ClaimVerdict.FAILS)):
         assert verdict(part(), {"cubic": [value]}, is_deterministic=True) is expected
     opened = part(is_open="true")
-    assert verdict(opened, {"cubic": [10.0]}, is_deterministic=True) is Verdict.FAILS
+    assert verdict(opened, {"cubic": [10.0]}, is_deterministic=True) is ClaimVerdict.FAILS
 
 
 def test_equality_needs_the_interval_inside_and_not_only_across() -> None:
     bounds = "at_least = 0.99\nat_most = 1.01"
     equal = part(value="cubic / reno", bounds=bounds, test='"equality"')
     reno = 100 + SPREAD
-    assert verdict(equal, {"reno": reno, "cubic": reno + 0.05 * SPREAD}) is Verdict.HOLDS
-    assert verdict(equal, {"reno": reno, "cubic": reno * 1.03}) is Verdict.FAILS
-    assert verdict(equal, {"reno": reno, "cubic": 100 + 3 * SPREAD[::-1]}) is Verdict.UNDECIDED
+    assert verdict(equal, {"reno": reno, "cubic": reno + 0.05 * SPREAD}) is ClaimVerdict.HOLDS
+    assert verdict(equal, {"reno": reno, "cubic": reno * 1.03}) is ClaimVerdict.FAILS
+    assert verdict(equal, {"reno": reno, "cubic": 100 + 3 * SPREAD[::-1]}) is ClaimVerdict.UNDECIDED
 
 
 def test_signs_decide_pair_by_pair() -> None:
     signs = part(value="cubic / reno", bounds="at_least = 1", is_open="true", test='"sign"')
     reno = 100 + 9 * SPREAD  # pairs differ by far less than runs
-    assert verdict(signs, {"reno": reno, "cubic": reno + 0.1}) is Verdict.HOLDS
-    assert verdict(signs, {"reno": reno, "cubic": reno - 0.1}) is Verdict.FAILS
+    assert verdict(signs, {"reno": reno, "cubic": reno + 0.1}) is ClaimVerdict.HOLDS
+    assert verdict(signs, {"reno": reno, "cubic": reno - 0.1}) is ClaimVerdict.FAILS
     mixed = reno + 0.1 * np.array([1, -1] * 5)
-    assert verdict(signs, {"reno": reno, "cubic": mixed}) is Verdict.UNDECIDED
+    assert verdict(signs, {"reno": reno, "cubic": mixed}) is ClaimVerdict.UNDECIDED
 
 
 def test_holm_asks_more_of_each_claim_the_more_there_are() -> None:
@@ -179,20 +181,20 @@ def test_holm_asks_more_of_each_claim_the_more_there_are() -> None:
     borderline = {"cubic": 10 - (loose + strict) / 2 + SPREAD, "reno": 10 + SPREAD - SPREAD.mean()}
     alone = claim(part())
     (single,) = judged(alone, borderline)
-    assert single.verdict is Verdict.HOLDS
+    assert single.verdict is ClaimVerdict.HOLDS
     many = alone + "".join(claim(part(value="reno"), f"open-{at}") for at in range(9))
-    assert judged(many, borderline)[0].verdict is Verdict.UNDECIDED
+    assert judged(many, borderline)[0].verdict is ClaimVerdict.UNDECIDED
     # What is decided leaves the others more room: that is Holm's step, Bonferroni has none.
     sure = {**borderline, "reno": 50 + SPREAD}
     stepped = judged(many, sure)
-    assert [each.verdict for each in stepped] == [Verdict.HOLDS] * 10
+    assert [each.verdict for each in stepped] == [ClaimVerdict.HOLDS] * 10
 
 
 def test_papers_own_numbers_are_compared_as_they_are() -> None:
     runs, text = {"cubic": 14 + SPREAD}, claim(part())
-    for own, expected in ((10.0, Verdict.HOLDS), (9.0, Verdict.FAILS)):
+    for own, expected in ((10.0, ClaimVerdict.HOLDS), (9.0, ClaimVerdict.FAILS)):
         (one,) = judged(text, runs, {"cubic": own})
-        assert (one.theirs, one.verdict) == (expected, Verdict.HOLDS)
+        assert (one.theirs, one.verdict) == (expected, ClaimVerdict.HOLDS)
     (silent,) = judged(text, runs)
     assert silent.theirs is None
 
@@ -255,23 +257,23 @@ def test_every_claim_of_a_paper_is_here(paper: str, count: int) -> None:
 
 def _own(paper: str) -> dict[str, Judgement]:
     nothing = Given({})
-    known = judge(load_claims(paper), Tables(load_paper(paper)), nothing, lambda _: False)
+    known = judge(load_claims(paper), PaperTables(load_paper(paper)), nothing, lambda _: False)
     return {each.claim.id: each for each in known}
 
 
 def test_tables_of_the_hsdpa_paper_bear_its_claims() -> None:
     own = _own("hsdpa-2010")
-    tables = {name for name, each in own.items() if each.theirs is Verdict.HOLDS}
+    tables = {name for name, each in own.items() if each.theirs is ClaimVerdict.HOLDS}
     assert tables >= {
         "goodput-equal",
         "cubic-bic-delay",
         "westwood-lowest-rtt",
         "cubic-retransmits",
     }
-    assert not any(each.theirs is Verdict.FAILS for each in own.values())
+    assert not any(each.theirs is ClaimVerdict.FAILS for each in own.values())
     spread = [each.theirs for each in own["goodput-equal"].findings]
     assert spread == pytest.approx([0.034, 0.040, 0.034, 0.052], abs=0.0005)
-    assert own["uplink-equal"].theirs is Verdict.HOLDS
+    assert own["uplink-equal"].theirs is ClaimVerdict.HOLDS
     least = min(f.theirs or 0 for f in own["uplink-equal"].findings if "downlink." in str(f.part))
     assert least == pytest.approx(14.9, abs=0.05)
 
@@ -307,8 +309,8 @@ def test_runs_give_one_number_a_repetition_by_direction_row_and_way_of_adding() 
     def values(
         row: str, direction: str = "uplink", *, metric: str = "m", is_total: bool = False
     ) -> list[float] | None:
-        asked = Part(Expression("cubic"), metric, "uplink", is_total=is_total)
-        found = Runs(known, Results()).values(asked, Name("cubic", direction, row))
+        asked = ClaimPart(Expression("cubic"), metric, "uplink", is_total=is_total)
+        found = PaperRuns(known, Results()).values(asked, Name("cubic", direction, row))
         return None if found is None else found.tolist()
 
     assert values("2") == [7.0, 2.0]
@@ -364,9 +366,9 @@ def test_levels_of_further_factors_choose_the_runs() -> None:
     )
     known = claims_of(text, row_factor="flows", where={"transfer": "long"})
     parts = known.claims[0].parts
-    runs = Runs(known, Results())
+    runs = PaperRuns(known, Results())
 
-    def of(part: Part) -> list[list[float]]:
+    def of(part: ClaimPart) -> list[list[float]]:
         names = [replace(name, direction="downlink") for name in part.value.names]
         found = [runs.values(part, name) for name in names]
         return [[] if each is None else each.tolist() for each in found]
@@ -434,7 +436,7 @@ def test_peaks_are_counted_once_however_long(goodput: list[float], peaks: int) -
     text = claim(part().replace('metric = "m"\n', f'metric = "goodput_mbit_s"\n{counted}'))
     known = claims_of(text)
     (own,) = known.claims[0].parts
-    evidence = Runs(known, Results())
+    evidence = PaperRuns(known, Results())
     assert evidence.values(own, Name("cubic", "downlink")) == pytest.approx([peaks])
 
 
@@ -454,8 +456,8 @@ def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
                 {"run": "a", "flow": 0, "t_s": np.arange(1.0, 10.0), "ssthresh_pkts": thresholds}
             )
 
-    own = Part(
+    own = ClaimPart(
         Expression("cubic"), "ssthresh_pkts", "downlink", of_samples="after losses over the path"
     )
-    found = Runs(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
+    found = PaperRuns(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
     assert found == pytest.approx([1.1]), "120, 80 and 110 were left; the first has no before"

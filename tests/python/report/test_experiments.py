@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from cwndlab.api.study import Study
-from cwndlab.papers import Effect, Verdict, claimed_papers, load_claims, load_paper
-from cwndlab.papers.claims import Part, parse_claims
+from cwndlab.papers import ClaimVerdict, Effect, claimed_papers, load_claims, load_paper
+from cwndlab.papers.claims import ClaimPart, parse_claims
 from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import parse_paper
@@ -27,7 +27,7 @@ class Runs:
         self._values = values
         self._spread = SPREAD[:repetitions]
 
-    def values(self, part: Part, name: Name) -> Floats | None:
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
         centre = self._values.get((part.where["part"], name.variant))
         return None if centre is None else centre + self._spread
 
@@ -119,8 +119,8 @@ def test_too_few_repetitions_leave_a_cause_open() -> None:
 
 def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     claims = load_claims("nr-5g-vaasa-2023").claims
-    missed = [Judgement(each, None, Verdict.FAILS, (), "") for each in claims[:4]]
-    held = Judgement(claims[4], None, Verdict.HOLDS, (), "")
+    missed = [Judgement(each, None, ClaimVerdict.FAILS, (), "") for each in claims[:4]]
+    held = Judgement(claims[4], None, ClaimVerdict.HOLDS, (), "")
     experiment = load_claims("nr-5g-vaasa-2023").experiments[0]
 
     def trial(at: int, effect: Effect) -> ClaimTrial:

@@ -15,9 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab import core, papers, report
-from cwndlab.papers.facts import Check, parse_paper
-from cwndlab.papers.reading import Series
-from cwndlab.report.sections.paper import Change, Effect, changes, finding, paper_sections, readings
+from cwndlab.papers.facts import PaperNumber, parse_paper
+from cwndlab.papers.reading import WindowSeries
+from cwndlab.report.sections.paper import (
+    SettingChange,
+    SettingEffect,
+    changes,
+    finding,
+    paper_sections,
+    readings,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -136,7 +143,7 @@ def test_every_check_of_every_paper_is_of_a_known_measure_and_variant() -> None:
     assert "lte-ns2-2011" in papers.paper_ids()
     for paper_id in papers.paper_ids():
         paper = papers.load_paper(paper_id)
-        series = Series(*reno(53, 13.9))
+        series = WindowSeries(*reno(53, 13.9))
         for check in paper.checks:
             assert check.unit in {"s", "packets"}
             papers.read_check(check, series, paper)
@@ -169,8 +176,10 @@ def test_reading_is_relative_for_times_and_in_packets_for_windows(
     ours: float, unit: str, low: float, high: float, difference: float, *, holds: bool
 ) -> None:
     paper = papers.load_paper("lte-ns2-2011")
-    check = Check("x", "says", "first reached" if unit == "s" else "largest", unit, low, high, 10)
-    series = Series(np.array([0.0, ours]), np.array([1.0, ours if unit == "packets" else 10]))
+    check = PaperNumber(
+        "x", "says", "first reached" if unit == "s" else "largest", unit, low, high, 10
+    )
+    series = WindowSeries(np.array([0.0, ours]), np.array([1.0, ours if unit == "packets" else 10]))
     reading = papers.read_check(check, series, paper)
     assert reading.difference == pytest.approx(difference, abs=1e-3)
     assert reading.holds is holds
@@ -178,12 +187,12 @@ def test_reading_is_relative_for_times_and_in_packets_for_windows(
 
 def test_what_cannot_be_measured_does_not_hold() -> None:
     paper = papers.load_paper("lte-ns2-2011")
-    flat = Series(np.arange(5.0), np.full(5, 8.0))
-    reading = papers.read_check(Check("x", "says", "period", "s", 5, 5), flat, paper)
+    flat = WindowSeries(np.arange(5.0), np.full(5, 8.0))
+    reading = papers.read_check(PaperNumber("x", "says", "period", "s", 5, 5), flat, paper)
     assert reading.ours is None
     assert not reading.holds
     with pytest.raises(ValueError, match='no measure is called "perod"'):
-        papers.read_check(Check("x", "says", "perod", "s", 5, 5), flat, paper)
+        papers.read_check(PaperNumber("x", "says", "perod", "s", 5, 5), flat, paper)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +359,7 @@ def test_finding_weighs_congestion_control_against_all_else(
     factors: dict[str, float], sentence: str
 ) -> None:
     found = [
-        Change(name, "a", "b", "", (Effect("", factor),) if factor > 1 else ())
+        SettingChange(name, "a", "b", "", (SettingEffect("", factor),) if factor > 1 else ())
         for name, factor in factors.items()
     ]
     assert sentence in finding(found)

@@ -105,7 +105,7 @@ def test_one_run_has_no_interval_and_says_so() -> None:
     assert interval.low is None
     assert interval.half_width is None
     assert str(interval) == "31.2 (one run)"
-    assert stats.decide(interval, at_least=0) is stats.Decision.UNDECIDED
+    assert stats.decide(interval, at_least=0) is stats.BoundDecision.UNDECIDED
 
 
 def test_runs_that_are_all_equal_are_known_to_be_deterministic() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.core import OURS
 from cwndlab.errors import KernelRunError
 from cwndlab.kernel.capabilities import this_kernel
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import load, require_loading
 from cwndlab.kernel.objects import kernel_program
 from cwndlab.usercode.program import LINUX_PREFIX, is_file_reference
@@ -29,7 +29,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def __init__(self, *, may_fall_back: bool = False) -> None:
         """With `may_fall_back`, ours is taken for what the kernel lacks, whatever its name."""
         self._may_fall_back = may_fall_back
-        self._helper: Helper | None = None
+        self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
 
     def of(
@@ -88,7 +88,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         if name in this_kernel().ours:
             return name  # the very same, which somebody else holds for now
         if self._helper is None:
-            self._helper = Helper()
+            self._helper = KernelHelper()
         self._loaded[key] = load(self._helper, reference, Path(), parameters).name
         return self._loaded[key]
 

@@ -71,7 +71,7 @@ def require_helper() -> Path:
     return path
 
 
-class Helper(AbstractContextManager["Helper"]):
+class TestbedHelper(AbstractContextManager["TestbedHelper"]):
     """A running helper. It ends, and all that it made with it, when this process does."""
 
     def __init__(self) -> None:

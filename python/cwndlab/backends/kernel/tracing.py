@@ -15,7 +15,7 @@ import numpy as np
 
 from cwndlab.errors import AlgorithmError, KernelError
 from cwndlab.kernel.capabilities import obstacles
-from cwndlab.kernel.helper import Helper
+from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.objects import kernel_object, tracing_program
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Tracer(AbstractContextManager["Tracer"]):
 
     def __init__(self) -> None:
         """Look whether it can."""
-        self._helper: Helper | None = None
+        self._helper: KernelHelper | None = None
         self.missing: str | None = "; ".join(each.what for each in obstacles()) or None
 
     def start(self, file: Path) -> None:
@@ -64,7 +64,7 @@ class Tracer(AbstractContextManager["Tracer"]):
         try:
             program = kernel_object(tracing_program())
             if self._helper is None:
-                self._helper = Helper()
+                self._helper = KernelHelper()
             self._helper.ask({"do": "trace", "object": str(program), "file": str(file)})
         except (KernelError, AlgorithmError) as error:
             self.missing = f"the kernel's tracepoints cannot be used: {error}"

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cwndlab.judge.comparison import Comparison
 from cwndlab.results.columns import quantity
-from cwndlab.tables.model import Cell, ComparisonTable, comparison_table
+from cwndlab.tables.model import ComparisonTable, TableCell, comparison_table
 from cwndlab.text.wording import format_number
 
 _HEADS = {
@@ -49,7 +49,7 @@ def terminal_table(comparison: Comparison, limits: Mapping[str, str] | None = No
 
 
 def _text(
-    comparison: Comparison, contestant: str, model: ComparisonTable, at: int, cell: Cell
+    comparison: Comparison, contestant: str, model: ComparisonTable, at: int, cell: TableCell
 ) -> Text:
     column = model.columns[at].column
     if column == "rtt_p50_ms" and cell.interval is not None:
@@ -61,7 +61,7 @@ def _text(
     return Text(text, style="bold" if cell.is_best else "")
 
 
-def _round_trip(comparison: Comparison, contestant: str, cell: Cell) -> str:
+def _round_trip(comparison: Comparison, contestant: str, cell: TableCell) -> str:
     text = cell.value_text
     tail = comparison.interval(contestant, "rtt_p95_ms")
     if tail is not None:

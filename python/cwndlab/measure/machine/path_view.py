@@ -42,7 +42,7 @@ View = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PathFinding:
     """Something about the path that one should know before hours of measurement."""
 
     kind: Literal["note", "warning", "proxy"]
@@ -131,7 +131,7 @@ def view_of(connection: socket.socket) -> View:
 
 def compare_views(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None = None
-) -> list[Finding]:
+) -> list[PathFinding]:
     """What stands between two ends of what should be one connection.
 
     Args:
@@ -145,15 +145,17 @@ def compare_views(
     syn = server.get("syn") or {}
     if _differ(client.get("sequence"), syn.get("sequence")):
         found.append(
-            Finding("note", "a firewall on the way rewrites sequence numbers, which is harmless")
+            PathFinding(
+                "note", "a firewall on the way rewrites sequence numbers, which is harmless"
+            )
         )
     mss = syn.get("mss_bytes")
     if mss is not None and mss < client["advertised_mss_bytes"]:
         what = f"segments are clamped to {mss} bytes on the way ({client['advertised_mss_bytes']} "
-        found.append(Finding("note", f"{what}announced), as tunnels and mobile networks do"))
+        found.append(PathFinding("note", f"{what}announced), as tunnels and mobile networks do"))
     if syn and not syn["has_sack"]:
         found.append(
-            Finding(
+            PathFinding(
                 "warning",
                 "selective acknowledgements are taken away on the way",
                 "recovery from losses is slower than this network deserves; try another --port",
@@ -164,7 +166,7 @@ def compare_views(
 
 def _split(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None
-) -> list[Finding]:
+) -> list[PathFinding]:
     """Evidence of two connections in place of one."""
     syn = server.get("syn") or {}
     evidence = _in_handshake(client, server, syn)
@@ -177,7 +179,7 @@ def _split(
     if _differ(client["advertised_mss_bytes"], syn.get("mss_bytes")):
         evidence.append("their segment sizes differ")
     return [
-        Finding(
+        PathFinding(
             "proxy",
             f"a proxy ends the TCP connections on the way: {', '.join(evidence)}",
             "beyond it, its own congestion control sends, so no comparison of algorithms would "

@@ -31,7 +31,7 @@ NUMBERS = (
 )
 COLUMNS = (*TEXTS, *NUMBERS)
 
-Row = dict[str, str | float | None]
+RadioReading = dict[str, str | float | None]
 
 _PROGRAM_S = 3.0
 _UNKNOWN = ("", "--", "-", "n/a", "unknown")
@@ -73,7 +73,7 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 class RadioSource(Protocol):
     """Tells the radio's state now."""
 
-    def read(self) -> Row | None:
+    def read(self) -> RadioReading | None:
         """The state; None if there is none to be had."""
 
 
@@ -100,7 +100,7 @@ class Modem:
         # Without it a modem measures its signal only when it likes to.
         _output("mmcli", "-m", path, "--signal-setup=1")
 
-    def read(self) -> Row | None:
+    def read(self) -> RadioReading | None:
         """Ask ModemManager; the cell it tells only from version 1.20 on."""
         state = _output("mmcli", "-J", "-m", self._path)
         signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
@@ -116,19 +116,21 @@ class WirelessCard:
         """By its interface."""
         self._interface = interface
 
-    def read(self) -> Row | None:
+    def read(self) -> RadioReading | None:
         """Ask `iw`."""
         return read_iw(_output("iw", "dev", self._interface, "link"))
 
 
-def read_modem(state: str, signal: str = "", cells: str = "", place: str = "") -> Row | None:
+def read_modem(
+    state: str, signal: str = "", cells: str = "", place: str = ""
+) -> RadioReading | None:
     """What `mmcli -J` says: a modem, its signal, its cells and where it is."""
     modem = _json(state)
     if not modem:
         return None
     generic, network = _inner(modem, "generic"), _inner(modem, "3gpp")
     technologies = [str(name) for name in generic.get("access-technologies") or []]
-    row: Row = {
+    row: RadioReading = {
         "source": "modem",
         "technology": "+".join(technologies) or None,
         "operator": _text(network.get("operator-name")),
@@ -140,7 +142,7 @@ def read_modem(state: str, signal: str = "", cells: str = "", place: str = "") -
     return row | _serving_cell(_json(cells))
 
 
-def read_iw(text: str) -> Row | None:
+def read_iw(text: str) -> RadioReading | None:
     """What `iw dev NAME link` says."""
     cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
     if cell is None:
@@ -167,7 +169,7 @@ class RadioLog:
         self._path = path
         self.rows(0, 0)
 
-    def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, Row]]:
+    def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, RadioReading]]:
         """The readings within a time, and the last one before it.
 
         Raises:
@@ -190,8 +192,8 @@ class RadioLog:
         return [(begin_unix_s, row) for _, row in before] + within
 
     @staticmethod
-    def _reading(line: Mapping[str, str]) -> tuple[float, Row]:
-        row: Row = {name: _text(line.get(name)) for name in TEXTS}
+    def _reading(line: Mapping[str, str]) -> tuple[float, RadioReading]:
+        row: RadioReading = {name: _text(line.get(name)) for name in TEXTS}
         row |= {name: _number(line.get(name)) for name in NUMBERS}
         return _unix_s(line["time"]), row | {"source": "log"}
 
@@ -223,7 +225,7 @@ def _modem_of(interface: str) -> str | None:
     return None
 
 
-def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> Row:
+def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
     """The values of the technology in use; of both where a 5G cell comes beside an LTE one."""
     order = [
         name
@@ -235,7 +237,7 @@ def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> Row:
         )
         if any(word in technologies for word in words)
     ]
-    row: Row = {}
+    row: RadioReading = {}
     for name in order:
         values = _inner(signal, name)
         for column, key in (
@@ -249,14 +251,14 @@ def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> Row:
     return row
 
 
-def _serving_cell(content: Mapping[str, Any]) -> Row:
+def _serving_cell(content: Mapping[str, Any]) -> RadioReading:
     lines = _inner(content, "generic").get("cell-info") or content.get("cell-info") or []
     for line in lines:
         facts = dict(part.split(": ", 1) for part in str(line).split(", ") if ": " in part)
         if facts.get("serving") != "yes":
             continue
         cell = _text(facts.get("ci")) or _text(facts.get("physical ci"))
-        found: Row = {} if cell is None else {"cell": cell}
+        found: RadioReading = {} if cell is None else {"cell": cell}
         return found | {"band": _band(facts)}
     return {}
 

@@ -18,7 +18,7 @@ from cwndlab.measure.machine.radio import COLUMNS, NUMBERS, technology_changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cwndlab.measure.machine.radio import RadioLog, RadioSource, Row
+    from cwndlab.measure.machine.radio import RadioLog, RadioReading, RadioSource
 
 _INTERFACE_EVERY_S = 0.2
 _RADIO_EVERY_S = 1.0
@@ -54,7 +54,7 @@ class Surroundings:
         self._interface_now = interface_now or _interface_now
         self._stopping = threading.Event()
         self._interfaces: list[tuple[int, str | None]] = []
-        self._readings: list[tuple[int, Row]] = []
+        self._readings: list[tuple[int, RadioReading]] = []
         self._threads = [threading.Thread(target=self._watch_interface, daemon=True)]
         if sources:
             self._threads.append(threading.Thread(target=self._watch_radio, daemon=True))

@@ -28,7 +28,7 @@ _BUFFER_BYTES = 1 << 23
 _TIMESPEC = struct.Struct("qq")
 _MOST = 1 << 22
 
-Address = tuple[Any, ...]
+SocketAddress = tuple[Any, ...]
 
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
@@ -77,7 +77,7 @@ def prepare(to: socket.socket) -> None:
         to.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
 
 
-def receive(to: socket.socket) -> tuple[bytes, Address, int]:
+def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
     """The next datagram, from where, and when it arrived.
 
     Raises:
@@ -96,7 +96,7 @@ class DatagramReceiver:
 
     def __init__(self, key: bytes, session: bytes) -> None:
         """Take those of a session."""
-        self.peer: Address | None = None
+        self.peer: SocketAddress | None = None
         self.has_begun = asyncio.Event()
         self._key = key
         self._session = session
@@ -107,7 +107,7 @@ class DatagramReceiver:
         self._jitter_ns = 0.0
         self.transit_ns: int | None = None
 
-    def take(self, content: bytes, address: Address, received_ns: int, side: bytes) -> bool:
+    def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
         """Count a datagram that `side` signed; false if it is none."""
         if len(content) < _HEAD_BYTES:
             return False

@@ -82,7 +82,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SocketSample:
     """A connection at a moment: bytes that the application wrote or read, and TCP_INFO."""
 
     at_ns: int
@@ -118,7 +118,7 @@ class FlowEnd:
         self.error: str | None = None
         self.began_ns = 0
         self.ended_ns = 0
-        self.samples: list[Sample] = []
+        self.samples: list[SocketSample] = []
         self.moved_bytes = 0
         self._application = application
         self._is_sender = is_sender
@@ -201,7 +201,7 @@ class FlowEnd:
 
     def _take(self) -> None:
         raw = tcp_info.read(self.connection)
-        self.samples.append(Sample(now_ns(), self.moved_bytes, raw))
+        self.samples.append(SocketSample(now_ns(), self.moved_bytes, raw))
 
     def _run(self) -> None:
         if isinstance(self._application, si.Http | si.Sftp):

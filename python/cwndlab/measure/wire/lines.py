@@ -40,7 +40,7 @@ def closed_by_peer(
         loop.remove_reader(connection)
 
 
-class Line:
+class LineStream:
     """Lines of a connection, none longer than a request may be."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:

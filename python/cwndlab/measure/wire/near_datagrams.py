@@ -15,7 +15,7 @@ from cwndlab.measure.wire.datagrams import (
     receive,
     send_datagrams,
 )
-from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
 
 if TYPE_CHECKING:
     import socket
@@ -98,7 +98,7 @@ class NearDatagrams:
                 reader.join()
             answer |= saturator.result()
         else:
-            recorder = Recorder(key, name, request)
+            recorder = ArrivalRecorder(key, name, request)
             reader = threading.Thread(target=self._record, args=(recorder, stop))
             reader.start()
             try:
@@ -116,7 +116,7 @@ class NearDatagrams:
             with contextlib.suppress(OSError):
                 saturator.take(self._socket.recv(2048), protocol.SERVER)
 
-    def _record(self, recorder: Recorder, stop: threading.Event) -> None:
+    def _record(self, recorder: ArrivalRecorder, stop: threading.Event) -> None:
         opening = 0
         told_s = 0.0
         self._socket.settimeout(FEEDBACK_EVERY_S)

@@ -36,7 +36,7 @@ _PROBE_MAC_BYTES = 16
 PROBE_BYTES = _PROBE.size + _PROBE_MAC_BYTES
 _LABEL = {CLIENT: b"client", SERVER: b"server"}
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
+AlgorithmName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
 SessionId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
 
@@ -68,7 +68,7 @@ class Prepare(Model):
     flow: FlowNumber
     direction: Literal["forward", "reverse"]
     """`forward`: the server sends."""
-    algorithm: Name | None
+    algorithm: AlgorithmName | None
     """Of the server's end; None leaves the machine's default."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]

@@ -22,7 +22,7 @@ from cwndlab.measure.wire.datagrams import DatagramReceiver, encode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.measure.wire.datagrams import Address
+    from cwndlab.measure.wire.datagrams import SocketAddress
     from cwndlab.measure.wire.protocol import Saturate
 
 FEEDBACK_EVERY_S = 0.02
@@ -177,7 +177,7 @@ class Saturator:
         return True
 
 
-class Recorder(DatagramReceiver):
+class ArrivalRecorder(DatagramReceiver):
     """Counts what arrives in each millisecond, and tells the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
@@ -192,7 +192,7 @@ class Recorder(DatagramReceiver):
         self._told = 0
         self._feedbacks = 0
 
-    def take(self, content: bytes, address: Address, received_ns: int, side: bytes) -> bool:
+    def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
         """Count a datagram that `side` signed; false if it is none."""
         if not super().take(content, address, received_ns, side):
             return False

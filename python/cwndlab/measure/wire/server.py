@@ -25,16 +25,16 @@ from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.datagrams import DatagramReceiver, prepare, receive, send_datagrams
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
-from cwndlab.measure.wire.lines import Line, closed_by_peer
+from cwndlab.measure.wire.lines import LineStream, closed_by_peer
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, Recorder, Saturator
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
 from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
 from cwndlab.schema.scenario import Sftp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from cwndlab.measure.wire.datagrams import Address
+    from cwndlab.measure.wire.datagrams import SocketAddress
 
 _NS_PER_S = 10**9
 _NO_DATAGRAM = "no datagram came through; the network may block UDP"
@@ -103,7 +103,7 @@ class Server:
             await asyncio.sleep(0.05)  # no descriptors left for the moment
             return
         connection.settimeout(0)
-        work = self._serve(Line(loop, connection), address[0], datagrams)
+        work = self._serve(LineStream(loop, connection), address[0], datagrams)
         self._pending[connection] = self._spawn(work)
         if len(self._pending) > self._limits.pending:
             # Closed before the next is accepted, so that there are never more.
@@ -117,7 +117,7 @@ class Server:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _serve(self, line: Line, address: str, datagrams: socket.socket) -> None:
+    async def _serve(self, line: LineStream, address: str, datagrams: socket.socket) -> None:
         is_kept = False
         try:
             async with asyncio.timeout(self._limits.opening_s):
@@ -134,7 +134,7 @@ class Server:
             if not is_kept:
                 line.connection.close()
 
-    async def _open(self, line: Line) -> tuple[protocol.Hello | protocol.Attach, Signer]:
+    async def _open(self, line: LineStream) -> tuple[protocol.Hello | protocol.Attach, Signer]:
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
         key = protocol.opening_key(self._token, nonce)
@@ -145,7 +145,7 @@ class Server:
             signer = Signer(protocol.session_key(self._token, nonce, client_nonce), protocol.SERVER)
         return opening, signer
 
-    async def _attach(self, line: Line, opening: protocol.Attach, signer: Signer) -> bool:
+    async def _attach(self, line: LineStream, opening: protocol.Attach, signer: Signer) -> bool:
         """Give a data connection to the flow that waits for it; whether it was taken."""
         session = self._sessions.get(opening.session)
         flow = session.flows.get(opening.flow) if session else None
@@ -178,7 +178,7 @@ class Server:
 
     async def _control(
         self,
-        line: Line,
+        line: LineStream,
         _hello: protocol.Hello,
         signer: Signer,
         address: str,
@@ -289,7 +289,7 @@ class Server:
             )
         return {"sent": sent}
 
-    async def _who_wants(self, session: ServedSession) -> Address | None:
+    async def _who_wants(self, session: ServedSession) -> SocketAddress | None:
         """From where the session asked for datagrams; nobody else is sent any."""
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:
@@ -311,7 +311,7 @@ class Server:
         request = request.model_copy(update={"most_bits_per_sec": most})
         key, name = session.key, bytes.fromhex(session.id)
         if request.direction == "reverse":
-            recorder = session.datagrams = Recorder(key, name, request)
+            recorder = session.datagrams = ArrivalRecorder(key, name, request)
             until_s = time.monotonic() + request.duration_ns / _NS_PER_S + 1
             while time.monotonic() < until_s:
                 await asyncio.sleep(FEEDBACK_EVERY_S)

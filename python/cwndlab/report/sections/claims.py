@@ -7,12 +7,12 @@ from functools import partial
 from cwndlab.errors import plural
 from cwndlab.papers import (
     ClaimTrial,
+    ClaimVerdict,
     Effect,
-    Finding,
     Judgement,
     Paper,
+    PartFinding,
     TableTrial,
-    Verdict,
     claimed_papers,
     judge_paper,
     try_paper,
@@ -24,7 +24,7 @@ from cwndlab.tables import format_number, join_words
 
 Trial = ClaimTrial | TableTrial
 
-_OF_SEVERAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail"}
+_OF_SEVERAL = {ClaimVerdict.HOLDS: "hold", ClaimVerdict.FAILS: "fail"}
 
 
 def claims_section(paper: Paper) -> PageSection:
@@ -37,7 +37,7 @@ def claim_counts(judged: list[Judgement]) -> str:
     counts = Counter(each.verdict for each in judged)
     parts = [
         f"{counts[verdict]} {_OF_SEVERAL.get(verdict, verdict.value)}"
-        for verdict in Verdict
+        for verdict in ClaimVerdict
         if counts[verdict]
     ]
     return f"{plural(len(judged), 'claim')} of the paper: {', '.join(parts)}."
@@ -52,7 +52,7 @@ def own_numbers(judgement: Judgement) -> str:
     return f"{judgement.theirs.value}{so_far} ({said})"
 
 
-def measured(finding: Finding) -> str:
+def measured(finding: PartFinding) -> str:
     """Return our value of a part with its interval."""
     if finding.ours is None:
         return "not run"
@@ -63,7 +63,7 @@ def measured(finding: Finding) -> str:
     return f"{value} [{format_number(low)}, {format_number(high)}]"
 
 
-def decided_by(finding: Finding) -> str:
+def decided_by(finding: PartFinding) -> str:
     """Return what decided a claim, in words."""
     return f"{finding.part.what or finding.part}: {measured(finding)}, asked {finding.part.asked}"
 
@@ -80,7 +80,9 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
     """Return how many of the claims that do not hold the experiments account for."""
-    missed = [each for each in judged if each.verdict in {Verdict.FAILS, Verdict.UNDECIDED}]
+    missed = [
+        each for each in judged if each.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}
+    ]
     if not missed:
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]

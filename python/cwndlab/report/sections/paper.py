@@ -13,7 +13,7 @@ from cwndlab.figures import Zoom, overlay_figure
 from cwndlab.figures.decimate import kept_points
 from cwndlab.papers.facts import Paper, PaperFigure
 from cwndlab.papers.phases import find_episodes, sawtooth
-from cwndlab.papers.reading import Reading, Series, read_check
+from cwndlab.papers.reading import Reading, WindowSeries, read_check
 from cwndlab.papers.settings import ALGORITHM, difference_of, settings_of, single_changes
 from cwndlab.papers.tables import read_table
 from cwndlab.report.context import Context
@@ -43,7 +43,7 @@ def paper_sections(paper: Paper) -> Sections:
     )
 
 
-def series_of(context: Context, variant: str) -> Series | None:
+def series_of(context: Context, variant: str) -> WindowSeries | None:
     """Return the window of a variant's representative run; None if it was not run or sampled."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
@@ -53,7 +53,7 @@ def series_of(context: Context, variant: str) -> Series | None:
         if samples.is_empty():
             continue
         first = samples.filter(pl.col("flow") == samples["flow"].min()).sort("t_s")
-        return Series(
+        return WindowSeries(
             times_s=first["t_s"].to_numpy(),
             windows_pkts=_floats(first, "cwnd_pkts"),
             thresholds_pkts=_floats(first, "ssthresh_pkts"),
@@ -159,7 +159,9 @@ def _figures(paper: Paper, context: Context) -> Content | None:
     return Content(render("paper_figures.html", paper=paper, drawn=drawn), charts, figures)
 
 
-def _chart(paper: Paper, figure: PaperFigure, series: Mapping[str, Series]) -> Mapping[str, object]:
+def _chart(
+    paper: Paper, figure: PaperFigure, series: Mapping[str, WindowSeries]
+) -> Mapping[str, object]:
     about = quantity("cwnd_pkts")
     return {
         "kind": "series",
@@ -175,7 +177,7 @@ def _chart(paper: Paper, figure: PaperFigure, series: Mapping[str, Series]) -> M
     }
 
 
-def _line(series: Series, start_s: float, stop_s: float) -> Mapping[str, object]:
+def _line(series: WindowSeries, start_s: float, stop_s: float) -> Mapping[str, object]:
     # One point more on both sides, so that the line runs to the edges.
     first = max(0, int(np.searchsorted(series.times_s, start_s)) - 1)
     last = int(np.searchsorted(series.times_s, stop_s)) + 1
@@ -187,7 +189,7 @@ def _line(series: Series, start_s: float, stop_s: float) -> Mapping[str, object]
     }
 
 
-def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Series]) -> Figure:
+def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, WindowSeries]) -> Figure:
     lines = {name: (own.times_s, own.windows_pkts) for name, own in series.items()}
     last = max(float(own.times_s[-1]) for own in series.values())
     is_whole = figure.start_s <= 0 and figure.stop_s >= last
@@ -198,7 +200,7 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Series
 
 
 @dataclass(frozen=True)
-class Effect:
+class SettingEffect:
     """One part of the window that a setting moved beyond the paper's tolerances."""
 
     text: str
@@ -207,14 +209,14 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingChange:
     """One setting changed between two variants, and what became of the window."""
 
     setting: str
     first: str
     second: str
     values: str
-    effects: tuple[Effect, ...]
+    effects: tuple[SettingEffect, ...]
 
     @property
     def factor(self) -> float:
@@ -222,7 +224,7 @@ class Change:
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
-def changes(paper: Paper, context: Context) -> list[Change]:
+def changes(paper: Paper, context: Context) -> list[SettingChange]:
     """Return, for each pair of variants that differ in one setting, what that does."""
     settings = _settings(context)
     found = []
@@ -232,11 +234,11 @@ def changes(paper: Paper, context: Context) -> list[Change]:
             continue
         name = changed[0].name.removeprefix("receiver's ")
         values = f"{_shown(changed[0].first)} \N{RIGHTWARDS ARROW} {_shown(changed[0].second)}"
-        found.append(Change(name, first, second, values, tuple(_effects(paper, one, other))))
+        found.append(SettingChange(name, first, second, values, tuple(_effects(paper, one, other))))
     return sorted(found, key=lambda change: -change.factor)
 
 
-def finding(found: Sequence[Change]) -> str:
+def finding(found: Sequence[SettingChange]) -> str:
     """Return what the changes of one setting say, congestion control set against all else.
 
     Congestion control counts as hardly a cause if it moves the window by less than half of what the
@@ -263,10 +265,10 @@ def _times(factor: float) -> str:
     return f"{format_number(factor, 2)} times"
 
 
-def _effects(paper: Paper, one: Series, other: Series) -> list[Effect]:
+def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
     """Return what differs between two windows by more than the paper's tolerances."""
     effects = []
-    measures: tuple[tuple[str, str, Callable[[Series], float | None]], ...] = (
+    measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
         ("first loss", "s", lambda series: _first(series, "start_s")),
         ("period", "s", lambda series: _regular(series, "period_s")),
@@ -279,16 +281,16 @@ def _effects(paper: Paper, one: Series, other: Series) -> list[Effect]:
         tolerance = paper.window_tolerance_pkts if unit == "packets" else paper.time_tolerance * a
         if abs(b - a) > tolerance:
             text = f"{name} {format_number(a)} to {format_number(b)} {unit}"
-            effects.append(Effect(text, max(a, b) / min(a, b)))
+            effects.append(SettingEffect(text, max(a, b) / min(a, b)))
     return effects
 
 
-def _first(series: Series, part: str) -> float | None:
+def _first(series: WindowSeries, part: str) -> float | None:
     episodes = series.episodes
     return float(getattr(episodes[0], part)) if episodes else None
 
 
-def _regular(series: Series, part: str) -> float | None:
+def _regular(series: WindowSeries, part: str) -> float | None:
     regular = sawtooth(find_episodes(series.times_s, series.windows_pkts)[1:])
     return None if regular is None else float(getattr(regular, part))
 

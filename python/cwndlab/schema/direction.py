@@ -1,0 +1,37 @@
+"""The two directions of data over a link."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+WireDirection = Literal["forward", "reverse"]
+
+
+class Direction(Enum):
+    """Which way data go."""
+
+    DOWNLINK = "downlink"
+    """Along the link, to the user."""
+    UPLINK = "uplink"
+    """Along the reverse link, from the user."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.value
+
+    @property
+    def wire(self) -> WireDirection:
+        """What scenarios and results call it."""
+        return "forward" if self is Direction.DOWNLINK else "reverse"
+
+    @classmethod
+    def of(cls, name: str) -> Direction:
+        """The direction that either word means.
+
+        Raises:
+            ValueError: it is none of the four.
+        """
+        by_wire = {direction.wire: direction for direction in cls}
+        return by_wire[name] if name in by_wire else cls(name)
