@@ -111,6 +111,17 @@ def test_a_download_gets_the_rate_the_delay_and_the_algorithm_of_its_shell(
 
 
 @needs_kernel
+def test_the_server_of_a_shell_may_be_far_behind_the_access_point(
+    server: tuple[int, list[str]],
+) -> None:
+    port, _ = server
+    shell = [*SHELL, "--link", "wifi.standard=802.11n,server=30 ms", "--"]
+    _, rate, connect_ms = output_of([*shell, *download(port)]).split()
+    assert 60 < float(connect_ms) < 75  # a channel of one station takes half a millisecond
+    assert float(rate) > 5
+
+
+@needs_kernel
 def test_a_shell_keeps_the_packets_of_its_program(tmp_path: Path) -> None:
     capture = tmp_path / "shell.pcap"
     began = time.time()
