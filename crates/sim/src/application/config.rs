@@ -1,0 +1,154 @@
+//! What an application is asked to be, as a scenario has it.
+
+use cwndlab_units::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::ScenarioError;
+
+/// What produces a flow's data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ApplicationConfig {
+    /// As much as the connection takes, until the end.
+    Bulk {},
+    /// One transfer of a given size, then a close.
+    Sized {
+        /// Size of the transfer.
+        bytes: u64,
+    },
+    /// Bulk for a time, then silence for a time, in turn.
+    OnOff {
+        /// Time of writing, its mean if it is drawn.
+        #[serde(rename = "on_ns")]
+        on: Duration,
+        /// Time of silence, its mean if it is drawn.
+        #[serde(rename = "off_ns")]
+        off: Duration,
+        /// How both are drawn.
+        #[serde(default)]
+        distribution: Distribution,
+    },
+    /// The receiver of the data asks, the sender answers, the receiver thinks. It connects.
+    RequestResponse {
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
+        /// From a response's last byte to the next request.
+        #[serde(rename = "think_ns", default)]
+        think: Duration,
+        /// Requests until the close; without end if absent.
+        #[serde(default)]
+        count: Option<u64>,
+    },
+    /// A write of the same size at equal distances.
+    Paced {
+        /// Rate of what is written.
+        bits_per_sec: u64,
+        /// Size of a write.
+        write_bytes: u64,
+    },
+    /// Blocks of a file, each acknowledged by a message of the application, a limited number
+    /// outstanding: how SFTP clients send.
+    WindowedFile {
+        /// Size of a block.
+        request_bytes: u64,
+        /// Blocks that may wait for their acknowledgement.
+        outstanding: u64,
+        /// Size of the file; without end if absent.
+        #[serde(default)]
+        total_bytes: Option<u64>,
+    },
+    /// One file over HTTP: asked for and answered, or uploaded, whole or in chunks of which each
+    /// waits for the answer to the one before.
+    Http {
+        /// Size of the file.
+        bytes: u64,
+        /// Size of a chunk of an upload; the whole file if absent.
+        #[serde(default)]
+        chunk_bytes: Option<u64>,
+        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        is_upload: bool,
+    },
+    /// One file over SFTP: blocks are written or asked for ahead of the answers, a limited number.
+    Sftp {
+        /// Size of the file.
+        bytes: u64,
+        /// Size of a block.
+        request_bytes: u64,
+        /// Blocks that may wait for their answer.
+        outstanding: u64,
+        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        is_upload: bool,
+    },
+}
+
+impl Default for ApplicationConfig {
+    fn default() -> Self {
+        Self::Bulk {}
+    }
+}
+
+/// How a time is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the mean.
+    #[default]
+    Fixed,
+    /// Exponential.
+    Exponential,
+    /// Pareto with shape 1.5.
+    Pareto,
+}
+
+impl ApplicationConfig {
+    /// The name in scenarios and results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bulk {} => "bulk",
+            Self::Sized { .. } => "sized",
+            Self::OnOff { .. } => "on_off",
+            Self::RequestResponse { .. } => "request_response",
+            Self::Paced { .. } => "paced",
+            Self::WindowedFile { .. } => "windowed_file",
+            Self::Http { .. } => "http",
+            Self::Sftp { .. } => "sftp",
+        }
+    }
+
+    pub(crate) fn check(&self, path: &str) -> Result<(), ScenarioError> {
+        let positive = |name: &str, value: u64| {
+            if value > 0 {
+                return Ok(());
+            }
+            Err(ScenarioError::new(format!("{path}.{name}"), "must be more than 0"))
+        };
+        match *self {
+            Self::Bulk {} => Ok(()),
+            Self::Sized { bytes } => positive("bytes", bytes),
+            Self::OnOff { on, off, .. } => {
+                positive("on_ns", on.as_nanos()).and(positive("off_ns", off.as_nanos()))
+            }
+            Self::RequestResponse { request_bytes, response_bytes, count, .. } => {
+                positive("request_bytes", request_bytes)
+                    .and(positive("response_bytes", response_bytes))
+                    .and(positive("count", count.unwrap_or(1)))
+            }
+            Self::Paced { bits_per_sec, write_bytes } => {
+                positive("bits_per_sec", bits_per_sec).and(positive("write_bytes", write_bytes))
+            }
+            Self::WindowedFile { request_bytes, outstanding, total_bytes } => {
+                positive("request_bytes", request_bytes)
+                    .and(positive("outstanding", outstanding))
+                    .and(positive("total_bytes", total_bytes.unwrap_or(1)))
+            }
+            Self::Http { bytes, chunk_bytes, .. } => {
+                positive("bytes", bytes).and(positive("chunk_bytes", chunk_bytes.unwrap_or(1)))
+            }
+            Self::Sftp { bytes, request_bytes, outstanding, .. } => positive("bytes", bytes)
+                .and(positive("request_bytes", request_bytes))
+                .and(positive("outstanding", outstanding)),
+        }
+    }
+}

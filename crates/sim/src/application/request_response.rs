@@ -1,0 +1,64 @@
+//! Requests and their answers, one after the other on one connection.
+
+use cwndlab_units::Duration;
+
+#[derive(Debug)]
+pub(super) struct RequestResponse {
+    pub(super) request_bytes: u64,
+    pub(super) response_bytes: u64,
+    pub(super) think: Duration,
+    pub(super) requests_left: Option<u64>,
+    pub(super) request_to_write: u64,
+    pub(super) request_to_read: u64,
+    pub(super) response_to_write: u64,
+    pub(super) response_to_read: u64,
+}
+
+impl RequestResponse {
+    pub(super) fn new(
+        request_bytes: u64,
+        response_bytes: u64,
+        think: Duration,
+        requests_left: Option<u64>,
+    ) -> Self {
+        Self {
+            request_bytes,
+            response_bytes,
+            think,
+            requests_left,
+            request_to_write: 0,
+            request_to_read: request_bytes,
+            response_to_write: 0,
+            response_to_read: 0,
+        }
+    }
+
+    pub(super) fn begin_request(&mut self) {
+        if let Some(left) = &mut self.requests_left {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+        }
+        self.request_to_write += self.request_bytes;
+        self.response_to_read = self.response_bytes;
+    }
+
+    pub(super) fn handle_request_bytes(&mut self, mut read: u64) {
+        while read >= self.request_to_read {
+            read -= self.request_to_read;
+            self.request_to_read = self.request_bytes;
+            self.response_to_write += self.response_bytes;
+        }
+        self.request_to_read -= read;
+    }
+
+    /// Whether a response is complete.
+    pub(super) fn handle_response_bytes(&mut self, read: u64) -> bool {
+        if read == 0 || self.response_to_read == 0 {
+            return false;
+        }
+        self.response_to_read -= read.min(self.response_to_read);
+        self.response_to_read == 0
+    }
+}
