@@ -103,6 +103,16 @@ class Flows(TypedDict):
     busy_s: list[float]
     rwnd_limited_s: list[float]
     sndbuf_limited_s: list[float]
+    responses: list[int | None]
+    response_p50_ms: list[float | None]
+    response_p95_ms: list[float | None]
+    response_p99_ms: list[float | None]
+    response_geometric_mean_ms: list[float | None]
+    video_bitrate_mbit_s: list[float | None]
+    video_rebuffering_pct: list[float | None]
+    video_startup_ms: list[float | None]
+    datagram_loss_pct: list[float | None]
+    datagram_delay_p95_ms: list[float | None]
 
 @type_check_only
 class Links(TypedDict):

@@ -200,6 +200,16 @@ def _flows(scenario: dict[str, Any], draw: np.random.Generator) -> dict[str, Any
         "busy_s": floats(),
         "rwnd_limited_s": floats(),
         "sndbuf_limited_s": floats(),
+        "responses": [None] * count,
+        "response_p50_ms": [None] * count,
+        "response_p95_ms": [None] * count,
+        "response_p99_ms": [None] * count,
+        "response_geometric_mean_ms": [None] * count,
+        "video_bitrate_mbit_s": [None] * count,
+        "video_rebuffering_pct": [None] * count,
+        "video_startup_ms": [None] * count,
+        "datagram_loss_pct": [None] * count,
+        "datagram_delay_p95_ms": [None] * count,
     }
 
 

@@ -56,6 +56,9 @@ _APPLICATIONS: tuple[si.Application, ...] = (
     si.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
     si.Http(bytes=1, chunk_bytes=2, is_upload=True),
     si.Sftp(bytes=1, request_bytes=2, outstanding=3, is_upload=False),
+    si.Web(document_bytes=1, objects=2, object_bytes=3, parse_ns=4, think_ns=5, count=6),
+    si.Video(rungs_bits_per_sec=(1, 2), chunk_ns=3, buffer_ns=30),
+    si.Datagrams(bytes=1, interval_ns=2),
 )
 
 

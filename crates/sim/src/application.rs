@@ -8,12 +8,23 @@
 use cwndlab_units::{Duration, Stream, Time};
 
 mod config;
+mod datagrams;
+mod outcome;
 mod request_response;
 mod sftp;
+mod times;
+mod video;
+mod web;
 
 pub use config::{ApplicationConfig, Distribution};
+pub use datagrams::Datagram;
+use datagrams::Datagrams;
+pub use outcome::Outcome;
 use request_response::RequestResponse;
 use sftp::{Download, Upload};
+use times::{Times, geometric_mean, percentile};
+use video::Video;
+use web::{Page, Web};
 
 /// A bulk sender writes blocks of 64 KiB, as iperf does.
 const BLOCK_BYTES: u64 = 64 * 1024;
@@ -80,6 +91,9 @@ enum Kind {
     },
     Upload(Upload),
     Download(Download),
+    Web(Web),
+    Video(Video),
+    Datagrams(Datagrams),
 }
 
 impl Application {
@@ -124,13 +138,32 @@ impl Application {
             ApplicationConfig::Sftp { bytes, request_bytes, outstanding, is_upload: false } => {
                 Kind::Download(Download::new(bytes, request_bytes, outstanding))
             }
+            ApplicationConfig::Web {
+                document_bytes,
+                objects,
+                object_bytes,
+                parse,
+                think,
+                count,
+            } => {
+                let page = Page { document_bytes, objects, object_bytes, parse, think };
+                Kind::Web(Web::new(page, count))
+            }
+            ApplicationConfig::Video { ref rungs_bits_per_sec, chunk, buffer } => {
+                Kind::Video(Video::new(rungs_bits_per_sec.clone(), chunk, buffer))
+            }
+            ApplicationConfig::Datagrams { bytes, interval } => {
+                Kind::Datagrams(Datagrams::new(bytes, interval))
+            }
         };
+        // Datagrams have no connection that could be closed.
+        let is_unconnected = matches!(kind, Kind::Datagrams(_));
         Self {
             kind,
             wake: Time::NEVER,
             is_complete: false,
-            has_closed: false,
-            has_closed_receiver: false,
+            has_closed: is_unconnected,
+            has_closed_receiver: is_unconnected,
         }
     }
 
@@ -148,7 +181,57 @@ impl Application {
 
     /// Whether the receiver of the data opens the connection.
     pub fn is_opened_by_receiver(&self) -> bool {
-        matches!(self.kind, Kind::RequestResponse(_) | Kind::Download(_))
+        matches!(
+            self.kind,
+            Kind::RequestResponse(_) | Kind::Download(_) | Kind::Web(_) | Kind::Video(_)
+        )
+    }
+
+    /// Whether it sends datagrams and has no connection.
+    pub fn is_of_datagrams(&self) -> bool {
+        matches!(self.kind, Kind::Datagrams(_))
+    }
+
+    /// The datagram that is due now; each is given once.
+    pub fn take_datagram(&mut self) -> Option<Datagram> {
+        match &mut self.kind {
+            Kind::Datagrams(call) => call.take(),
+            _ => None,
+        }
+    }
+
+    /// The datagram of this number has come to the receiver.
+    pub fn handle_datagram(&mut self, now: Time, number: u32) {
+        if let Kind::Datagrams(call) = &mut self.kind {
+            call.handle_arrival(now, number);
+        }
+    }
+
+    /// What its user noticed in the window that begins and ends then, of a flow that started at
+    /// `start`.
+    pub fn outcome(&self, start: Time, from: Time, until: Time) -> Outcome {
+        match &self.kind {
+            Kind::RequestResponse(exchange) => outcome_of(&exchange.responses, from, until),
+            Kind::Web(web) => outcome_of(&web.pages, from, until),
+            Kind::Video(video) => {
+                let seen = video.seen(from, until);
+                Outcome {
+                    video_bitrate_mbit_s: seen.bitrate_mbit_s,
+                    video_rebuffering_pct: seen.rebuffering_pct,
+                    video_startup_ms: seen.began_at.map(|at| (at - start).as_millis_f64()),
+                    ..Outcome::default()
+                }
+            }
+            Kind::Datagrams(call) => {
+                let (loss_pct, delay_p95_ms) = call.loss_pct_and_delay_p95_ms(from, until);
+                Outcome {
+                    datagram_loss_pct: loss_pct,
+                    datagram_delay_p95_ms: delay_p95_ms,
+                    ..Outcome::default()
+                }
+            }
+            _ => Outcome::default(),
+        }
     }
 
     /// The sender's connection is established.
@@ -162,15 +245,21 @@ impl Application {
                 *began = now;
                 self.wake = now;
             }
+            Kind::Datagrams(call) => {
+                call.begin(now);
+                self.wake = now;
+            }
             _ => {}
         }
     }
 
     /// The receiver's connection is established.
-    pub fn handle_receiver_established(&mut self) {
+    pub fn handle_receiver_established(&mut self, now: Time) {
         match &mut self.kind {
-            Kind::RequestResponse(exchange) => exchange.begin_request(),
+            Kind::RequestResponse(exchange) => exchange.begin_request(now),
             Kind::Download(file) => file.begin(),
+            Kind::Web(web) => web.ask(now),
+            Kind::Video(video) => video.begin(now),
             _ => {}
         }
     }
@@ -192,7 +281,10 @@ impl Application {
                 let after = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
                 self.wake = (*began + after).max(now + Duration::from_nanos(1));
             }
-            Kind::RequestResponse(exchange) => exchange.begin_request(),
+            Kind::RequestResponse(exchange) => exchange.begin_request(now),
+            Kind::Web(web) => web.ask(now),
+            Kind::Video(video) => video.handle_room(now),
+            Kind::Datagrams(call) => self.wake = call.handle_wake(),
             _ => {}
         }
     }
@@ -214,7 +306,7 @@ impl Application {
         let read = sender.read(now);
         let mut wants_close = false;
         match &mut self.kind {
-            Kind::Bulk { .. } => {}
+            Kind::Bulk { .. } | Kind::Datagrams(_) => {}
             Kind::Sized { to_write, .. } => {
                 write_up_to(now, sender, to_write);
                 wants_close = *to_write == 0;
@@ -234,6 +326,14 @@ impl Application {
             }
             Kind::Upload(file) => wants_close = file.act_at_sender(now, read, sender),
             Kind::Download(file) => wants_close = file.act_at_sender(now, read, sender),
+            Kind::Web(web) => {
+                let has_answered = web.act_at_sender(now, read, sender);
+                wants_close = has_answered && sender.peer_has_finished();
+            }
+            Kind::Video(video) => {
+                let has_answered = video.act_at_sender(now, read, sender);
+                wants_close = has_answered && sender.peer_has_finished();
+            }
         }
         if wants_close && !self.has_closed {
             self.has_closed = true;
@@ -259,17 +359,17 @@ impl Application {
     /// The receiver has read some bytes of data, or none.
     fn handle_read<C: Connection>(&mut self, now: Time, read: u64, receiver: &mut C) {
         match &mut self.kind {
-            Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } => {}
+            Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } | Kind::Datagrams(_) => {}
             Kind::Sized { to_read, .. } => {
                 *to_read -= read.min(*to_read);
                 self.is_complete = *to_read == 0;
             }
             Kind::RequestResponse(exchange) => {
-                if exchange.handle_response_bytes(read) {
+                if exchange.handle_response_bytes(now, read) {
                     if exchange.requests_left == Some(0) {
                         self.is_complete = true;
                     } else if exchange.think == Duration::ZERO {
-                        exchange.begin_request();
+                        exchange.begin_request(now);
                     } else {
                         self.wake = now + exchange.think;
                     }
@@ -278,6 +378,13 @@ impl Application {
             }
             Kind::Upload(file) => self.is_complete = file.act_at_receiver(now, read, receiver),
             Kind::Download(file) => self.is_complete = file.act_at_receiver(now, read, receiver),
+            Kind::Web(web) => {
+                self.wake = web.act_at_receiver(now, read, receiver).unwrap_or(self.wake);
+                self.is_complete = web.is_complete();
+            }
+            Kind::Video(video) => {
+                self.wake = video.act_at_receiver(now, read, receiver).unwrap_or(self.wake);
+            }
         }
     }
 
@@ -293,12 +400,27 @@ impl Application {
             }
             Kind::Upload(file) => file.stop(),
             Kind::Download(file) => file.stop(),
-            Kind::Bulk { .. } => {}
+            Kind::Web(web) => web.stop(),
+            Kind::Video(video) => video.stop(),
+            Kind::Bulk { .. } | Kind::Datagrams(_) => {}
         }
         if !self.has_closed {
             self.has_closed = true;
             sender.close(now);
         }
+    }
+}
+
+/// What a user noticed of an application that asks.
+fn outcome_of(times: &Times, from: Time, until: Time) -> Outcome {
+    let sorted_ms = times.sorted_ms(from, until);
+    Outcome {
+        responses: Some(sorted_ms.len() as u64),
+        response_p50_ms: percentile(&sorted_ms, 50.0),
+        response_p95_ms: percentile(&sorted_ms, 95.0),
+        response_p99_ms: percentile(&sorted_ms, 99.0),
+        response_geometric_mean_ms: geometric_mean(&sorted_ms),
+        ..Outcome::default()
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use cwndlab_link::Admission;
-use cwndlab_tcp::{Endpoint, Flags, Polled, Segment, TcpOutput};
+use cwndlab_tcp::{Endpoint, Flags, Polled, SackBlocks, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::application::{Application, Connection};
+use crate::application::{Application, Connection, Datagram, Outcome};
 use crate::path::{Entrance, FORWARD, Path, REVERSE};
 use crate::record::FlowRecord;
 use crate::recorder::Recorder;
@@ -45,7 +45,7 @@ pub(crate) struct Flow {
     dropped_by_host: u64,
     /// Whether nothing stands between the sender and the path: neither a device nor a delay.
     is_direct: bool,
-    /// The same of the receiver.
+    /// The same of the receiver, and whether what comes are segments.
     is_receiver_direct: bool,
     /// How long after data have come the receiver's application reads, and when it does next.
     reading_delay: Duration,
@@ -98,6 +98,7 @@ impl Flow {
         end: Time,
     ) -> Self {
         let stop = config.stop.filter(|&stop| stop < end);
+        let is_of_datagrams = application.is_of_datagrams();
         Self {
             id: config.id,
             index,
@@ -123,7 +124,7 @@ impl Flow {
             intakes: [None; 2],
             dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
-            is_receiver_direct: config.receiver.host.is_none(),
+            is_receiver_direct: config.receiver.host.is_none() && !is_of_datagrams,
             reading_delay: config.receiver.host.map_or(Duration::ZERO, |host| host.wake_time),
             reading: Time::NEVER,
             read_time: config.receiver.host.map_or(Duration::ZERO, |host| host.read_time),
@@ -164,12 +165,19 @@ impl Flow {
 
     /// Whether the connection is closed.
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_started && self.sender.is_closed()
+        self.has_started && self.sender.is_closed() && !self.application.is_of_datagrams()
     }
 
-    /// Whether the flow has begun and not ended yet.
+    /// Whether the flow has a sender of TCP that has begun and not ended yet.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        self.has_started && now <= self.record.window_end
+        let is_running = self.has_started && now <= self.record.window_end;
+        is_running && !self.application.is_of_datagrams()
+    }
+
+    /// What the application's user noticed.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let FlowRecord { window_start, window_end, .. } = self.record;
+        self.application.outcome(self.start, window_start, window_end)
     }
 
     /// A part's time has come.
@@ -232,7 +240,8 @@ impl Flow {
         }
     }
 
-    /// Whether the device of an end hands over later what comes from the link.
+    /// Whether what comes from the link is not to be given to TCP now: the device of the end hands it
+    /// over later, or it is a datagram, which the application has then.
     #[inline(never)]
     fn is_received_later(
         &mut self,
@@ -241,6 +250,11 @@ impl Flow {
         segment: &Segment,
         path: &mut Path,
     ) -> bool {
+        if self.application.is_of_datagrams() {
+            self.application.handle_datagram(now, segment.seq);
+            self.record.handle_read(now, u64::from(segment.payload));
+            return true;
+        }
         let Some(station) = self.stations[end] else { return false };
         let is_later = path.receive(station, now, segment);
         if !is_later {
@@ -295,7 +309,8 @@ impl Flow {
             self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
         }
-        if segment.payload_bytes() == 0 && !segment.flags.has(Flags::FIN) {
+        let occupies_buffer = segment.payload_bytes() > 0 || segment.flags.has(Flags::FIN);
+        if !occupies_buffer || self.application.is_of_datagrams() {
             return;
         }
         self.tell_room(now, path);
@@ -361,7 +376,7 @@ impl Flow {
         self.reading = Time::NEVER;
         if !self.is_receiver_established && self.receiver.is_established() {
             self.is_receiver_established = true;
-            self.application.handle_receiver_established();
+            self.application.handle_receiver_established(now);
         }
         if self.is_receiver_established {
             let read = self.application.act_at_receiver(now, &mut self.receiver);
@@ -469,6 +484,10 @@ impl Flow {
 
     /// The start, the stop, an end of the window, or a time that the application asked for.
     fn handle_control(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        if self.application.is_of_datagrams() {
+            self.control_datagrams(now, path);
+            return;
+        }
         if !self.has_started {
             self.has_started = true;
             if self.application.is_opened_by_receiver() {
@@ -489,11 +508,65 @@ impl Flow {
         if self.reading <= now {
             self.serve_receiver(now, path);
         }
-        let (direction, user) = (self.direction, self.user);
-        self.record.handle_offered(now, || path.offered(direction, user, now));
+        self.handle_offered(now, path);
         self.set_control(path);
         self.serve_sender(now, path, recorder);
         self.serve_receiver(now, path);
+    }
+
+    /// The same of a flow of datagrams.
+    fn control_datagrams(&mut self, now: Time, path: &mut Path) {
+        if !self.has_started {
+            self.has_started = true;
+            self.application.handle_sender_established(now);
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            self.application.stop(now, &mut self.sender);
+        }
+        if self.application.wake_time() <= now {
+            self.application.handle_wake(now);
+        }
+        if let Some(datagram) = self.application.take_datagram() {
+            self.send_datagram(now, datagram, path);
+        }
+        self.handle_offered(now, path);
+        self.set_control(path);
+    }
+
+    fn send_datagram(&mut self, now: Time, datagram: Datagram, path: &mut Path) {
+        let Datagram { number, payload_bytes, header_bytes } = datagram;
+        let segment = Segment {
+            flow: self.index as u32,
+            user: self.user,
+            seq: number,
+            ack: 0,
+            payload: payload_bytes,
+            window: 0,
+            flags: Flags::default(),
+            ecn: Ecn::NotEct,
+            timestamps: None,
+            sacks: SackBlocks::default(),
+            syn: None,
+            header_bytes,
+        };
+        self.record.handle_sent(now, number.wrapping_mul(payload_bytes), payload_bytes);
+        if self.is_direct {
+            path.send(self.data_entrance, now, &segment);
+            path.settle(self.data_entrance.link, now);
+        } else if let Some(station) = self.stations[SENDER] {
+            let admission = path.give(station, now, &segment);
+            self.dropped_by_host += u64::from(admission == Admission::Dropped);
+            path.settle_station(station, now);
+        } else {
+            self.access.from_sender.push_back((now + self.access.delay, segment));
+            self.set_access(path);
+        }
+    }
+
+    fn handle_offered(&mut self, now: Time, path: &mut Path) {
+        let (direction, user) = (self.direction, self.user);
+        self.record.handle_offered(now, || path.offered(direction, user, now));
     }
 
     fn set_control(&mut self, path: &mut Path) {

@@ -26,7 +26,9 @@ mod station;
 mod summary;
 mod wake;
 
-pub use application::{Application, ApplicationConfig, Connection, Distribution};
+pub use application::{
+    Application, ApplicationConfig, Connection, Datagram, Distribution, Outcome,
+};
 pub use columns::{Column, Kind, Values};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
 pub use record::FlowRecord;

@@ -141,6 +141,11 @@ impl FlowRecord {
         self.window_end = self.window_end.min(now);
     }
 
+    /// The window begins after this moment.
+    pub fn window_start(&self) -> Time {
+        self.window_start
+    }
+
     /// The window's last moment.
     pub fn window_end(&self) -> Time {
         self.window_end

@@ -138,6 +138,7 @@ fn run_over(
                     ..flow.sender.counters().into()
                 },
                 completed: flow.completed,
+                outcome: flow.outcome(),
             };
             flow_summary(&finished, &scenario.path)
         })

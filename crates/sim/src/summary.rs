@@ -3,6 +3,7 @@
 use cwndlab_link::{Counters, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig};
 use cwndlab_units::{Duration, Time};
 
+use crate::application::{ApplicationConfig, Outcome};
 use crate::output::{FlowSummary, LinkSummary};
 use crate::path::{FORWARD, Path, REVERSE};
 use crate::record::{FlowRecord, ratio};
@@ -23,6 +24,8 @@ pub struct FinishedFlow<'a> {
     pub counts: SenderCounts,
     /// When the receiver had read the last byte.
     pub completed: Option<Time>,
+    /// What its application's user noticed.
+    pub outcome: Outcome,
 }
 
 /// What a flow's sender counts itself. What it cannot tell is `None`.
@@ -63,7 +66,9 @@ impl From<cwndlab_tcp::Counters> for SenderCounts {
 
 /// One flow's result.
 pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
-    let FinishedFlow { config, record, counts, .. } = *flow;
+    let FinishedFlow { config, record, counts, outcome, .. } = *flow;
+    let is_tcp = !matches!(config.application, ApplicationConfig::Datagrams { .. });
+    let of_tcp = |name: &str| if is_tcp { name } else { NO_TCP }.to_owned();
     let window = record.window();
     let ms = |us: f64| us / 1e3;
     let rtt_mean_us = record.rtt.mean_us();
@@ -73,10 +78,10 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
         flow: config.id,
         direction: config.direction.name(),
         user: flow.user,
-        algorithm: config.sender.algorithm.clone(),
-        stack: flow.stacks[0].to_owned(),
-        receiver_algorithm: config.receiver.algorithm.clone(),
-        receiver_stack: flow.stacks[1].to_owned(),
+        algorithm: of_tcp(&config.sender.algorithm),
+        stack: of_tcp(flow.stacks[0]),
+        receiver_algorithm: of_tcp(&config.receiver.algorithm),
+        receiver_stack: of_tcp(flow.stacks[1]),
         application: config.application.name(),
         start_s: config.start.as_secs_f64(),
         end_s: record.window_end.as_secs_f64(),
@@ -110,8 +115,21 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
         busy_s: counts.busy.as_secs_f64(),
         rwnd_limited_s: counts.rwnd_limited.as_secs_f64(),
         sndbuf_limited_s: counts.sndbuf_limited.as_secs_f64(),
+        responses: outcome.responses,
+        response_p50_ms: outcome.response_p50_ms,
+        response_p95_ms: outcome.response_p95_ms,
+        response_p99_ms: outcome.response_p99_ms,
+        response_geometric_mean_ms: outcome.response_geometric_mean_ms,
+        video_bitrate_mbit_s: outcome.video_bitrate_mbit_s,
+        video_rebuffering_pct: outcome.video_rebuffering_pct,
+        video_startup_ms: outcome.video_startup_ms,
+        datagram_loss_pct: outcome.datagram_loss_pct,
+        datagram_delay_p95_ms: outcome.datagram_delay_p95_ms,
     }
 }
+
+/// The algorithm and the stack of datagrams, which know no congestion control.
+const NO_TCP: &str = "none";
 
 /// The flow's share of what the slowest stage of its direction could have carried in its window.
 fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {

@@ -7,7 +7,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use cwndlab_emu::{Clock, Histogram, Namespace};
-use cwndlab_sim::{Application, FlowConfig, FlowRecord, Scenario};
+use cwndlab_sim::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::bed::{Bed, address, ports};
@@ -215,6 +215,13 @@ impl FlowEnds {
         })
     }
 
+    /// What the application's user noticed.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let start = self.config.start;
+        let from = self.record.window_start();
+        self.application.outcome(start, from, self.record.window_end())
+    }
+
     /// When it has something to do without input.
     fn wake_time(&self) -> Time {
         if !self.has_started {
@@ -273,7 +280,7 @@ impl FlowEnds {
                 self.events.push((now, "established"));
                 self.application.handle_sender_established(now);
             } else {
-                self.application.handle_receiver_established();
+                self.application.handle_receiver_established(now);
             }
         }
         if end == SENDER {

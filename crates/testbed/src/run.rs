@@ -10,8 +10,8 @@ use cwndlab_emu::{
 };
 use cwndlab_link::{AnyLink, ConfigError, Traces};
 use cwndlab_sim::{
-    Events, FinishedFlow, FlowConfig, LinkSummary, RunOutput, Samples, Scenario, ScenarioError,
-    SenderCounts, flow_summary,
+    ApplicationConfig, Events, FinishedFlow, FlowConfig, LinkSummary, RunOutput, Samples, Scenario,
+    ScenarioError, SenderCounts, flow_summary,
 };
 use cwndlab_units::{Duration, Time};
 use thiserror::Error;
@@ -162,6 +162,9 @@ fn refuse_impossible(scenario: &Scenario) -> Result<(), RunError> {
         let refuse = |key: &str, what| {
             Err(RunError::Impossible { place: format!("flows[{index}].{key}"), what })
         };
+        if matches!(flow.application, ApplicationConfig::Datagrams { .. }) {
+            return refuse("application", "an application of datagrams");
+        }
         if flow.access_delay > Duration::ZERO {
             return refuse("access_delay_ns", "a delay of a flow's own");
         }
@@ -213,6 +216,7 @@ fn output(
             rwnd_limited: info.rwnd_limited,
             sndbuf_limited: info.sndbuf_limited,
         };
+        let outcome = ends.outcome();
         let mut record = watched.record.joined_with(ends.record);
         record.finish();
         let finished = FinishedFlow {
@@ -222,6 +226,7 @@ fn output(
             record: &record,
             counts,
             completed: ends.completed,
+            outcome,
         };
         flows.push(flow_summary(&finished, &scenario.path));
     }

@@ -223,7 +223,7 @@ class Results:
         files = self._files(table, self._finished["run"])
         if not files:
             return pl.LazyFrame(schema={"run": pl.String})
-        return pl.scan_parquet(files)
+        return _scan(files)
 
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
@@ -274,7 +274,7 @@ class Results:
         finished = _filtered(self._finished, {name: where[name] for name in where if name == "run"})
         matrix = finished.lazy().drop("cell")
         files = self._files(table, finished["run"])  # the others are not even opened
-        lazy = pl.scan_parquet(files) if files else self.scan(table)
+        lazy = _scan(files) if files else self.scan(table)
         own = lazy.collect_schema().names()
         names = self._shown_factors(own)
         # What is asked for is left out before any file is read.
@@ -314,6 +314,11 @@ def _filtered(frame: Frame, where: dict[str, object]) -> Frame:
         values = list(value) if is_list else [value]  # type: ignore[call-overload]  # a collection
         frame = frame.filter(pl.col(name).is_in(values))
     return frame
+
+
+def _scan(files: list[Path]) -> pl.LazyFrame:
+    """The files of a table as one, which older runs have without the columns of newer ones."""
+    return pl.scan_parquet(files, missing_columns="insert", extra_columns="ignore")
 
 
 def _identifier(name: str) -> str:

@@ -51,6 +51,7 @@ class Study:
         duration: str | Sequence[str] = "60 s",
         repetitions: int = 1,
         seed: int = 1,
+        common_seeds: bool = False,
         reverse_link: LinkLike | Sequence[LinkLike] | None = None,
         user_host: str | Table | Sequence[str | Table] | None = None,
         server_host: str | Table | Sequence[str | Table] | None = None,
@@ -82,6 +83,7 @@ class Study:
             duration: simulated time of each run.
             repetitions: how often each combination is run, each with a seed of its own.
             seed: of the study; the same seed gives the same results.
+            common_seeds: whether cells that differ in more than algorithms share seeds too.
             reverse_link: the other direction; without it, as long as `link` and without limits.
             user_host: what stands between the user's sockets and the link: a name or a table.
             server_host: the same of the server.
@@ -132,6 +134,7 @@ class Study:
             "rotation": rotation,
             "repetitions": repetitions,
             "seed": seed,
+            "common_seeds": common_seeds or None,
             "parameters": parameters,
             "stack_overrides": stack_overrides,
             "record": record,

@@ -31,6 +31,7 @@ from cwndlab.measure.wire.protocol import ProtocolError
 from cwndlab.results.store import Writer
 from cwndlab.results.tables import to_parquet
 from cwndlab.run.campaign import keep_study, write_small_tables
+from cwndlab.schema.scenario import Datagrams, Video, Web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
     from cwndlab.study.matrix import Run
 
+_ONLY_SIMULATED = (Web, Video, Datagrams)
 _FIRST_WAIT_S = 2.0
 _LONGEST_WAIT_S = 30.0
 
@@ -94,7 +96,7 @@ def run_campaign(
     runs = in_turn(matrix.runs)
     place = _place(runs, campaign)
     for run in runs:
-        _refuse_parameters(run)
+        _refuse_impossible(run)
     with Writer(folder, study.id) as writer:
         keep_study(study, matrix, writer)
         loop = _Loop(campaign, place, runs, writer, tell, now)
@@ -120,8 +122,14 @@ def _place(runs: list[Run], campaign: Campaign) -> str:
     return campaign.place
 
 
-def _refuse_parameters(run: Run) -> None:
+def _refuse_impossible(run: Run) -> None:
     for flow in run.scenario.flows:
+        if isinstance(flow.application, _ONLY_SIMULATED):
+            msg = (
+                f"an application of the kind {flow.application.kind} is not measured on real "
+                "networks; use request_response, http, sftp or sized"
+            )
+            raise StudyError([msg])
         if flow.sender.parameters or flow.sender.stack_overrides:
             msg = (
                 f"{flow.sender.algorithm}: a kernel's algorithm has no parameters of a connection; "

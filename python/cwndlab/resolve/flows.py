@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Pattern = (
     plan.Bulk | plan.Sized | plan.OnOff | plan.RequestResponse | plan.Paced | plan.WindowedFile
 )
+Noticed = plan.Web | plan.Video | plan.Datagrams
+_MAX_DATAGRAM_BYTES = 1_472  # what an Ethernet frame carries behind the headers of IPv4 and UDP
 Machine = Literal["user", "server"]
 DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that nobody touched
 
@@ -236,6 +238,8 @@ def _application(
     if isinstance(application, plan.Http | plan.Sftp):
         place: KeyPath = (*(key if flow.application else ()), "application")
         return _transfer(application, place, is_upload=direction == "reverse")
+    if isinstance(application, Noticed):
+        return _noticed(application, (*(key if flow.application else ()), "application"))
     return _pattern(application)
 
 
@@ -285,3 +289,32 @@ def _pattern(application: Pattern) -> si.Application:
                 outstanding=application.outstanding,
                 total_bytes=application.total,
             )
+
+
+def _noticed(application: Noticed, key: KeyPath) -> si.Web | si.Video | si.Datagrams:
+    """An application that results describe by what its user notices."""
+    match application:
+        case plan.Web():
+            return si.Web(
+                document_bytes=application.document,
+                objects=application.objects,
+                object_bytes=application.object,
+                parse_ns=application.parse,
+                think_ns=application.think,
+                count=application.count,
+            )
+        case plan.Video():
+            if list(application.ladder) != sorted(application.ladder):
+                raise FieldError((*key, "ladder"), "the rates must rise")
+            if application.buffer < 10 * application.chunk:
+                raise FieldError((*key, "buffer"), "it must hold ten chunks or more")
+            return si.Video(
+                rungs_bits_per_sec=application.ladder,
+                chunk_ns=application.chunk,
+                buffer_ns=application.buffer,
+            )
+        case plan.Datagrams():
+            if application.bytes > _MAX_DATAGRAM_BYTES:
+                message = f"a packet carries {_MAX_DATAGRAM_BYTES:,} bytes at most"
+                raise FieldError((*key, "bytes"), message)
+            return si.Datagrams(bytes=application.bytes, interval_ns=application.interval)

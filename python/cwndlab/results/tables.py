@@ -49,6 +49,7 @@ _COUNTS = frozenset(
         "host_refusals",
         "host_queue_pkts",
         "ecn_marked_pkts",
+        "responses",
         "cwnd_max_pkts",
         "arrived_pkts",
         "delivered_pkts",

@@ -305,8 +305,47 @@ class Sftp(Model):
     is_upload: bool
 
 
+class Web(Model):
+    """Web pages over one connection: a document, then all its objects at once."""
+
+    kind: Literal["web"] = "web"
+    document_bytes: Annotated[Count, Field(gt=0)]
+    objects: Count
+    object_bytes: Annotated[Count, Field(gt=0)]
+    parse_ns: Count = 0
+    think_ns: Count = 0
+    count: Annotated[Count, Field(gt=0)] | None = None
+
+
+class Video(Model):
+    """A video in chunks, whose client chooses the rate of each by what it has buffered."""
+
+    kind: Literal["video"] = "video"
+    rungs_bits_per_sec: Annotated[tuple[Annotated[Count, Field(gt=0)], ...], Field(min_length=1)]
+    chunk_ns: Annotated[Count, Field(gt=0)]
+    buffer_ns: Annotated[Count, Field(gt=0)]
+
+
+class Datagrams(Model):
+    """Datagrams of one size at equal distances, without a connection: a call."""
+
+    kind: Literal["datagrams"] = "datagrams"
+    bytes: Annotated[int, Field(gt=0, le=1472)]
+    interval_ns: Annotated[Count, Field(gt=0)]
+
+
 Application = Annotated[
-    Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile | Http | Sftp,
+    Bulk
+    | Sized
+    | OnOff
+    | RequestResponse
+    | Paced
+    | WindowedFile
+    | Http
+    | Sftp
+    | Web
+    | Video
+    | Datagrams,
     Field(discriminator="kind"),
 ]
 

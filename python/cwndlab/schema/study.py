@@ -98,9 +98,81 @@ class Sftp(Model):
     )
 
 
+class Web(Model):
+    """Web pages over one connection: a document, then all its objects at once.
+
+    The default is the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB in all
+    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The times are ours.
+    """
+
+    kind: Literal["web"] = "web"
+    document: SizeText = Field(default=18_000, description="of a page, and read first")
+    objects: Annotated[int, Field(ge=0)] = Field(
+        default=65, description="that the document refers to"
+    )
+    object: SizeText = Field(default=35_000, description="the size of each of them")
+    parse: DurationText = Field(
+        default=50_000_000, description="from the document's end to the requests for its objects"
+    )
+    think: DurationText = Field(default=2_000_000_000, description="from a page's end to the next")
+    count: Whole | None = Field(default=None, description="pages; without end if absent")
+
+
+class Video(Model):
+    """A video in chunks, whose client chooses the rate of each by what it has buffered.
+
+    The default ladder is that of Apple's HLS Authoring Specification for H.264. Chunks of 2 s and a
+    buffer of 24 s keep the reservoir's and the cushion's shares of the 240 s that Huang and others
+    (SIGCOMM 2014) have, in a tenth of the time.
+    """
+
+    kind: Literal["video"] = "video"
+    ladder: tuple[RateText, ...] = Field(
+        default=(
+            145_000,
+            365_000,
+            730_000,
+            1_100_000,
+            2_000_000,
+            3_000_000,
+            4_500_000,
+            6_000_000,
+            7_800_000,
+        ),
+        min_length=1,
+        description="the rates at which it is encoded, the lowest first",
+    )
+    chunk: DurationText = Field(default=2_000_000_000, description="what a chunk plays")
+    buffer: DurationText = Field(
+        default=24_000_000_000, description="the most that is buffered: at least ten chunks"
+    )
+
+
+class Datagrams(Model):
+    """Datagrams of one size at equal distances, without TCP: a call.
+
+    The default is G.711: 64 kbit/s in frames of 20 ms (RFC 3551 section 4.5.14), each behind the 12
+    bytes of RTP (RFC 3550 section 5.1).
+    """
+
+    kind: Literal["datagrams"] = "datagrams"
+    bytes: SizeText = Field(default=172, description="the payload of each, at most 1,472 bytes")
+    interval: DurationText = Field(default=20_000_000, description="from one to the next")
+
+
 Application = Annotated[
     Annotated[
-        Bulk | Sized | OnOff | RequestResponse | Paced | WindowedFile | Http | Sftp,
+        Bulk
+        | Sized
+        | OnOff
+        | RequestResponse
+        | Paced
+        | WindowedFile
+        | Http
+        | Sftp
+        | Web
+        | Video
+        | Datagrams,
         Field(discriminator="kind"),
     ],
     BeforeValidator(word_as_kind),
@@ -211,6 +283,11 @@ class StudyModel(Model):
     )
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
         default=1, description="from which all random draws follow"
+    )
+    common_seeds: bool = Field(
+        default=False,
+        description="all cells of a repetition have one seed, also those that differ in more than "
+        "algorithms, as where flows alone are compared with flows beside others",
     )
     algorithm: str | None = Field(default=None, description="of every flow that has none itself")
     rotation: tuple[str, ...] = Field(

@@ -208,7 +208,8 @@ def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...])
     seeds_of_cells = [_cell_without_algorithms(cell.resolved.scenario) for cell in cells]
     for repetition in range(study.repetitions):
         for index, (cell, text) in enumerate(zip(cells, seeds_of_cells, strict=True)):
-            seed = _hash_to_seed({"cell": text, "repetition": repetition, "study": study.seed})
+            own = {} if study.common_seeds else {"cell": text}
+            seed = _hash_to_seed({**own, "repetition": repetition, "study": study.seed})
             scenario = _with_seed(cell.resolved, seed)
             files = cell.resolved.algorithms
             key = _key(scenario, files)

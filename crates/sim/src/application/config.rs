@@ -81,6 +81,43 @@ pub enum ApplicationConfig {
         /// Whether the client sends the file; else it asks for it, and opens the connection.
         is_upload: bool,
     },
+    /// Web pages over one connection: a document, then all its objects at once.
+    Web {
+        /// Size of the document.
+        document_bytes: u64,
+        /// How many objects it refers to.
+        objects: u64,
+        /// Size of each.
+        object_bytes: u64,
+        /// From the document's last byte to the requests for its objects.
+        #[serde(rename = "parse_ns", default)]
+        parse: Duration,
+        /// From a page's last byte to the next page.
+        #[serde(rename = "think_ns", default)]
+        think: Duration,
+        /// Pages until the close; without end if absent.
+        #[serde(default)]
+        count: Option<u64>,
+    },
+    /// A video in chunks, whose client chooses the rate of each by what it has buffered.
+    Video {
+        /// Rates at which the video is encoded, the lowest first.
+        rungs_bits_per_sec: Vec<u64>,
+        /// What a chunk plays.
+        #[serde(rename = "chunk_ns")]
+        chunk: Duration,
+        /// The most that is buffered.
+        #[serde(rename = "buffer_ns")]
+        buffer: Duration,
+    },
+    /// Datagrams of one size at equal distances, without a connection: a call.
+    Datagrams {
+        /// Payload of each.
+        bytes: u32,
+        /// From one to the next.
+        #[serde(rename = "interval_ns")]
+        interval: Duration,
+    },
 }
 
 impl Default for ApplicationConfig {
@@ -114,6 +151,9 @@ impl ApplicationConfig {
             Self::WindowedFile { .. } => "windowed_file",
             Self::Http { .. } => "http",
             Self::Sftp { .. } => "sftp",
+            Self::Web { .. } => "web",
+            Self::Video { .. } => "video",
+            Self::Datagrams { .. } => "datagrams",
         }
     }
 
@@ -149,6 +189,49 @@ impl ApplicationConfig {
             Self::Sftp { bytes, request_bytes, outstanding, .. } => positive("bytes", bytes)
                 .and(positive("request_bytes", request_bytes))
                 .and(positive("outstanding", outstanding)),
+            Self::Web { document_bytes, object_bytes, count, .. } => {
+                positive("document_bytes", document_bytes)
+                    .and(positive("object_bytes", object_bytes))
+                    .and(positive("count", count.unwrap_or(1)))
+            }
+            Self::Video { ref rungs_bits_per_sec, chunk, buffer } => {
+                positive("chunk_ns", chunk.as_nanos())
+                    .and_then(|()| check_video(path, rungs_bits_per_sec, chunk, buffer))
+            }
+            Self::Datagrams { bytes, interval } => positive("bytes", u64::from(bytes))
+                .and(positive("interval_ns", interval.as_nanos()))
+                .and_then(|()| check_datagrams(path, bytes)),
         }
     }
+}
+
+fn check_video(
+    path: &str,
+    rungs: &[u64],
+    chunk: Duration,
+    buffer: Duration,
+) -> Result<(), ScenarioError> {
+    let is_ladder = rungs.first().is_some_and(|&lowest| lowest > 0) && rungs.is_sorted();
+    if !is_ladder {
+        let place = format!("{path}.rungs_bits_per_sec");
+        let message = "one rate or more, each above 0 and none below the one before";
+        return Err(ScenarioError::new(place, message));
+    }
+    // The cushion ends at nine tenths of the buffer, and a chunk must fit above it.
+    if buffer.as_nanos() / 10 < chunk.as_nanos() {
+        let message = format!("{buffer:?} is less than ten chunks of {chunk:?}");
+        return Err(ScenarioError::new(format!("{path}.buffer_ns"), message));
+    }
+    Ok(())
+}
+
+/// The payload that an Ethernet frame has room for behind the headers of IPv4 and UDP.
+const MAX_DATAGRAM_BYTES: u32 = 1_472;
+
+fn check_datagrams(path: &str, bytes: u32) -> Result<(), ScenarioError> {
+    if bytes > MAX_DATAGRAM_BYTES {
+        let message = format!("{bytes} bytes are more than a packet carries, {MAX_DATAGRAM_BYTES}");
+        return Err(ScenarioError::new(format!("{path}.bytes"), message));
+    }
+    Ok(())
 }

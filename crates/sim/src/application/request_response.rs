@@ -1,7 +1,10 @@
 //! Requests and their answers, one after the other on one connection.
 
-use cwndlab_units::Duration;
+use cwndlab_units::{Duration, Time};
 
+use super::times::Times;
+
+/// One request at a time, each answered by a response of the same size.
 #[derive(Debug)]
 pub(super) struct RequestResponse {
     pub(super) request_bytes: u64,
@@ -12,6 +15,9 @@ pub(super) struct RequestResponse {
     pub(super) request_to_read: u64,
     pub(super) response_to_write: u64,
     pub(super) response_to_read: u64,
+    asked_at: Time,
+    /// The times from each request to the last byte of its response.
+    pub(super) responses: Times,
 }
 
 impl RequestResponse {
@@ -30,10 +36,12 @@ impl RequestResponse {
             request_to_read: request_bytes,
             response_to_write: 0,
             response_to_read: 0,
+            asked_at: Time::ZERO,
+            responses: Times::default(),
         }
     }
 
-    pub(super) fn begin_request(&mut self) {
+    pub(super) fn begin_request(&mut self, now: Time) {
         if let Some(left) = &mut self.requests_left {
             if *left == 0 {
                 return;
@@ -42,6 +50,7 @@ impl RequestResponse {
         }
         self.request_to_write += self.request_bytes;
         self.response_to_read = self.response_bytes;
+        self.asked_at = now;
     }
 
     pub(super) fn handle_request_bytes(&mut self, mut read: u64) {
@@ -54,11 +63,14 @@ impl RequestResponse {
     }
 
     /// Whether a response is complete.
-    pub(super) fn handle_response_bytes(&mut self, read: u64) -> bool {
+    pub(super) fn handle_response_bytes(&mut self, now: Time, read: u64) -> bool {
         if read == 0 || self.response_to_read == 0 {
             return false;
         }
         self.response_to_read -= read.min(self.response_to_read);
+        if self.response_to_read == 0 {
+            self.responses.push(now, now - self.asked_at);
+        }
         self.response_to_read == 0
     }
 }

@@ -9,4 +9,5 @@ mod model_based;
 mod queues;
 mod runs;
 mod setup;
+mod uses;
 mod wifi;

@@ -1,0 +1,158 @@
+//! Web pages over one connection: a document, then all its objects at once.
+//!
+//! As a browser does over HTTP/2 (RFC 9113): the client asks for the document, reads it whole, takes
+//! some time to find what it refers to, and asks for all of that together; the server answers in
+//! order. The page is complete with the last byte. Left out: further hosts and connections, objects
+//! that other objects refer to, priorities, header compression.
+
+use cwndlab_units::{Duration, Time};
+
+use super::times::Times;
+use super::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
+
+/// A page's parts, each with the head of its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    pub(super) document_bytes: u64,
+    pub(super) objects: u64,
+    pub(super) object_bytes: u64,
+    /// From the document's last byte to the requests for its objects.
+    pub(super) parse: Duration,
+    /// From a page's last byte to the next page.
+    pub(super) think: Duration,
+}
+
+/// A browser and its server.
+#[derive(Debug)]
+pub(super) struct Web {
+    page: Page,
+    pages_left: Option<u64>,
+    /// At the server: bytes missing of the current request, objects still to be asked for before the
+    /// next document, bytes of answers not yet written.
+    request_to_read: u64,
+    objects_to_answer: u64,
+    answers_to_write: u64,
+    /// At the client.
+    requests_to_write: u64,
+    waits_for: Part,
+    part_to_read: u64,
+    page_began: Time,
+    /// The times from each page's first request to its last byte.
+    pub(super) pages: Times,
+}
+
+/// What the client reads, or has read last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Document,
+    Objects,
+}
+
+impl Web {
+    pub(super) fn new(page: Page, pages: Option<u64>) -> Self {
+        Self {
+            page,
+            pages_left: pages,
+            request_to_read: HTTP_REQUEST_BYTES,
+            objects_to_answer: 0,
+            answers_to_write: 0,
+            requests_to_write: 0,
+            waits_for: Part::Objects,
+            part_to_read: 0,
+            page_began: Time::ZERO,
+            pages: Times::default(),
+        }
+    }
+
+    /// The client asks for what comes next: a new page's document, or the objects of the one it has.
+    pub(super) fn ask(&mut self, now: Time) {
+        let Page { document_bytes, objects, object_bytes, .. } = self.page;
+        if self.waits_for == Part::Document {
+            self.waits_for = Part::Objects;
+            self.requests_to_write += objects * HTTP_REQUEST_BYTES;
+            self.part_to_read = objects * (HTTP_ANSWER_BYTES + object_bytes);
+            return;
+        }
+        if let Some(left) = &mut self.pages_left {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+        }
+        self.waits_for = Part::Document;
+        self.requests_to_write += HTTP_REQUEST_BYTES;
+        self.part_to_read = HTTP_ANSWER_BYTES + document_bytes;
+        self.page_began = now;
+    }
+
+    /// The server has read some bytes of requests. Answers whether it has written all answers.
+    pub(super) fn act_at_sender<C: Connection>(
+        &mut self,
+        now: Time,
+        mut read: u64,
+        sender: &mut C,
+    ) -> bool {
+        while read >= self.request_to_read {
+            read -= self.request_to_read;
+            self.request_to_read = HTTP_REQUEST_BYTES;
+            let body_bytes = if self.objects_to_answer == 0 {
+                self.objects_to_answer = self.page.objects;
+                self.page.document_bytes
+            } else {
+                self.objects_to_answer -= 1;
+                self.page.object_bytes
+            };
+            self.answers_to_write += HTTP_ANSWER_BYTES + body_bytes;
+        }
+        self.request_to_read -= read;
+        write_up_to(now, sender, &mut self.answers_to_write);
+        self.answers_to_write == 0
+    }
+
+    /// The client has read some bytes of answers. Answers when it acts next by itself, if it does.
+    pub(super) fn act_at_receiver<C: Connection>(
+        &mut self,
+        now: Time,
+        read: u64,
+        receiver: &mut C,
+    ) -> Option<Time> {
+        let mut wake = None;
+        if read > 0 && self.part_to_read > 0 {
+            self.part_to_read -= read.min(self.part_to_read);
+            if self.part_to_read == 0 {
+                wake = self.handle_part(now);
+            }
+        }
+        write_up_to(now, receiver, &mut self.requests_to_write);
+        wake
+    }
+
+    /// A document or all objects are there.
+    fn handle_part(&mut self, now: Time) -> Option<Time> {
+        let has_more = self.waits_for == Part::Document && self.page.objects > 0;
+        let pause = if has_more { self.page.parse } else { self.page.think };
+        if !has_more {
+            self.waits_for = Part::Objects;
+            self.pages.push(now, now - self.page_began);
+            if self.is_complete() {
+                return None;
+            }
+        }
+        if pause > Duration::ZERO {
+            return Some(now + pause);
+        }
+        self.ask(now);
+        None
+    }
+
+    /// Whether every page has been read.
+    pub(super) fn is_complete(&self) -> bool {
+        self.pages_left == Some(0) && self.waits_for == Part::Objects && self.part_to_read == 0
+    }
+
+    /// Nothing more is asked for or written.
+    pub(super) fn stop(&mut self) {
+        self.pages_left = Some(0);
+        self.answers_to_write = 0;
+    }
+}
