@@ -22,6 +22,15 @@ GOALS = (
     "stability",
 )
 
+USES = ("bulk", "web", "video", "rpc", "upload", "call")
+
+use_option = click.option(
+    "--use",
+    type=click.Choice(USES),
+    default=USES[0],
+    show_default=True,
+    help="What the network is for; web, video, rpc and call say what counts instead of --goal.",
+)
 goal_option = click.option(
     "--goal",
     type=click.Choice(GOALS),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DELAY_FLOOR_MS = 20.0
 """Queueing delay below which shorter is hardly better: a frame of a 50 Hz call."""
 
+STARVED_MBIT_S = 0.01
+"""What a starved flow counts as having, as nothing has no logarithm."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -118,13 +121,40 @@ GOALS: Mapping[str, Goal] = {
 }
 """All goals by name; the first is what is answered unless the user says otherwise."""
 
+WEB = Goal(
+    "web", "Web pages", "log_page_speed", None, 0.0, "no pages were loaded (advise --use web)"
+)
+VIDEO = Goal(
+    "video", "Video", "log_video_quality", None, 0.0, "no video was played (advise --use video)"
+)
+RPC = Goal(
+    "rpc",
+    "Remote procedure calls",
+    "log_answer_speed",
+    None,
+    0.0,
+    "nothing was asked and answered (advise --use rpc)",
+)
+CALL = Goal(
+    "call",
+    "A call beside a transfer",
+    "log_call_quality",
+    None,
+    0.0,
+    "no call was made (advise --use call)",
+)
+
+GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
+"""What counts in uses that have a measure of their own (`cwndlab.judge.uses`), by name."""
+
 
 def goal_named(name: str) -> Goal:
-    """Return the goal of this name.
+    """Return the goal of this name, also one of a use.
 
     Raises:
         UnknownNameError: there is none.
     """
-    if name not in GOALS:
-        raise UnknownNameError(name, GOALS, "cwndlab advise --help", kind="goal")
-    return GOALS[name]
+    known = {**GOALS, **GOALS_OF_USES}
+    if name not in known:
+        raise UnknownNameError(name, known, "cwndlab advise --help", kind="goal")
+    return known[name]

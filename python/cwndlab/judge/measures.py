@@ -11,14 +11,14 @@ import polars as pl
 
 from cwndlab import stats
 from cwndlab.judge.comparison import ResultsLike, contestant_factor
-from cwndlab.judge.goals import DELAY_FLOOR_MS
+from cwndlab.judge.goals import DELAY_FLOOR_MS, STARVED_MBIT_S
+from cwndlab.judge.uses import gains_of_uses
 from cwndlab.stats.bootstrap import Floats
 
 VARIATION = "goodput_variation_pct"
 BESIDE_CUBIC = "jain_index_beside_cubic"
 QUEUEING_DELAY = "queueing_delay_p95_ms"
 SHARE_BESIDE_CUBIC = "share_beside_cubic_pct"
-STARVED_MBIT_S = 0.01
 _SEVERAL = 2
 _FEWEST_SECONDS = 10
 _CUBIC = "cubic"
@@ -43,6 +43,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
         .join(_variation(results), on=list(_FLOW), how="left")
         .join(_beside_cubic(results), on=list(_FLOW), how="left")
         .join(_queueing_delay(flows), on=list(_FLOW), how="left")
+        .join(gains_of_uses(flows), on=list(_FLOW), how="left")
     )
     extra = [name for name in ("goodput_mbit_s", "completion_ms") if name in flows.columns]
     joined = measured.join(flows.select(*_FLOW, *extra), on=list(_FLOW), how="left")

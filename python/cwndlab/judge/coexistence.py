@@ -1,0 +1,252 @@
+"""Coexistence: what an algorithm's flows do to flows beside them, and what those do to it.
+
+*Harm* is that of Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets 2019):
+how far a metric of a flow falls short of what it is when the flow runs alone, (alone - beside) /
+alone where more is better and (beside - alone) / beside where less is.  What a flow's own kind does
+to it is acceptable; what goes beyond that is *excess*.  A benefit, which the paper's formula leaves
+without a bound, is the same share with the other sign, so that all values lie between -1 and 1.
+
+Each encounter has the seeds of the runs alone with which it is compared, and every value is a mean
+over repetitions with its interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab import stats
+from cwndlab.judge.encounters import NEIGHBOUR, PLAIN, Encounter, Mix, alone, meeting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cwndlab.stats.bootstrap import Floats
+
+STARVING_SHARE = 0.25
+"""Of its fair share: a flow with less is starved."""
+
+
+class Metric(StrEnum):
+    """What is harmed."""
+
+    THROUGHPUT = "throughput"
+    DELAY = "delay"
+    COMPLETION = "completion"
+    LOSS = "loss"
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """Shares of what a flow has alone that it loses, between -1 and 1; None if not measured."""
+
+    throughput: stats.Interval | None
+    delay: stats.Interval | None
+    """Of the 95th percentile of queueing delay."""
+    completion: stats.Interval | None
+    """Of short transfers' completion time; None in mixes without them."""
+    loss: stats.Interval | None
+    """Of the share of packets that were sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coexistence:
+    """How a candidate and its neighbour got on in one mix."""
+
+    candidate: str
+    neighbour: str
+    mix: Mix
+    share_pct: stats.Interval | None
+    """A candidate's flow's part of what it and a neighbour's flow got; 50 is equal."""
+    done: Harm
+    """To the neighbour, by the candidate."""
+    accepted: Harm
+    """To the neighbour, by its own kind in the same mix."""
+    excess: Harm
+    """What was done less what is accepted, pair by pair."""
+    suffered: Harm
+    """By the candidate, beside this neighbour."""
+    starved: str | None
+    """The algorithm of the side whose flows got less than `STARVING_SHARE` of the fair share."""
+
+    @property
+    def harmed(self) -> tuple[Metric, ...]:
+        """The metrics that surely suffer more than from the neighbour's own kind."""
+        intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
+        return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
+
+
+def judge_coexistence(
+    flows: pl.DataFrame,
+    candidates: Sequence[str],
+    mixes: Iterable[Mix] = (PLAIN,),
+    neighbour: str = NEIGHBOUR,
+) -> tuple[Coexistence, ...]:
+    """Return how each candidate got on with the neighbour and with its own kind in each mix.
+
+    Args:
+        flows: of the runs of `encounters_of` the same: one row a flow, with `encounter`,
+            `repetition` and the columns of results.
+        candidates: whose flows are judged.
+        mixes: that were run.
+        neighbour: beside whom they ran.
+    """
+    measured = _Measured(flows)
+    return tuple(
+        _coexistence(measured, candidate, beside, mix, neighbour)
+        for mix in mixes
+        for candidate in candidates
+        for beside in dict.fromkeys([neighbour, candidate])
+    )
+
+
+def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
+    """Return what runs lose of a metric of which more is better, between -1 and 1."""
+    return _lost_share(alone, beside)
+
+
+def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
+    """Return what runs lose by a metric of which less is better, between -1 and 1."""
+    return _lost_share(beside, alone)
+
+
+def _lost_share(better: Floats, worse: Floats) -> Floats:
+    """The difference as a share of the larger: of what is above where something is lost."""
+    larger = np.maximum(np.abs(better), np.abs(worse))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (better - worse) / larger
+    harm: Floats = np.where(larger == 0, 0.0, share)
+    return harm
+
+
+class _Measured:
+    """Metrics of the sides of encounters, one value a repetition."""
+
+    def __init__(self, flows: pl.DataFrame) -> None:
+        self.repetitions = flows["repetition"].unique().sort().to_list()
+        self._flows = {
+            str(name): rows
+            for (name,), rows in flows.partition_by("encounter", as_dict=True).items()
+        }
+
+    def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
+        """A metric's mean over the flows of one side; NaN where there is no such run."""
+        rows = self._flows.get(encounter.name)
+        found = np.full(len(self.repetitions), np.nan)
+        if rows is None:
+            return found
+        count = encounter.mix.candidates if encounter.candidate is not None else 0
+        is_own = pl.col("flow") < count if is_candidate else pl.col("flow") >= count
+        side = rows.filter(is_own).select("repetition", _expression(metric).alias("value"))
+        means = side.group_by("repetition").agg(pl.col("value").mean())
+        for repetition, value in means.iter_rows():
+            if value is not None:
+                found[self.repetitions.index(repetition)] = value
+        return found
+
+
+def _expression(metric: Metric) -> pl.Expr:
+    """A metric of a flow; a transfer that did not end took as long as it had."""
+    match metric:
+        case Metric.THROUGHPUT:
+            return pl.col("goodput_mbit_s").fill_null(0.0)
+        case Metric.DELAY:
+            return pl.col("rtt_p95_ms") - pl.col("rtt_base_ms")
+        case Metric.COMPLETION:
+            had_ms = 1000 * (pl.col("end_s") - pl.col("start_s"))
+            return pl.coalesce("completion_ms", had_ms)
+        case Metric.LOSS:
+            return pl.col("retransmitted_pct")
+
+
+def _coexistence(
+    measured: _Measured, candidate: str, beside: str, mix: Mix, neighbour: str
+) -> Coexistence:
+    both = meeting(candidate, beside, mix)
+    own_kind = meeting(beside, beside, mix)
+    ours = measured.values(both, Metric.THROUGHPUT, is_candidate=True)
+    theirs = measured.values(both, Metric.THROUGHPUT, is_candidate=False)
+    has_transfers = mix == PLAIN and beside == neighbour
+    done = _harms(measured, both, has_transfers=has_transfers)
+    accepted = _harms(measured, own_kind, has_transfers=has_transfers)
+    excess = {metric: done[metric] - accepted[metric] for metric in Metric}
+    return Coexistence(
+        candidate=candidate,
+        neighbour=beside,
+        mix=mix,
+        share_pct=_interval(100 * ours / (ours + theirs)),
+        done=_as_harm(done),
+        accepted=_as_harm(accepted),
+        excess=_as_harm(excess),
+        suffered=_as_harm(_suffered(measured, both)),
+        starved=_starved(both, ours, theirs),
+    )
+
+
+def _harms(measured: _Measured, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
+    """The neighbour's harm in each metric, one value a repetition."""
+    neighbour = both.neighbour or NEIGHBOUR
+    solo = alone(neighbour, both.mix)
+    found = {
+        metric: _harm(
+            metric,
+            measured.values(solo, metric, is_candidate=False),
+            measured.values(both, metric, is_candidate=False),
+        )
+        for metric in (Metric.THROUGHPUT, Metric.DELAY, Metric.LOSS)
+    }
+    nothing = np.full(len(measured.repetitions), np.nan)
+    found[Metric.COMPLETION] = nothing
+    if has_transfers:
+        quiet = Encounter(None, neighbour, both.mix, is_transfer=True)
+        busy = replace(both, is_transfer=True)
+        times = [
+            measured.values(each, Metric.COMPLETION, is_candidate=False) for each in (quiet, busy)
+        ]
+        found[Metric.COMPLETION] = _harm(Metric.COMPLETION, *times)
+    return found
+
+
+def _suffered(measured: _Measured, both: Encounter) -> dict[Metric, Floats]:
+    solo = alone(both.candidate or NEIGHBOUR, replace(both.mix, rtt_ratio=1.0))
+    found = {
+        metric: _harm(
+            metric,
+            measured.values(solo, metric, is_candidate=False),
+            measured.values(both, metric, is_candidate=True),
+        )
+        for metric in (Metric.THROUGHPUT, Metric.DELAY, Metric.LOSS)
+    }
+    return {**found, Metric.COMPLETION: np.full(len(measured.repetitions), np.nan)}
+
+
+def _harm(metric: Metric, alone: Floats, beside: Floats) -> Floats:
+    if metric is Metric.THROUGHPUT:
+        return harm_where_more_is_better(alone, beside)
+    return harm_where_less_is_better(alone, beside)
+
+
+def _as_harm(values: Mapping[Metric, Floats]) -> Harm:
+    return Harm(**{metric.value: _interval(values[metric]) for metric in Metric})
+
+
+def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
+    """The side whose flows get less than a part of what each would have if all had the same."""
+    flows = both.mix.candidates + both.mix.neighbours
+    total = both.mix.candidates * ours + both.mix.neighbours * theirs
+    known = np.isfinite(total) & (total > 0)
+    if not known.any():
+        return None
+    for name, got in ((both.candidate, ours), (both.neighbour, theirs)):
+        if float((got[known] / (total[known] / flows)).mean()) < STARVING_SHARE:
+            return name
+    return None
+
+
+def _interval(values: Floats) -> stats.Interval | None:
+    finite = values[np.isfinite(values)]
+    return stats.covering_mean(finite) if finite.size else None

@@ -1,0 +1,260 @@
+"""Encounters: which runs tell how an algorithm's flows get on with others and with their own kind.
+
+A candidate's flows and a neighbour's meet at the bottleneck in a *mix*: so many of each, with the
+same or another round-trip time, at the link's own queue or another, in some order of starting, in
+one user's queue or in two.  Beside these, each side runs alone on the same link, as what it loses
+can only be told against that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab.schema.cell import CellPath
+from cwndlab.schema.wifi import WifiPath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cwndlab.schema import scenario as si
+
+NEIGHBOUR = "cubic"
+"""What most flows on the Internet run, and Linux by default."""
+
+DURATION_S = 15
+WARM_UP_S = 3
+REPETITIONS = 6
+_JITTERED = {"start_jitter": "500 ms"}  # nobody is always first of those who start together
+_TRANSFER = "250 kB"
+_TRANSFERS_AT_S = (4, 7, 10)
+_MANY = 16
+_HALF = 8
+_LONG_RTT = 4.0
+_BUFFERS_BDP = (0.5, 1.0, 4.0)
+_PACKET_BYTES = 1500
+
+
+class Order(StrEnum):
+    """Who starts first."""
+
+    TOGETHER = "together"
+    NEIGHBOUR_FIRST = "neighbour first"
+    CANDIDATE_FIRST = "candidate first"
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How a candidate's flows and their neighbours meet."""
+
+    candidates: int = 1
+    neighbours: int = 1
+    rtt_ratio: float = 1.0
+    """The neighbours' round-trip time without queues over the candidate's."""
+    queue_bdp: float | None = None
+    """The bottleneck's queue; the link's own if None."""
+    order: Order = Order.TOGETHER
+    is_across_users: bool = False
+    """Whether the neighbours are another user of the medium, with a queue of its own."""
+
+
+PLAIN = Mix()
+
+
+@dataclass(frozen=True, slots=True)
+class Encounter:
+    """A kind of run: a candidate's flows, a neighbour's, or both."""
+
+    candidate: str | None
+    neighbour: str | None
+    mix: Mix = PLAIN
+    is_transfer: bool = False
+    """Whether the neighbour moves short files, one after the other, instead of one without end."""
+
+    @property
+    def name(self) -> str:
+        """The encounter as one level of a factor: two that differ have different names."""
+        mix = self.mix
+        parts = [f"{self.candidate or 'nothing'} and {self.neighbour or 'nothing'}"]
+        parts += ["short"] if self.is_transfer else []
+        parts += [f"{mix.candidates}:{mix.neighbours}", f"rtt {mix.rtt_ratio:g}", mix.order.value]
+        parts += [f"{mix.queue_bdp:g} BDP"] if mix.queue_bdp is not None else []
+        parts += ["two users"] if mix.is_across_users else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What must be known of a link to make mixes of it."""
+
+    path: si.Path
+    direction: str
+    base_rtt_ms: float
+    bdp_bytes: float
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether users have queues of their own."""
+        return isinstance(self.path, CellPath | WifiPath)
+
+
+def report_mixes(network: Network) -> tuple[Mix, ...]:
+    """Return every mix that a report shows of a link, the plain one first."""
+    mixes = [
+        PLAIN,
+        Mix(candidates=1, neighbours=_MANY),
+        Mix(candidates=_MANY, neighbours=1),
+        Mix(candidates=_HALF, neighbours=_HALF),
+        Mix(rtt_ratio=_LONG_RTT),
+        Mix(order=Order.NEIGHBOUR_FIRST),
+        Mix(order=Order.CANDIDATE_FIRST),
+        *(Mix(queue_bdp=bdp) for bdp in _BUFFERS_BDP),
+    ]
+    return (*mixes, Mix(is_across_users=True)) if network.is_shared else tuple(mixes)
+
+
+def encounters_of(
+    candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
+) -> tuple[Encounter, ...]:
+    """Return the kinds of runs that tell how candidates get on with a neighbour and their own kind.
+
+    Short transfers are those of the plain mix.
+    """
+    found: dict[Encounter, None] = {}
+    for mix in mixes:
+        for candidate in dict.fromkeys([neighbour, *candidates]):
+            for beside in dict.fromkeys([neighbour, candidate]):
+                found[meeting(candidate, beside, mix)] = None
+                found[alone(beside, mix)] = None
+            found[alone(candidate, replace(mix, rtt_ratio=1.0))] = None
+            if mix == PLAIN:
+                found[Encounter(candidate, neighbour, mix, is_transfer=True)] = None
+        if mix == PLAIN:
+            found[Encounter(None, neighbour, mix, is_transfer=True)] = None
+    return tuple(found)
+
+
+def document_of(
+    network_keys: Mapping[str, Any],
+    encounters: Sequence[Encounter],
+    *,
+    network: Network | None = None,
+    repetitions: int = REPETITIONS,
+    duration_s: int = DURATION_S,
+) -> dict[str, Any]:
+    """Return the study whose runs are these encounters, each of a repetition with the same seed.
+
+    Args:
+        network_keys: keys of a study that say what the network is: `link`, `direction`, ...
+        encounters: its cells; they are the levels of its factor `encounter`.
+        network: needed for mixes of round-trip times, queues and users.
+        repetitions: of each encounter.
+        duration_s: of a run; the first seconds are left out of what is measured.
+    """
+    levels = [
+        {"name": each.name, "flow": _flows(each, network), **_link_keys(each.mix, network)}
+        for each in encounters
+    ]
+    shared = {key: value for key, value in network_keys.items() if key != "id"}
+    digest = hashlib.sha256(repr((sorted(shared.items(), key=str), duration_s, levels)).encode())
+    return {
+        **shared,
+        "id": f"coexistence-{digest.hexdigest()[:8]}",
+        "title": "Coexistence",
+        "duration": f"{duration_s} s",
+        "warm_up": f"{WARM_UP_S} s",
+        "repetitions": repetitions,
+        "common_seeds": True,
+        "record": {"samples": "none", "events": False},
+        "factors": {"encounter": levels},
+    }
+
+
+def network_of(
+    path: si.Path, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
+) -> Network:
+    """Return what the runs of a neighbour alone tell of a link.
+
+    Args:
+        path: the scenario's.
+        direction: the data's, `forward` or `reverse`.
+        flows: of runs of the plain mix, one row a flow, with `encounter`.
+        neighbour: whose runs alone are looked at.
+    """
+    rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
+    base_rtt_ms = _minimum(rows["rtt_base_ms"])
+    rate_mbit_s = float(rows["goodput_mbit_s"].fill_null(0.0).to_numpy().mean())
+    bdp_bytes = rate_mbit_s * 1e6 / 8 * base_rtt_ms / 1e3
+    return Network(path, direction, base_rtt_ms, bdp_bytes)
+
+
+def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
+    """Return the run of both; of one kind, a few beside many are many beside a few."""
+    is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
+    if candidate == neighbour and is_symmetric:
+        few, many = sorted((mix.candidates, mix.neighbours))
+        mix = replace(mix, candidates=few, neighbours=many)
+    return Encounter(candidate, neighbour, mix)
+
+
+def alone(algorithm: str, mix: Mix) -> Encounter:
+    """Return the run of one flow on the mix's link, from the beginning, as a neighbour's."""
+    quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
+    return Encounter(None, algorithm, quiet)
+
+
+def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
+    """The `[[flow]]` tables: the candidate's first."""
+    mix, tables = encounter.mix, []
+    late = f"{WARM_UP_S} s"
+    if encounter.candidate is not None:
+        starts = {"start": late} if mix.order is Order.NEIGHBOUR_FIRST else {}
+        own = {"algorithm": encounter.candidate, "count": mix.candidates, **_JITTERED}
+        tables.append({**own, **starts})
+    if encounter.neighbour is not None:
+        neighbour: dict[str, Any] = {"algorithm": encounter.neighbour, "count": mix.neighbours}
+        neighbour |= _JITTERED
+        if mix.order is Order.CANDIDATE_FIRST:
+            neighbour["start"] = late
+        if mix.rtt_ratio != 1 and network is not None:
+            added_ms = network.base_rtt_ms * (mix.rtt_ratio - 1) / 2
+            neighbour["access_delay"] = f"{round(1000 * added_ms)} us"
+        if mix.is_across_users:
+            neighbour["user"] = 2
+        tables += _transfers(neighbour) if encounter.is_transfer else [neighbour]
+    return tables
+
+
+def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{**table, "bytes": _TRANSFER, "start": f"{at_s} s"} for at_s in _TRANSFERS_AT_S]
+
+
+def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
+    """What a mix changes of the link."""
+    if network is None:
+        return {}
+    keys: dict[str, Any] = {}
+    match network.path:
+        case CellPath():
+            way = "downlink" if network.direction == "forward" else "uplink"
+            place, users = f"link.cell.{way}.queue", "link.cell.users"
+        case WifiPath():
+            place, users = "link.wifi.queue_packets", "link.wifi.stations"
+        case _:
+            place, users = "link.queue", ""
+    if mix.queue_bdp is not None:
+        packets = max(2, round(mix.queue_bdp * network.bdp_bytes / _PACKET_BYTES))
+        is_count = isinstance(network.path, WifiPath)
+        keys[place] = packets if is_count else f"{packets * _PACKET_BYTES} bytes"
+    if mix.is_across_users and users:
+        keys[users] = 2
+    return keys
+
+
+def _minimum(column: pl.Series) -> float:
+    values = column.drop_nulls()
+    return float(values.to_numpy().min()) if len(values) else 0.0

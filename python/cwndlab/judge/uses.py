@@ -1,0 +1,205 @@
+"""Uses: what people do with a network, how that is run, and what of it counts.
+
+A use has the keys of the study that runs it and, where throughput and delay are not what counts, a
+goal of its own.  The gains of those goals are in logarithms, so that a difference of 0.03 is 3 %.
+Where a run has no value because nothing arrived, it gets the worst that its length allows instead
+of being left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab.errors import UnknownNameError
+from cwndlab.judge.goals import CALL, RPC, STARVED_MBIT_S, VIDEO, WEB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.judge.goals import Goal
+
+STANDSTILL_PRICE = 4 * 2.66
+"""Of standstill over playing, in log of bitrate: 2.66 a second of standstill in each chunk of 4 s,
+the weight of the logarithmic quality of experience in Mao, Netravali and Alizadeh, Neural Adaptive
+Video Streaming with Pensieve (SIGCOMM 2017)."""
+
+TRANSFER_WEIGHT = 0.1
+"""Of the transfer beside a call: the call may get 1 % worse for a transfer 10 % faster. Ours."""
+
+_LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
+_FRAME_MS = 20.0  # of speech, before it can be sent
+_DATAGRAMS = "datagrams"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a use is run and what of it counts."""
+
+    name: str
+    title: str
+    keys: Mapping[str, Any]
+    """Of the study: application, direction, duration."""
+    goal: Goal | None
+    """What counts; None where it is the user's choice between throughput and delay."""
+    columns: tuple[str, ...]
+    """The columns of flows that tell of it, the first one most."""
+    source: str
+    """Where the sizes, rates and weights are from."""
+    beside: tuple[Mapping[str, Any], ...] = ()
+    """Flows beside the one under test."""
+
+    def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the keys of a study, to be joined with those of the network and the algorithms.
+
+        `flow` has what the flow under test has from elsewhere, such as its jitter of starting.
+        """
+        tables = [dict(flow or {}), *map(dict, self.beside)]
+        return {**self.keys, **({"flow": tables} if flow or self.beside else {})}
+
+
+_BULK_COLUMNS = ("goodput_mbit_s", "rtt_p95_ms")
+_RPC_APPLICATION = {
+    "kind": "request_response",
+    "request": "1.5 kB",
+    "response": "1.5 kB",
+    "think": "100 ms",
+}
+
+USES: Mapping[str, Use] = MappingProxyType(
+    {
+        use.name: use
+        for use in (
+            Use(
+                "bulk",
+                "a transfer without end",
+                {"application": "bulk"},
+                None,
+                _BULK_COLUMNS,
+                "as iperf3 makes it",
+            ),
+            Use(
+                "web",
+                "web pages",
+                {"application": "web", "duration": "60 s", "warm_up": "0 s"},
+                WEB,
+                ("response_p95_ms", "response_geometric_mean_ms", "responses"),
+                "the median page on a phone: HTTP Archive, Web Almanac 2024, chapter Page Weight",
+            ),
+            Use(
+                "video",
+                "a video",
+                {"application": "video", "duration": "60 s", "warm_up": "0 s"},
+                VIDEO,
+                ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
+                "rates of Apple's HLS Authoring Specification; the client of Huang and others, "
+                "SIGCOMM 2014; weights of Mao and others, SIGCOMM 2017",
+            ),
+            Use(
+                "rpc",
+                "remote procedure calls",
+                {"application": _RPC_APPLICATION, "duration": "60 s", "warm_up": "0 s"},
+                RPC,
+                ("response_p99_ms", "response_p95_ms", "response_p50_ms", "responses"),
+                "the median size of a remote procedure call: Seemakhupt and others, SOSP 2023; 100 "
+                "ms between two of them are assumed",
+            ),
+            Use(
+                "upload",
+                "an upload without end",
+                {"application": "bulk", "direction": "uplink"},
+                None,
+                _BULK_COLUMNS,
+                "as iperf3 makes it from the user's end",
+            ),
+            Use(
+                "call",
+                "a call beside a transfer",
+                {},
+                CALL,
+                ("datagram_delay_p95_ms", "datagram_loss_pct", "goodput_mbit_s"),
+                "G.711 in frames of 20 ms (RFC 3551 section 4.5.14), rated by the E-model in the "
+                "form of Cole and Rosenbluth, Computer Communication Review 31 (2), 2001",
+                ({"application": _DATAGRAMS},),
+            ),
+        )
+    }
+)
+
+
+def use_named(name: str) -> Use:
+    """Return the use of this name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in USES:
+        raise UnknownNameError(name, USES, "cwndlab advise --help", kind="use")
+    return USES[name]
+
+
+def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the gains of the uses' goals: one row a flow, by `run` and `flow`, null elsewhere."""
+    gains = {
+        WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),
+        RPC.gain: (-_time("response_p99_ms").log(), {"responses", "response_p99_ms"}),
+        VIDEO.gain: (_video_gain(), {"application", "video_bitrate_mbit_s"}),
+        CALL.gain: (_call_gain(), {"application", "datagram_delay_p95_ms", "datagram_loss_pct"}),
+    }
+    columns = set(flows.columns)
+    known = {name: gain for name, (gain, needed) in gains.items() if needed <= columns}
+    nothing = [pl.lit(None, dtype=pl.Float64).alias(name) for name in gains if name not in known]
+    return flows.select(
+        "run", "flow", *(gain.alias(name) for name, gain in known.items()), *nothing
+    )
+
+
+def call_rating() -> pl.Expr:
+    """Return the E-model's rating R of a call by its delay and loss, 94.2 at best, at least 1.
+
+    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e) with d the delay in ms from
+    mouth to ear and e the share lost (Cole and Rosenbluth 2001, for G.711).  Above 80 people are
+    satisfied, below 60 nearly all are not (ITU-T G.107 annex B).
+    """
+    delay_ms = _number("datagram_delay_p95_ms") + _FRAME_MS
+    late = (delay_ms - 177.3).clip(0)
+    lost = (1 + 15 * _number("datagram_loss_pct") / 100).log()
+    rating = 94.2 - 0.024 * delay_ms - 0.11 * late - 30 * lost
+    return rating.fill_null(1.0).clip(1.0)
+
+
+def _page_gain() -> pl.Expr:
+    slowest, usual = _time("response_p95_ms"), _time("response_geometric_mean_ms")
+    return -(slowest.log() + usual.log()) / 2
+
+
+def _time(column: str) -> pl.Expr:
+    """A response time; of a flow that asked in vain, as long as it waited."""
+    waited_ms = 1000 * (_number("end_s") - _number("start_s"))
+    return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
+
+
+def _video_gain() -> pl.Expr:
+    share = _number("video_rebuffering_pct") / 100
+    standstill = (share / (1 - share)).fill_null(_LONGEST_STANDSTILL).clip(0, _LONGEST_STANDSTILL)
+    quality = _log_rate("video_bitrate_mbit_s") - STANDSTILL_PRICE * standstill
+    return pl.when(pl.col("application") == "video").then(quality)
+
+
+def _call_gain() -> pl.Expr:
+    """Of the flows beside a call: how good the call is, and a little how fast they are."""
+    is_call = pl.col("application") == _DATAGRAMS
+    rating = pl.when(is_call).then(call_rating()).min().over("run")
+    quality = rating.log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
+    return pl.when(~is_call & rating.is_not_null()).then(quality)
+
+
+def _log_rate(column: str) -> pl.Expr:
+    return _number(column).fill_null(0.0).clip(STARVED_MBIT_S).log()
+
+
+def _number(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.Float64)  # a column without a value has no type
