@@ -48,12 +48,11 @@ def test_every_use_can_be_run_and_is_decided(use: Use, tmp_path: Path) -> None:
     flows = results.flows()
     own = flows.filter(pl.col("application") != "datagrams")
     assert own["algorithm"].unique().sort().to_list() == ["cubic", "reno"]
-    for column in use.columns:
-        measured = flows[column].drop_nulls()
-        assert len(measured) >= 4, column
     goal = use.goal or goal_named("balance")
     (answer,) = results.answers(goal.name)
     assert len(answer.decision.entrants) == 2
+    for column in use.columns:
+        assert answer.comparison.has(column), column
     for entrant in answer.decision.entrants:
         assert math.isfinite(entrant.score.estimate)
     if use.goal is not None:

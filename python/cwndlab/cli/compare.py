@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cwndlab.cli.answers import goal_option, print_answers
+from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.options import Where, backend_option, jobs_option
 from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
 from cwndlab.cli.studies import completed
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
     from cwndlab.judge.comparison import Comparison
+    from cwndlab.judge.uses import Use
 
 
 @click.command("compare")
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 )
 @backend_option
 @jobs_option
+@use_option
 @goal_option
 @format_option
 def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -89,12 +91,14 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path | None,
     backend: Backend,
     jobs: int | None,
+    use: str,
     goal: str,
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
     from cwndlab.api.repetitions import randomness, resolve_text  # noqa: PLC0415  slow to load
     from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
+    from cwndlab.judge.uses import use_named  # noqa: PLC0415  --help is to be quick
     from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
@@ -117,10 +121,24 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     }
     if repeat > 1:
         document |= randomness(resolve_text(link))
+    wanted = use_named(use)
+    if use != "bulk":
+        document = _used(document, wanted)
     study = Study(**document, id=_name_of(document), title=_title(document))
     folder = results or default_folder(study, backend)
     with completed(study, folder, Where(backend, jobs), "the same command") as done:
-        _print(study, done, goal, output_format)
+        _print(study, done, wanted.goal.name if wanted.goal else goal, output_format)
+
+
+def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
+    """The comparison with the applications of a use, for as long as was asked."""
+    if "application" in document:
+        msg = "--bytes and --use both say what the flows do; give one of them"
+        raise click.UsageError(msg)
+    kept = {key: value for key, value in document.items() if key not in {"flows", "direction"}}
+    flow = {"count": document["flows"]}
+    asked = {"direction": document["direction"], **use.document(flow)}
+    return {**asked, **kept}
 
 
 def _name_of(document: dict[str, Any]) -> str:
@@ -136,10 +154,14 @@ def _title(document: dict[str, Any]) -> str:
         [
             short_spec(document["link"]),
             document["direction"],
-            plural(document["flows"], "flow"),
+            plural(_flows_of(document), "flow"),
             document["duration"],
         ]
     )
+
+
+def _flows_of(document: dict[str, Any]) -> int:
+    return sum(table.get("count", 1) for table in document.get("flow", ())) or document["flows"]
 
 
 def _print(study: Study, results: Results, goal: str, output_format: str) -> None:

@@ -33,6 +33,7 @@ TRANSFER_WEIGHT = 0.1
 _LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
 _FRAME_MS = 20.0  # of speech, before it can be sent
 _DATAGRAMS = "datagrams"
+_OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pct"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 "a call beside a transfer",
                 {},
                 CALL,
-                ("datagram_delay_p95_ms", "datagram_loss_pct", "goodput_mbit_s"),
+                ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
                 "G.711 in frames of 20 ms (RFC 3551 section 4.5.14), rated by the E-model in the "
                 "form of Cole and Rosenbluth, Computer Communication Review 31 (2), 2001",
                 ({"application": _DATAGRAMS},),
@@ -128,6 +129,14 @@ USES: Mapping[str, Use] = MappingProxyType(
         )
     }
 )
+
+
+NOTICED = tuple(
+    column
+    for column in dict.fromkeys(name for use in USES.values() for name in use.columns)
+    if column not in {*_BULK_COLUMNS, "responses", "response_p50_ms"}
+)
+"""What tables show first of what users notice."""
 
 
 def use_named(name: str) -> Use:
@@ -142,12 +151,17 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gains of the uses' goals: one row a flow, by `run` and `flow`, null elsewhere."""
+    """Return the gains of the uses' goals: one row a flow, by `run` and `flow`, null elsewhere.
+
+    Flows beside a call have its `call_delay_p95_ms` and `call_loss_pct` too.
+    """
     gains = {
         WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),
         RPC.gain: (-_time("response_p99_ms").log(), {"responses", "response_p99_ms"}),
         VIDEO.gain: (_video_gain(), {"application", "video_bitrate_mbit_s"}),
-        CALL.gain: (_call_gain(), {"application", "datagram_delay_p95_ms", "datagram_loss_pct"}),
+        CALL.gain: (_call_gain(), _OF_CALLS),
+        "call_delay_p95_ms": (_of_call(_number("datagram_delay_p95_ms")), _OF_CALLS),
+        "call_loss_pct": (_of_call(_number("datagram_loss_pct")), _OF_CALLS),
     }
     columns = set(flows.columns)
     known = {name: gain for name, (gain, needed) in gains.items() if needed <= columns}
@@ -191,10 +205,13 @@ def _video_gain() -> pl.Expr:
 
 def _call_gain() -> pl.Expr:
     """Of the flows beside a call: how good the call is, and a little how fast they are."""
+    return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
+
+
+def _of_call(value: pl.Expr) -> pl.Expr:
+    """A value of the call in a run, at the flows beside it."""
     is_call = pl.col("application") == _DATAGRAMS
-    rating = pl.when(is_call).then(call_rating()).min().over("run")
-    quality = rating.log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
-    return pl.when(~is_call & rating.is_not_null()).then(quality)
+    return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 
 
 def _log_rate(column: str) -> pl.Expr:

@@ -205,6 +205,18 @@ _QUANTITIES = (
         "One way from sender to receiver; one datagram in twenty took longer.",
     ),
     Quantity(
+        "call_delay_p95_ms",
+        "Call's delay, 95th percentile",
+        Better.LOWER,
+        "One way, of the call beside the flow; one datagram in twenty took longer.",
+    ),
+    Quantity(
+        "call_loss_pct",
+        "Call's loss",
+        Better.LOWER,
+        "Share of the datagrams of the call beside the flow that never arrived.",
+    ),
+    Quantity(
         "utilisation_pct",
         "Utilisation",
         Better.HIGHER,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import Quantity, quantity
 from cwndlab.stats import Difference, Interval
 from cwndlab.text.wording import format_difference, format_estimate
@@ -78,6 +79,8 @@ def comparison_table(
         wanted.append("jain_index")
     if columns is None and comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
+    if columns is None:
+        wanted[:0] = NOTICED
     shown = [column for column in wanted if comparison.has(column)]
     best = {column: _unshared_best(comparison, column) for column in shown}
     rows = tuple(

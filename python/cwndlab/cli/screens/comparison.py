@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import quantity
 from cwndlab.tables.model import ComparisonTable, TableCell, comparison_table
 from cwndlab.text.wording import format_number
@@ -26,7 +27,7 @@ def terminal_table(comparison: Comparison, limits: Mapping[str, str] | None = No
 
     `limits` says what limited each contestant, where that is known.
     """
-    wanted = list(_COLUMNS)
+    wanted = [*(column for column in NOTICED if comparison.has(column)), *_COLUMNS]
     if comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
     if comparison.flows_per_run > 1:
