@@ -49,7 +49,7 @@ def test_every_use_can_be_run_and_is_decided(use: Use, tmp_path: Path) -> None:
     own = flows.filter(pl.col("application") != "datagrams")
     assert own["algorithm"].unique().sort().to_list() == ["cubic", "reno"]
     goal = use.goal or goal_named("balance")
-    (answer,) = results.answers(goal.name)
+    (answer,) = results.answers(goal.name).settings
     assert len(answer.decision.entrants) == 2
     for column in use.columns:
         assert answer.comparison.has(column), column
@@ -58,7 +58,7 @@ def test_every_use_can_be_run_and_is_decided(use: Use, tmp_path: Path) -> None:
     if use.goal is not None:
         others = {WEB, VIDEO, RPC, CALL} - {use.goal}
         expected = {RPC} if use.goal is WEB else {WEB} if use.goal is RPC else set()
-        found = {each for each in others if results.answers(each.name)[0].decision.best}
+        found = {each for each in others if results.answers(each.name).settings[0].decision.best}
         assert found == expected, "pages and answers are both responses"
 
 

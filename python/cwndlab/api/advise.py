@@ -20,10 +20,11 @@ from cwndlab.api.results import open_results
 from cwndlab.api.study import Study
 from cwndlab.judge.answer import BASELINE, CLASS
 from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
-from cwndlab.judge.goals import SHORT_TRANSFERS, goal_named
+from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS, goal_named
 from cwndlab.judge.populations import expand, load_population, population_of_links
 from cwndlab.judge.question import NETWORKS, Question
 from cwndlab.judge.sampling import vary
+from cwndlab.judge.uses import use_named
 from cwndlab.resolve import resolve_link
 from cwndlab.run.campaign import default_folder, run_study
 from cwndlab.schema import scenario as si
@@ -132,6 +133,7 @@ def advise(  # noqa: PLR0913  each has its default
     goal: str = "balance",
     *,
     users: str | None = None,
+    use: str = "bulk",
     algorithms: Sequence[str] = CANDIDATES,
     baseline: str = BASELINE,
     direction: str = "downlink",
@@ -148,6 +150,8 @@ def advise(  # noqa: PLR0913  each has its default
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
         users: a population instead: `mobile`, `home`, `train`, `satellite` or a TOML file.
+        use: what the network is for: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; all but
+            `bulk` and `upload` say themselves what counts, and `goal` does not.
         algorithms: what is compared; the baseline is added.
         baseline: the algorithm that is run today.
         direction: of the data: `downlink` or `uplink`.
@@ -164,6 +168,9 @@ def advise(  # noqa: PLR0913  each has its default
     if bool(links) == (users is not None):
         msg = "give either links or users"
         raise ValueError(msg)
+    wanted = use_named(use)
+    goal = wanted.goal.name if wanted.goal else goal
+    direction = wanted.keys.get("direction", direction)
     inquiry = _inquiry(
         links,
         users,
@@ -220,7 +227,7 @@ def _inquiry(  # noqa: PLR0913, PLR0917  what was asked
         del document["warm_up"]
     population = None
     if users is None and len(links) == 1:
-        document |= {"link": links[0], **_times(links[0], direction)}
+        document |= {"link": links[0], **_times(links[0], direction), **_of_goal(goal)}
         title = short_spec(links[0])
     else:
         population = population_of_links(links) if users is None else load_population(users)
@@ -243,6 +250,8 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
             return {"flow": [{"count": 2}]}
         case "fairness-to-cubic":
             return {"flow": [{}, {"algorithm": "cubic"}]}
+        case name if name in GOALS_OF_USES:
+            return use_named(name).document()
         case _:
             return {}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwndlab.cli.answers import goal_option, print_answers
+from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.apply import apply_winner
 from cwndlab.cli.options import jobs_option
 from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
@@ -37,6 +37,7 @@ _TRACE_DELAY = "20 ms"
     help=f"A recorded trace, behind a delay of {_TRACE_DELAY} one way.",
 )
 @click.option("--results", type=click.Path(path_type=Path), help="Results that exist already.")
+@use_option
 @goal_option
 @click.option(
     "--algorithm",
@@ -65,6 +66,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     users: str | None,
     trace: Path | None,
     results: Path | None,
+    use: str,
     goal: str,
     algorithms: str | None,
     baseline: str,
@@ -80,6 +82,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
     \b
       cwndlab advise --link lte-typical --goal latency
+      cwndlab advise --link wifi-typical --use video
       cwndlab advise --trace drive.down --goal throughput
       cwndlab advise --results results/mine --goal short-transfers
 
@@ -92,9 +95,11 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
         raise click.UsageError(msg)
     if results is not None:
         from cwndlab.api.results import open_results  # noqa: PLC0415  slow to load
+        from cwndlab.judge.uses import use_named  # noqa: PLC0415  slow to load
 
         opened = open_results(results)
-        answers = opened.answers(goal, baseline=baseline)
+        own = use_named(use).goal
+        answers = opened.answers(own.name if own else goal, baseline=baseline)
     else:
         from cwndlab.api.advise import CANDIDATES, advise  # noqa: PLC0415  slow to load
         from cwndlab.judge.sentences import first_look  # noqa: PLC0415  slow to load
@@ -105,6 +110,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
             [f"trace:{trace},delay={_TRACE_DELAY}"] if trace else links,
             goal,
             users=users,
+            use=use,
             algorithms=names or CANDIDATES,
             baseline=baseline,
             direction=direction,
