@@ -333,9 +333,12 @@ def _changes(step: Step) -> str:
 
 
 def _change(bounds: Bounds) -> str:
-    """Return "-65 % [-68, -61]"."""
+    """Return "-65 % [-68, -61]", or beyond a doubling "3.3 times [3.2, 3.4]"."""
     if bounds.low is None or bounds.high is None:
         return signed_percent(bounds.estimate)
+    if bounds.estimate >= 1:
+        low, high = (f"{each + 1:.2g}" for each in (bounds.low, bounds.high))
+        return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
     low, high = (_number(each) for each in (bounds.low, bounds.high))
     return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
 

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from cwndlab import stats
 from cwndlab.figures.style import Style, styles_of
-from cwndlab.judge.answer import BASELINE, Knowledge, answer, goal_measured
+from cwndlab.judge.answer import BASELINE, Knowledge, answer, answer_together, goal_measured
 from cwndlab.judge.comparison import (
     Comparison,
     ResultsLike,
@@ -17,7 +16,7 @@ from cwndlab.judge.comparison import (
     contestant_factor,
     contestants_of,
 )
-from cwndlab.judge.decision import Decision
+from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.directions import DirectionComparisons, compare_directions
 from cwndlab.judge.goals import Goal, goal_named
 from cwndlab.judge.measures import measures_of_flows
@@ -52,7 +51,7 @@ class Context:
         results: Reportable,
         origin: Origin,
         *,
-        smallest_effect: float = stats.SMALLEST_EFFECT,
+        smallest_effect: float = ZONE,
         question: Question | None = None,
         knowledge: Knowledge | None = None,
     ) -> None:
@@ -87,6 +86,20 @@ class Context:
         """The comparisons of each direction in which something under test sent."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
+        )
+
+    @cached_property
+    def together(self) -> Decision | None:
+        """The answer for all settings, as classes of users; None of a single one."""
+        if len(self.settings) == 1 or not self.settings:
+            return None
+        question = self.question
+        first = self.comparisons[0]
+        return answer_together(
+            [(each.name, each.comparison) for each in self.settings],
+            goal_measured(first) if question is None else goal_named(question.goal),
+            baseline=BASELINE if question is None else question.baseline,
+            knowledge=self.knowledge,
         )
 
     @cached_property

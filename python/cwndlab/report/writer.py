@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from cwndlab import stats
 from cwndlab.figures import save_figure
 from cwndlab.judge.answer import Knowledge
+from cwndlab.judge.decision import ZONE
 from cwndlab.judge.question import NETWORKS, read_question
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
 
 SECTIONS: Sections = (
+    OVERVIEW,
     ANSWER,
     TRADE_OFF,
     TABLE,
     GOALS,
-    OVERVIEW,
     METHODS,
     TIMELINE,
     DISTRIBUTIONS,
@@ -63,7 +63,7 @@ def write_report(
     *,
     formats: Sequence[str] = FORMATS,
     sections: Sections | None = None,
-    smallest_effect: float = stats.SMALLEST_EFFECT,
+    smallest_effect: float = ZONE,
 ) -> Path:
     """Write the report of results and return the path of its page.
 
@@ -81,14 +81,16 @@ def write_report(
     return write_page(context, folder, formats=formats, sections=sections or _sections(results))
 
 
-def context_of(results: "Results", *, smallest_effect: float = stats.SMALLEST_EFFECT) -> Context:
+def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
     """Return what a report on results is made from: they, and what lies in folders beside them."""
+    question = read_question(results.path)
+    weights = None if question is None else question.weights_of_users()
     return Context(
         results,
         origin_of(results),
         smallest_effect=smallest_effect,
-        question=read_question(results.path),
-        knowledge=Knowledge(results.beside(NETWORKS)),
+        question=question,
+        knowledge=Knowledge(results.beside(NETWORKS), weights),
     )
 
 

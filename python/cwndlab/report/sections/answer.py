@@ -1,6 +1,6 @@
 """The first screen: the decision in a sentence, throughput against delay, the table."""
 
-from cwndlab.judge.decision import ZONE
+from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.sentences import certainty, headline, percent, sentences
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
@@ -15,17 +15,18 @@ DELAY = "rtt_p50_ms"
 
 
 def _answer(setting: Setting) -> Content:
-    decision = setting.decision
-    return Content(
-        render(
-            "answer.html",
-            decision=decision,
-            headline=headline(decision),
-            sentences=sentences(decision),
-            certainty=certainty(decision) if decision.best and not decision.is_alone else (),
-            zone=percent(ZONE),
-        )
-    )
+    return Content(render("answer.html", **said(setting.decision)))
+
+
+def said(decision: Decision) -> dict[str, object]:
+    """Return what a page says of a decision, for its template."""
+    return {
+        "decision": decision,
+        "headline": headline(decision),
+        "sentences": sentences(decision),
+        "certainty": certainty(decision) if decision.best and not decision.is_alone else (),
+        "zone": percent(ZONE),
+    }
 
 
 def _trade_off(setting: Setting) -> Content | None:
