@@ -14,6 +14,7 @@ SUFFIXES = {".rs", ".c", ".h", ".py", ".toml", ".md", ".pkt"}
 
 # Documents that the project has read. A citation of another one adds it here, with its subject.
 KNOWN_RFCS = {
+    768: "UDP",
     791: "IPv4",
     792: "ICMP",
     793: "TCP of 1981",
@@ -37,6 +38,7 @@ KNOWN_RFCS = {
     3517: "SACK loss recovery of 2003",
     3522: "Eifel detection",
     3550: "RTP: jitter",
+    3551: "RTP: audio and video",
     3649: "HighSpeed TCP",
     3708: "D-SACK and spurious retransmits",
     3742: "limited slow start",
@@ -71,6 +73,7 @@ KNOWN_RFCS = {
     8867: "test cases for real-time media",
     8985: "RACK-TLP",
     9110: "HTTP",
+    9113: "HTTP/2",
     9112: "HTTP/1.1",
     9293: "TCP",
     9331: "L4S",
