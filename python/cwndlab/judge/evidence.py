@@ -11,7 +11,8 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import ResultsError
-from cwndlab.judge.decision import ZONE
+from cwndlab.judge import distances
+from cwndlab.judge.decision import ERROR, ZONE
 from cwndlab.judge.networks import Networks, Turn
 from cwndlab.judge.question import DRAWS
 from cwndlab.judge.sensitivity import flips
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
     from cwndlab.judge.decision import Runs
     from cwndlab.judge.goals import Goal
+    from cwndlab.judge.networks import Distance
     from cwndlab.judge.sampling import Sample
     from cwndlab.stats.bootstrap import Floats
 
 _CELL = "draw"
+_MS_PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _TURNS = 2  # keys that are named: more would be read by nobody
 
 
@@ -94,7 +97,18 @@ def networks(
         is_good=found["is_good"],
         regrets=dict(zip(names, regrets.tolist(), strict=True)),
         turns=_turns(utilities, names, choice, draws),
+        distances=_distances(utilities, names, draws),
     )
+
+
+def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
+    """Return the answer by how far the server is; nothing where that was not drawn."""
+    units = {key.name: key.unit for key in draws.keys}
+    if units.get(distances.KEY) not in _MS_PER_UNIT:
+        return ()
+    unit_ms = _MS_PER_UNIT[units[distances.KEY]]
+    server_ms = [unit_ms * float(each.keys[distances.KEY]) for each in draws.drawn]
+    return distances.by_distance(utilities, names, server_ms, zone=ZONE, error=ERROR)
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,31 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Distance:
+    """The answer for networks whose server is about so far away."""
+
+    name: str
+    """`near`, `national` or `intercontinental`."""
+    least_ms: float
+    """One-way delay to the server from which on it is called so,"""
+    most_ms: float
+    """and below which; infinite for the last."""
+    draws: int
+    best: tuple[str, ...]
+    """The set, its first the one to take."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the distance for programs."""
+        return {
+            "name": self.name,
+            "least_ms": self.least_ms,
+            "most_ms": self.most_ms if math.isfinite(self.most_ms) else None,
+            "draws": self.draws,
+            "best": list(self.best),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Networks:
     """A choice over draws of everything that was assumed."""
 
@@ -45,6 +71,8 @@ class Networks:
     """Mean utility that each algorithm gives away to the best of each draw."""
     turns: tuple[Turn, ...]
     """Most decisive first; empty where no single key turns the answer."""
+    distances: tuple[Distance, ...] = ()
+    """By how far the server is, nearest first; empty where that is known, or few were tried."""
 
     @property
     def safest(self) -> str:
@@ -59,4 +87,5 @@ class Networks:
             "regrets": dict(self.regrets),
             "safest": self.safest,
             "turns": [turn.to_json() for turn in self.turns],
+            "distances": [distance.to_json() for distance in self.distances],
         }

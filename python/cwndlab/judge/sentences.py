@@ -58,6 +58,11 @@ _TEMPLATES = {
         "Over networks like this {safest} gives away least: {least} of utility on average, where "
         "{first} gives away {own}."
     ),
+    "distances": "By the distance of the server: {places}.",
+    "distance": "{names} if it is {name} ({range} one way)",
+    "distance below": "below {most}",
+    "distance between": "{least} to {most}",
+    "distance above": "from {least} on",
     # The three lines.
     "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
     "repeatable unknown": "{runs}: at least 6 random ones are needed",
@@ -203,10 +208,36 @@ def sentences(decision: Decision) -> list[str]:
     found = [
         step_sentence(decision),
         condition(decision),
+        _distances(decision),
         _safest(decision),
         *_population(decision),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _distances(decision: Decision) -> str:
+    """Return the answer for near, national and intercontinental servers; empty if not known."""
+    if decision.networks is None or not decision.networks.distances:
+        return ""
+    places = [
+        _say(
+            "distance",
+            names=join_words([quoted(name) for name in each.best], "or"),
+            name=each.name,
+            range=_range_ms(each.least_ms, each.most_ms),
+        )
+        for each in decision.networks.distances
+    ]
+    return _say("distances", places="; ".join(places))
+
+
+def _range_ms(least_ms: float, most_ms: float) -> str:
+    least, most = (f"{value:g} ms" for value in (least_ms, most_ms))
+    if not least_ms:
+        return _say("distance below", most=most)
+    return _say(
+        "distance between" if math.isfinite(most_ms) else "distance above", least=least, most=most
+    )
 
 
 def _safest(decision: Decision) -> str:

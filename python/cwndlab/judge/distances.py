@@ -1,0 +1,57 @@
+"""The answer for near, national and intercontinental servers: the draws, by how far theirs is.
+
+The one-way delay decides: light takes a millisecond for 200 km of glass, so that 6 ms are at most
+1,200 km, and 30 ms 6,000 km.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab import core
+from cwndlab.judge.networks import Distance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.stats.bootstrap import Floats
+
+KEY = "server"
+PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
+"""Name, and from which delay in ms up to which."""
+FEWEST_DRAWS = 8
+
+
+def by_distance(
+    utilities: Floats,
+    names: Sequence[str],
+    server_ms: Sequence[float],
+    *,
+    zone: float,
+    error: float,
+) -> tuple[Distance, ...]:
+    """Return the set of good algorithms at each distance of which there are eight draws or more.
+
+    Args:
+        utilities: of shape (algorithms, draws); NaN where a run is missing.
+        names: of the algorithms.
+        server_ms: one-way delay to the server in each draw.
+        zone: differences of utility that nobody cares about.
+        error: probability that a set lacks the best algorithm of its distance.
+    """
+    delays_ms = np.asarray(server_ms, dtype=np.float64)
+    is_whole = np.isfinite(utilities).all(axis=0)
+    found = []
+    for name, least_ms, most_ms in PARTS:
+        is_there = is_whole & (delays_ms >= least_ms) & (delays_ms < most_ms)
+        if is_there.sum() < FEWEST_DRAWS:
+            continue
+        gain = utilities[:, is_there]
+        nothing = np.zeros_like(gain).tolist()
+        chosen = core.choose_set(gain.tolist(), nothing, price=0.0, zone=zone, error=error)
+        best = tuple(names[at] for at in chosen["good"])
+        found.append(Distance(name, least_ms, most_ms, int(is_there.sum()), best))
+    return tuple(found)
