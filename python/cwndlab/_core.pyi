@@ -9,7 +9,7 @@ Bad input raises ValueError, whose message names the place: of a scenario
 `cwndlab.errors.ScenarioRefusedError`. Anything else is RuntimeError.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NotRequired, TypedDict, type_check_only
 
@@ -198,6 +198,18 @@ class Result(TypedDict):
     calls: NotRequired[bytes]
 
 @type_check_only
+class Batch(TypedDict):
+    """What `run_many` answers; every table has a column `run` beside its own."""
+
+    flows: Flows
+    links: Links
+    samples: Samples | None
+    events: Events | None
+    acks: Acks | None
+    pcap: bytes | None
+    errors: list[str | None]
+
+@type_check_only
 class Parameter(TypedDict):
     """A parameter of an algorithm."""
 
@@ -304,6 +316,35 @@ def run(
     Raises:
         ValueError: the scenario, a trace or an object is wrong; the message begins with the place.
         RuntimeError: it was broken off.
+    """
+
+def run_many(
+    scenarios: Sequence[str],
+    traces: Mapping[str, bytes],
+    objects: Mapping[str, tuple[PathLike[str] | str, str]] | None = None,
+    *,
+    stop: Stop | None = None,
+    take: Callable[[int, Result], None] | None = None,
+) -> Batch:
+    """Run scenarios one after the other; other threads go on meanwhile.
+
+    A batch ends early where much is recorded: at least the first scenario is run, unless it is
+    stopped, and a capture is of the last.
+
+    Args:
+        scenarios: the scenarios.
+        traces: contents of the trace files that they name.
+        objects: as for `run`.
+        stop: breaks off the run that goes on; those before it are answered.
+        take: is given what a long run has recorded so far, and its position; the rest is in the
+            answer. Without it all is in the answer.
+
+    Returns:
+        Tables as of `run`, whose column `run` is the position of each row's scenario, and `errors`:
+        for each scenario that was tried why it failed, or None.
+
+    Raises:
+        ValueError: an object is wrong.
     """
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:

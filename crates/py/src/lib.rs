@@ -3,6 +3,7 @@
 //! JSON and bytes come in, columns go out; nothing is decided here. The documentation of what
 //! Python sees is in `python/cwndlab/_core.pyi`.
 
+mod batch;
 mod capture;
 mod columns;
 mod errors;
@@ -23,6 +24,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::batch::run_many;
     #[pymodule_export]
     use super::capture::analyse_capture;
     #[pymodule_export]
@@ -79,11 +82,12 @@ fn run<'py>(
     let stop = stop.map(|stop| Arc::clone(&stop.get().0)).unwrap_or_default();
     let output = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
-        let traces = read_traces(&scenario, &traces)?;
+        let mut known = Traces::new();
+        read_traces(&scenario, &traces, &mut known)?;
         if record_calls {
             cwndlab_cc::record_calls();
         }
-        cwndlab_sim::run_unless_stopped(&scenario, &traces, &algorithms, &stop).map_err(errors::run)
+        cwndlab_sim::run_unless_stopped(&scenario, &known, &algorithms, &stop).map_err(errors::run)
     })?;
     let result = columns::output(py, output)?;
     if record_calls {
@@ -102,8 +106,9 @@ fn check_scenario(
 ) -> PyResult<String> {
     let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
     if let Some(traces) = traces {
-        let traces = read_traces(&scenario, &traces)?;
-        cwndlab_sim::check(&scenario, &traces, &Algorithms::default()).map_err(errors::run)?;
+        let mut known = Traces::new();
+        read_traces(&scenario, &traces, &mut known)?;
+        cwndlab_sim::check(&scenario, &known, &Algorithms::default()).map_err(errors::run)?;
     }
     Ok(scenario.to_json())
 }
@@ -124,9 +129,10 @@ fn saturate<'py>(
     };
     let saturation = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
-        let traces = read_traces(&scenario, &traces)?;
+        let mut known = Traces::new();
+        read_traces(&scenario, &traces, &mut known)?;
         let Scenario { path, seed, duration, .. } = &scenario;
-        cwndlab_sim::saturate(path, &traces, *seed, direction, user, *duration)
+        cwndlab_sim::saturate(path, &known, *seed, direction, user, *duration)
             .map_err(errors::scenario)
     })?;
     columns::saturation(py, saturation)
@@ -148,9 +154,13 @@ fn parse_trace<'py>(py: Python<'py>, content: &[u8], name: &str) -> PyResult<Bou
     Ok(result)
 }
 
-/// Reads the traces that a scenario names, each as the kind that its stage wants.
-fn read_traces(scenario: &Scenario, contents: &BTreeMap<String, Vec<u8>>) -> PyResult<Traces> {
-    let mut traces = Traces::new();
+/// Adds the traces that a scenario names to those already read, each as the kind that its stage
+/// wants.
+fn read_traces(
+    scenario: &Scenario,
+    contents: &BTreeMap<String, Vec<u8>>,
+    traces: &mut Traces,
+) -> PyResult<()> {
     for rate in scenario.path.rates() {
         let (name, parse): (_, fn(&[u8]) -> _) = match rate {
             RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
@@ -163,5 +173,5 @@ fn read_traces(scenario: &Scenario, contents: &BTreeMap<String, Vec<u8>>) -> PyR
             traces.insert(name.clone(), trace);
         }
     }
-    Ok(traces)
+    Ok(())
 }

@@ -145,6 +145,11 @@ macro_rules! table {
         }
 
         impl $name {
+            /// Adds rows below.
+            pub fn append(&mut self, later: Self) {
+                $(self.$field.extend(later.$field);)*
+            }
+
             /// The columns of this table.
             pub const COLUMNS: &[$crate::columns::Column] = &[
                 $($crate::columns::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*

@@ -21,6 +21,7 @@ use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
 use crate::frame::Frame;
+use crate::output::Recording;
 use crate::path::{FORWARD, Links, Path, REVERSE};
 use crate::recorder::Recorder;
 use crate::station::Stations;
@@ -40,6 +41,8 @@ pub(crate) struct Engine<'a> {
     components: Vec<Component>,
     sample_interval: Option<Duration>,
     end: Time,
+    /// Events later than this wait: the end, or the beginning of time in a pause.
+    until: Time,
     /// Set by another thread that does not want the rest.
     stop: &'a AtomicBool,
     /// What hosts remember of connections before the run.
@@ -76,7 +79,8 @@ impl<'a> Engine<'a> {
         let mut path = Path::new(links, stations, NEAR + components.len());
         path.connect_stations(first_station);
         let memory = Memory::new();
-        Self { path, flows, recorder, components, sample_interval, end, stop, memory }
+        let until = end;
+        Self { path, flows, recorder, components, sample_interval, end, until, stop, memory }
     }
 
     /// The same, between hosts that remember earlier connections.
@@ -93,19 +97,29 @@ impl<'a> Engine<'a> {
         memory
     }
 
-    /// Runs to the end, or until it is to stop.
-    #[inline(never)]
-    pub(crate) fn run(&mut self) {
+    /// Runs to the end, or until it is to stop. Whenever enough is recorded, what was recorded
+    /// since the last time is handed to `take`; the rest stays with the recorder.
+    pub(crate) fn run(&mut self, take: &mut dyn FnMut(Recording)) {
         self.begin();
-        while let Some((now, component)) = self.path.wakes.first(self.end) {
+        while self.run_until_full() {
+            take(self.recorder.take());
+        }
+        for flow in &mut self.flows {
+            flow.record.finish();
+        }
+    }
+
+    /// Runs until enough is recorded; false at the end, and if it is to stop.
+    #[inline(never)]
+    fn run_until_full(&mut self) -> bool {
+        self.until = self.end;
+        while let Some((now, component)) = self.path.wakes.first(self.until) {
             match component {
                 FORWARD | REVERSE => self.poll_link(component, now),
                 _ => self.wake(component, now),
             }
         }
-        for flow in &mut self.flows {
-            flow.record.finish();
-        }
+        self.recorder.is_full() && !self.stop.load(Ordering::Relaxed)
     }
 
     /// Something else than a link is due.
@@ -220,8 +234,8 @@ impl<'a> Engine<'a> {
             }
         }
         self.path.wakes.set(component, now + MEAN_INTERVAL);
-        if self.stop.load(Ordering::Relaxed) {
-            self.end = Time::ZERO;
+        if self.stop.load(Ordering::Relaxed) || self.recorder.is_full() {
+            self.until = Time::ZERO;
         }
     }
 

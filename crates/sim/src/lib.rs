@@ -30,9 +30,9 @@ pub use application::{
     Application, ApplicationConfig, Connection, Datagram, Distribution, Outcome,
 };
 pub use columns::{Column, Kind, Values};
-pub use output::{Acks, Events, FlowSummary, LinkSummary, RunOutput, Samples};
+pub use output::{Acks, Events, FlowSummary, LinkSummary, Recording, RunOutput, Samples};
 pub use record::FlowRecord;
-pub use run::{RunError, check, run, run_unless_stopped};
+pub use run::{RunError, check, run, run_in_parts, run_unless_stopped};
 pub use saturate::{Saturation, saturate};
 pub use scenario::{
     Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,

@@ -24,6 +24,36 @@ pub struct RunOutput {
     pub pcap: Option<Vec<u8>>,
 }
 
+/// A part of what a run recorded on demand; the same columns as in [`RunOutput`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Recording {
+    /// Samples at an interval.
+    pub samples: Option<Samples>,
+    /// Events.
+    pub events: Option<Events>,
+    /// Every ACK that a data sender received.
+    pub acks: Option<Acks>,
+    /// Bytes of the capture.
+    pub pcap: Option<Vec<u8>>,
+}
+
+impl Recording {
+    /// Adds what was recorded after this.
+    pub fn append(&mut self, later: Self) {
+        append(&mut self.samples, later.samples, Samples::append);
+        append(&mut self.events, later.events, Events::append);
+        append(&mut self.acks, later.acks, Acks::append);
+        append(&mut self.pcap, later.pcap, |bytes, later| bytes.extend(later));
+    }
+}
+
+fn append<T>(own: &mut Option<T>, later: Option<T>, join: impl FnOnce(&mut T, T)) {
+    match (own, later) {
+        (Some(own), Some(later)) => join(own, later),
+        (own, later) => *own = own.take().or(later),
+    }
+}
+
 table! {
 /// One flow's result. The window of its means and rates is warm-up to end; counts are whole-life.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]

@@ -5,6 +5,8 @@
 //! counts as zeros in the TCP checksum. Hosts are 10.0.0.1 (data sender) and 10.0.0.2, ports
 //! 40000 + flow and 5001.
 
+use std::mem;
+
 use cwndlab_tcp::Segment;
 use cwndlab_units::Time;
 
@@ -57,9 +59,14 @@ impl Pcap {
         self.bytes.extend(tcp_header(segment, is_from_sender, &options, &ip));
     }
 
-    /// The file.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+    /// How much there is to take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What the file has grown by since this was last asked.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        mem::take(&mut self.bytes)
     }
 }
 
@@ -189,7 +196,7 @@ mod tests {
     fn a_syn_is_as_long_as_linux_makes_it() {
         let mut pcap = Pcap::new();
         pcap.push(Time::from_nanos(1_000_000_007), &syn(), true);
-        let bytes = pcap.into_bytes();
+        let bytes = pcap.take();
         assert_eq!(bytes.len(), 24 + 16 + 60);
         assert_eq!(bytes[..4], MAGIC_NANOSECONDS.to_le_bytes());
         assert_eq!(bytes[24..28], 1_u32.to_le_bytes());
@@ -207,7 +214,7 @@ mod tests {
             ..Segment::default()
         };
         pcap.push(Time::ZERO, &data, true);
-        let bytes = pcap.into_bytes();
+        let bytes = pcap.take();
         assert_eq!(bytes[32..36], 52_u32.to_le_bytes(), "captured");
         assert_eq!(bytes[36..40], 1_500_u32.to_le_bytes(), "on the wire");
     }
@@ -226,7 +233,7 @@ mod tests {
         }
         pcap.push(Time::ZERO, &syn(), true);
         pcap.push(Time::ZERO, &ack, false);
-        let bytes = pcap.into_bytes();
+        let bytes = pcap.take();
         let mut at = 24;
         while at < bytes.len() {
             let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().expect("4")) as usize;

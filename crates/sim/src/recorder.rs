@@ -1,14 +1,21 @@
 //! What is recorded on demand: samples, events, ACKs and packets.
 
+use std::mem;
+
 use cwndlab_link::{Backlog, LinkEvent};
 use cwndlab_tcp::{Endpoint, Segment, TcpEvent};
 use cwndlab_units::{Duration, Time};
 
 use crate::flow::Flow;
-use crate::output::{Acks, Events, Samples};
+use crate::output::{Acks, Events, Recording, Samples};
 use crate::pcap::Pcap;
 use crate::record::{Interval, ratio};
 use crate::scenario::RecordConfig;
+
+/// More rows, or bytes of a capture, than this are handed over before the run goes on: some
+/// megabytes, so that a long run needs no more memory than a short one.
+const FULL_ROWS: usize = 1 << 16;
+const FULL_CAPTURE_BYTES: usize = 4 << 20;
 
 /// Everything that is recorded beside the flows' totals.
 #[derive(Debug)]
@@ -44,9 +51,33 @@ impl Recorder {
         });
         Self { on_demand }
     }
+
+    /// Whether so much is recorded that it should be taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.on_demand.as_ref().is_some_and(|recorded| recorded.is_full())
+    }
+
+    /// What was recorded since this was last asked.
+    pub(crate) fn take(&mut self) -> Recording {
+        let Some(recorded) = &mut self.on_demand else { return Recording::default() };
+        Recording {
+            samples: recorded.samples.as_mut().map(mem::take),
+            events: recorded.events.as_mut().map(mem::take),
+            acks: recorded.acks.as_mut().map(mem::take),
+            pcap: recorded.pcap.as_mut().map(Pcap::take),
+        }
+    }
 }
 
 impl OnDemand {
+    fn is_full(&self) -> bool {
+        let rows = self.samples.as_ref().map_or(0, |samples| samples.t_s.len())
+            + self.events.as_ref().map_or(0, |events| events.t_s.len())
+            + self.acks.as_ref().map_or(0, |acks| acks.t_s.len());
+        let capture_bytes = self.pcap.as_ref().map_or(0, Pcap::bytes);
+        rows >= FULL_ROWS || capture_bytes >= FULL_CAPTURE_BYTES
+    }
+
     /// A segment reached the data sender, which has not seen it yet.
     pub(crate) fn handle_arrival_at_sender(
         &mut self,

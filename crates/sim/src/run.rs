@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::application::Application;
 use crate::engine::{Engine, Memory};
 use crate::flow::Flow;
-use crate::output::RunOutput;
+use crate::output::{FlowSummary, LinkSummary, Recording, RunOutput};
 use crate::path::Links;
 use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, RecordConfig, Scenario, ScenarioError};
@@ -63,6 +63,26 @@ pub fn run_unless_stopped(
     algorithms: &Algorithms,
     stop: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
+    let mut recorded = Recording::default();
+    let output =
+        run_in_parts(scenario, traces, algorithms, stop, &mut |part| recorded.append(part))?;
+    let RunOutput { flows, links, samples, events, acks, pcap } = output;
+    recorded.append(Recording { samples, events, acks, pcap });
+    Ok(whole(flows, links, recorded))
+}
+
+/// Like [`run_unless_stopped`], but what was recorded is handed to `take` whenever it is some
+/// megabytes, so that memory does not grow with simulated time; the answer holds the rest of it.
+///
+/// # Errors
+/// As [`run_unless_stopped`].
+pub fn run_in_parts(
+    scenario: &Scenario,
+    traces: &Traces,
+    algorithms: &Algorithms,
+    stop: &AtomicBool,
+    take: &mut dyn FnMut(Recording),
+) -> Result<RunOutput, RunError> {
     scenario.check()?;
     let mut memory = Memory::new();
     for index in 0..scenario.before.len() {
@@ -71,11 +91,11 @@ pub fn run_unless_stopped(
         let place = format!("before[{index}]");
         let engine = engine(&earlier, &place, links, algorithms, stop)?;
         let mut engine = engine.remembering(memory);
-        engine.run();
+        engine.run(&mut |_| {});
         memory = engine.memory();
     }
     let links = build_links(&scenario.path, scenario.seed, traces)?;
-    run_over(scenario, links, algorithms, stop, memory)
+    run_over(scenario, links, algorithms, stop, memory, take)
 }
 
 /// One of the runs before, of which nothing is recorded, and in which every flow can end.
@@ -117,9 +137,10 @@ fn run_over(
     algorithms: &Algorithms,
     stop: &AtomicBool,
     memory: Memory,
+    take: &mut dyn FnMut(Recording),
 ) -> Result<RunOutput, RunError> {
     let mut engine = engine(scenario, "flows", links, algorithms, stop)?.remembering(memory);
-    engine.run();
+    engine.run(take);
     if stop.load(Ordering::Relaxed) {
         return Err(RunError::Stopped);
     }
@@ -145,14 +166,12 @@ fn run_over(
         .collect();
     let end = Time::ZERO + scenario.duration;
     let links = summary::links(&mut engine.path, scenario.path.users(), end);
-    let mut output = RunOutput { flows, links, ..RunOutput::default() };
-    if let Some(recording) = engine.recorder.on_demand {
-        output.samples = recording.samples;
-        output.events = recording.events;
-        output.acks = recording.acks;
-        output.pcap = recording.pcap.map(|pcap| pcap.into_bytes());
-    }
-    Ok(output)
+    Ok(whole(flows, links, engine.recorder.take()))
+}
+
+fn whole(flows: Vec<FlowSummary>, links: Vec<LinkSummary>, recorded: Recording) -> RunOutput {
+    let Recording { samples, events, acks, pcap } = recorded;
+    RunOutput { flows, links, samples, events, acks, pcap }
 }
 
 /// Checks that a scenario can run with these traces and algorithms, without running it.
@@ -326,8 +345,8 @@ mod tests {
         let medium = AnyLink::shared(&scenario.path, &traces, scenario.seed).expect("good links");
         let stop = AtomicBool::new(false);
         let shared = Links::Shared(Box::new(medium));
-        let shared =
-            run_over(&scenario, shared, &algorithms, &stop, Memory::new()).expect("it runs");
+        let shared = run_over(&scenario, shared, &algorithms, &stop, Memory::new(), &mut |_| {})
+            .expect("it runs");
         let separate = run(&scenario, &traces, &algorithms).expect("it runs");
         assert_eq!(shared.flows, separate.flows);
         let columns = |output: &RunOutput| {
