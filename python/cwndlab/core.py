@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.errors import CoreMissingError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     from cwndlab._core import Chosen, Robustness, Stop
@@ -93,6 +93,31 @@ def run(
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
+    return tables
+
+
+def run_many(
+    scenarios: Sequence[str],
+    traces: Mapping[str, bytes],
+    objects: Mapping[str, tuple[str, str]] | None = None,
+    stop: Stop | None = None,
+    take: Callable[[int, Tables], None] | None = None,
+) -> Tables:
+    """Run scenarios one after the other, as many as make a batch; other threads go on meanwhile.
+
+    Args:
+        scenarios: at least the first is run.
+        traces: that any of them names.
+        objects: as for `run`.
+        stop: breaks it off; what was finished before is answered.
+        take: is given what a long run has recorded so far, with the run's position.
+
+    Returns:
+        Tables over all runs, whose column `run` is a position, and `errors`: for each run that was
+        tried why it failed, or None.
+    """
+    found = dict(objects) if objects else None
+    tables: Tables = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
     return tables
 
 

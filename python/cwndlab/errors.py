@@ -84,6 +84,19 @@ class ResultsError(CwndlabError):
     """A folder that holds no results, or whose results are damaged."""
 
 
+class DamagedResultsError(ResultsError):
+    """Files of results are missing, or hold something else than was written."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        """Name the files; the remedy is the same for all."""
+        many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+        super().__init__(
+            f"{folder / names[0]}{many}: damaged, or changed by another program; "
+            "run the study again, which makes the lost runs once more"
+        )
+        self.names = tuple(names)
+
+
 class NewerResultsError(ResultsError):
     """Results that a later version has written."""
 

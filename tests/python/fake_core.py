@@ -17,7 +17,7 @@ import numpy as np
 from cwndlab import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 version = "0.0.0-fake"
 # What is decided of numbers is the real core's.
@@ -146,6 +146,34 @@ def run(
         "pcap": None,
         "behaviour_epoch": behaviour_epoch,
     }
+
+
+def run_many(
+    scenarios: Sequence[str],
+    traces: Mapping[str, bytes],
+    objects: None = None,
+    *,
+    stop: Stop | None = None,
+    take: object = None,
+) -> dict[str, Any]:
+    del take
+    runs: list[dict[str, Any] | None] = []
+    errors: list[str | None] = []
+    for text in scenarios:
+        try:
+            runs.append(run(text, traces, objects, stop=stop))
+            errors.append(None)
+        except RuntimeError as error:
+            runs.append(None)
+            errors.append(str(error))
+    result: dict[str, Any] = {"errors": errors, "pcap": None}
+    for table in ("flows", "links", "samples", "events", "acks"):
+        found = [(n, each[table]) for n, each in enumerate(runs) if each and each[table]]
+        names = found[0][1] if found else []
+        result[table] = {
+            name: [value for _, columns in found for value in columns[name]] for name in names
+        } | {"run": [n for n, columns in found for _ in next(iter(columns.values()))]}
+    return result
 
 
 def _flows(scenario: dict[str, Any], draw: np.random.Generator) -> dict[str, Any]:

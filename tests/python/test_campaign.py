@@ -13,8 +13,9 @@ from cwndlab import core
 from cwndlab.api.results import Results, open_results
 from cwndlab.api.study import Study
 from cwndlab.errors import InterruptedStudyError, ResultsError, RunsFailedError
+from cwndlab.results.writer import Writer
 from cwndlab.run.campaign import run_study
-from cwndlab.run.executor import LocalExecutor, Outcome, Task, compute
+from cwndlab.run.executor import MOST_RUNS, Batch, LocalExecutor, Task, compute
 from cwndlab.run.progress import Silent
 from patience import PATIENCE_S
 
@@ -43,14 +44,15 @@ def hashes(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*.parquet"))
+        if path.name != "history.parquet"
     }
 
 
 class Backwards:
     """An executor that computes the last task first."""
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
-        return (compute(task) for task in reversed(list(tasks)))
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
+        return (compute([task]) for task in reversed(list(tasks)))
 
 
 def test_any_order_of_runs_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -58,26 +60,34 @@ def test_any_order_of_runs_gives_the_same_bytes(tmp_path: Path) -> None:
     run(made, tmp_path / "a", jobs=1)
     run(made, tmp_path / "b", jobs=4)
     run(made, tmp_path / "c", executor=Backwards())
-    assert len(hashes(tmp_path / "a")) == 12 * 4 + 4
+    tables = ["runs", "flows", "links", "samples", "events"]
+    names = [f"{table}/00000.parquet" for table in tables]
+    assert set(hashes(tmp_path / "a")) == {"matrix.parquet", "scenarios.parquet", *names}
     assert hashes(tmp_path / "a") == hashes(tmp_path / "b") == hashes(tmp_path / "c")
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(study(), tmp_path / "s")
-    monkeypatch.setattr(core, "run", lambda *_: pytest.fail("ran again"))
+    monkeypatch.setattr(core, "run_many", lambda *_: pytest.fail("ran again"))
     assert run(study(), tmp_path / "s").is_complete
 
 
 def test_more_repetitions_and_levels_add_to_what_is_there(tmp_path: Path) -> None:
     run(study(), tmp_path / "s")
-    before = set((tmp_path / "s" / "runs").iterdir())
-    more = run(study(repetitions=4, algorithm=["reno", "cubic", "highspeed"]), tmp_path / "s")
-    assert before < set((tmp_path / "s" / "runs").iterdir())
+    before = open_results(tmp_path / "s")
+    wanted = study(repetitions=4, algorithm=["reno", "cubic", "highspeed"])
+    more = run(wanted, tmp_path / "s")
     assert more.runs().height == 12
+    assert len(more.history) == 12
+    of_before = more.flows(run=before.runs()["run"].to_list())
+    assert of_before.sort("run").equals(before.flows().sort("run"))
     # Runs of an earlier version of the study stay in the folder, and out of its tables.
     fewer = run(study(repetitions=1), tmp_path / "s")
     assert fewer.runs().height == 2
-    assert len(list((tmp_path / "s" / "runs").iterdir())) == 12
+    again = run(wanted, tmp_path / "s")
+    assert len(again.history) == 12
+    assert again.flows().equals(more.flows())
+    assert not list((tmp_path / "s").glob("unused/*/*"))
 
 
 def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
@@ -97,12 +107,17 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
     assert reason["scenario"]["flows"][0]["sender"]["algorithm"] == "fails"
 
 
+def failing(*_: object, **__: object) -> None:
+    msg = "no luck"
+    raise RuntimeError(msg)
+
+
 def test_failed_runs_are_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real_run = core.run
-    monkeypatch.setattr(core, "run", lambda *_: (_ for _ in ()).throw(RuntimeError("no luck")))
+    real_run = core.module().run
+    monkeypatch.setattr(core.module(), "run", failing)
     with pytest.raises(RunsFailedError, match=r"6 of 6 runs failed, 0 of 6 runs are safe"):
         run(study(), tmp_path / "s")
-    monkeypatch.setattr(core, "run", real_run)
+    monkeypatch.setattr(core.module(), "run", real_run)
     assert run(study(), tmp_path / "s").is_complete
     assert list((tmp_path / "s" / "failed").iterdir()) == []
 
@@ -113,28 +128,28 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
     class Impatient(Silent):
         done = 0
 
-        def advance(self, what: str) -> None:
+        def advance(self, what: str, runs: int = 1) -> None:
             assert what in ("reno", "cubic")
-            self.done += 1
-            if self.done == 2:
-                raise KeyboardInterrupt
+            self.done += runs
+            raise KeyboardInterrupt
 
     with pytest.raises(InterruptedStudyError) as caught:
         run_study(
             study(), tmp_path / "s", jobs=1, report=lambda *_: Impatient(), again="`cwndlab run x`"
         )
-    assert str(caught.value) == "stopped; 2 of 6 runs are safe, `cwndlab run x` goes on from here"
+    assert str(caught.value) == "stopped; 1 of 6 runs are safe, `cwndlab run x` goes on from here"
+    assert open_results(tmp_path / "s").runs().height == 1
     assert caught.value.exit_status == 130
     ran: list[str] = []
-    real_run = core.run
+    real_run = core.run_many
 
-    def counted(text: str, *more: Any) -> core.Columns:  # noqa: ANN401  what a run takes
-        ran.append(text)
-        return real_run(text, *more)
+    def counted(texts: list[str], *more: Any) -> core.Tables:  # noqa: ANN401  what it takes
+        ran.extend(texts)
+        return real_run(texts, *more)
 
-    monkeypatch.setattr(core, "run", counted)
+    monkeypatch.setattr(core, "run_many", counted)
     assert run(study(), tmp_path / "s").is_complete
-    assert len(ran) == 4
+    assert len(ran) == 5
 
 
 def test_a_folder_of_results_can_be_run_again_by_itself(tmp_path: Path) -> None:
@@ -159,8 +174,8 @@ def test_a_folder_of_results_can_be_run_again_by_itself(tmp_path: Path) -> None:
 
 def test_the_manifest_tells_when_where_and_how_long(tmp_path: Path) -> None:
     results = run(study(repetitions=1), tmp_path / "s")
-    entries = results.manifest
-    assert {entry["cell"]["algorithm"] for entry in entries} == {"reno", "cubic"}
+    entries = results.history
+    assert {entry["run"] for entry in entries} == set(results.runs()["run"])
     for entry in entries:
         assert entry["duration_s"] >= 0
         assert entry["host"]
@@ -224,12 +239,11 @@ def test_sql_sees_every_table_with_its_factors(tmp_path: Path) -> None:
     assert joined["n"][0] == results.runs()["timeouts"].sum()
 
 
-def test_the_small_tables_stand_beside_for_others_to_open(tmp_path: Path) -> None:
+def test_tables_can_be_opened_without_cwndlab(tmp_path: Path) -> None:
     results = run(study(), tmp_path / "s")
-    assert pl.read_parquet(tmp_path / "s" / "runs.parquet").equals(results.runs())
-    assert pl.read_parquet(tmp_path / "s" / "flows.parquet").equals(results.flows())
-    direct = pl.read_parquet(tmp_path / "s" / "runs" / "*" / "flows.parquet")
-    assert direct["run"].n_unique() == 6
+    for table in ("runs", "flows", "links", "samples", "events"):
+        direct = pl.read_parquet(tmp_path / "s" / table / "*.parquet")
+        assert direct.equals(getattr(results, table)())
 
 
 def test_results_give_pandas_frames_and_show_themselves(tmp_path: Path) -> None:
@@ -241,8 +255,8 @@ def test_results_give_pandas_frames_and_show_themselves(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_was_left_before_its_first_run_says_so(tmp_path: Path) -> None:
-    run(study(), tmp_path / "s")
-    (tmp_path / "s" / "matrix.parquet").unlink()
+    with Writer(tmp_path / "s", "s"):
+        pass
     with pytest.raises(ResultsError, match="stopped before the first run; start it again"):
         open_results(tmp_path / "s")
 
@@ -261,18 +275,21 @@ def tasks(count: int, began: list[int] | None = None) -> Iterator[Task]:
     for n in range(count):
         if began is not None:
             began.append(n)
-        yield Task(str(n), "{}", {})
+        yield Task(str(n), "{}", {}, weight=1e9)
+
+
+NOTHING: core.Tables = {"errors": [None], "pcap": None}
 
 
 def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(*_: object) -> core.Columns:
         time.sleep(0.01)
-        return {}
+        return NOTHING
 
-    monkeypatch.setattr(core, "run", slow)
+    monkeypatch.setattr(core, "run_many", slow)
     began: list[int] = []
     others = set(threading.enumerate())
-    outcomes = LocalExecutor(2).outcomes(tasks(1000, began))
+    outcomes = LocalExecutor(2).batches(tasks(1000, began))
     next(outcomes)
     crew = set(threading.enumerate()) - others
     outcomes.close()  # type: ignore[attr-defined]  # it is a generator
@@ -283,13 +300,13 @@ def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_executor_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "run", lambda *_: {})
+    monkeypatch.setattr(core, "run_many", lambda *_: NOTHING)
     began: list[int] = []
-    outcomes = LocalExecutor(2).outcomes(tasks(1000, began))
+    outcomes = LocalExecutor(2).batches(tasks(5000, began))
     next(outcomes)
     time.sleep(0.2)
-    assert len(began) < 20, "finished runs pile up in memory"
-    assert len(list(outcomes)) == 999
+    assert len(began) <= 2 * MOST_RUNS + 20, "finished runs pile up in memory"
+    assert len(list(outcomes)) == 4999
 
 
 def test_an_error_in_the_tasks_themselves_reaches_the_caller() -> None:
@@ -299,4 +316,4 @@ def test_an_error_in_the_tasks_themselves_reaches_the_caller() -> None:
         raise ValueError(msg)
 
     with pytest.raises(ValueError, match="no more"):
-        list(LocalExecutor(2).outcomes(broken()))
+        list(LocalExecutor(2).batches(broken()))

@@ -15,12 +15,14 @@ import click
 import pytest
 
 from cwndlab import cli
+from cwndlab.api.results import open_results
 from cwndlab.cli import doctor
 from cwndlab.cli.options import Where
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel import loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle
 from cwndlab.papers import paper_ids
+from finished import finished
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def test_run_makes_results_and_says_where(run: Callable[..., tuple[int, str, str
     assert "My study: 16 runs in results/mine" in out
     assert "delay 10 ms" in out
     assert out.rstrip().endswith("cwndlab report results/mine draws it")
-    assert len(list(Path("results/mine/runs").iterdir())) == 16
+    assert len(finished(Path("results/mine"))) == 16
 
 
 def test_run_prints_one_record_a_run_for_programs(run: Callable[..., tuple[int, str, str]]) -> None:
@@ -217,7 +219,11 @@ def test_more_of_a_comparison_adds_to_what_is_there(
     run("compare", "--link", LINK, "--algorithm", "reno,cubic", "--repeat", "3")
     run("compare", "--link", LINK, "--algorithm", "reno,highspeed", "--repeat", "4")
     (folder,) = Path("results").iterdir()
-    assert len(list((folder / "runs").iterdir())) == 3 + 4 + 4
+    results = open_results(folder)
+    assert len(finished(folder)) == results.runs().height == 3 * 4
+    assert set(finished(folder).values()) == {1}
+    assert results.factors == ("algorithm",)
+    assert results.study.factors["algorithm"] == ["reno", "cubic", "highspeed"]
 
 
 def test_the_short_version_of_a_study_has_results_of_its_own(
@@ -251,15 +257,15 @@ def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
 
 def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, str, str]]) -> None:
     run("run", "mine.toml")
-    manifest = Path("results/mine/manifest.jsonl")
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 9'))
+    for name in ("manifest.json", ".manifest.json"):
+        manifest = Path("results/mine") / name
+        manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 9'))
     for arguments in (("run", "mine.toml"), ("report", "results/mine")):
         status, _, err = run(*arguments)
         assert status == 2
         assert err.startswith(
-            "results/mine: written by a newer cwndlab (format 9, this one reads 1)"
+            "results/mine: written by a newer cwndlab (format 9, this one reads 2)"
         )
-    assert len(list(Path("results/mine/runs").iterdir())) == 16
 
 
 def test_inventories_are_tables_json_and_csv(
@@ -402,12 +408,12 @@ def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> No
         stderr=subprocess.PIPE,
         text=True,
     )
-    runs = tmp_path / "results" / "mine" / "runs"
-    assert is_soon(lambda: len(list(runs.glob("*"))) >= 5)
+    folder = tmp_path / "results" / "mine"
+    assert is_soon(lambda: len(finished(folder)) >= 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    safe = len(list(runs.iterdir()))
+    safe = len(finished(folder))
     assert (
         err == f"stopped; {safe} of 400 runs are safe, `cwndlab run mine.toml` goes on from here\n"
     )

@@ -13,13 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from cwndlab.results.store import Folder
+from cwndlab.results.folder import Folder
+from finished import finished
 from patience import PATIENCE_S, is_soon
 
 WORKER = Path(__file__).with_name("campaign_worker.py")
 REPETITIONS = 8
 RUNS = 6 * REPETITIONS
 KILLS = 50
+CHANGING = {"manifest.json", ".manifest.json", "history.parquet", ".lock"}
+"""Files that tell when and where runs were made, or their digests."""
+
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent), *sys.path])}
 
 
@@ -50,7 +54,7 @@ def wait_for_moment(
 ) -> None:
     """Any moment: early, where the folder is made, between any two runs, or after all is done."""
     wanted = draw.choice([0, 0, draw.randrange(RUNS), draw.randrange(RUNS), RUNS])
-    assert is_soon(lambda: len(committed(folder)) >= wanted or process.poll() is not None, 0.001)
+    assert is_soon(lambda: len(finished(folder)) >= wanted or process.poll() is not None, 0.001)
     time.sleep(draw.random() * duration_s / (10 if wanted == 0 else RUNS))
 
 
@@ -59,15 +63,8 @@ def result_bytes(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in ("manifest.jsonl", ".lock")
+        if path.is_file() and path.name not in CHANGING
     }
-
-
-def committed(folder: Path) -> dict[str, int]:
-    """Finished runs, and when each of them became so."""
-    with contextlib.suppress(FileNotFoundError):
-        return {path.name: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
-    return {}
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +98,16 @@ def test_nothing_is_lost_or_repeated_over_fifty_kills(
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(PATIENCE_S)
             kills += 1
-            after = committed(folder)
+            after = finished(folder)
             assert before.items() <= after.items(), "a finished run was lost or made again"
             before = after
             killed_in_the_middle += 0 < len(after) < RUNS
             if len(after) == RUNS:
                 break
         finish(folder)
-        assert before.items() <= committed(folder).items()
+        assert before.items() <= finished(folder).items()
         assert result_bytes(folder) == result_bytes(whole)
-        lines = [line["run"] for line in Folder.open(folder).manifest()]
-        assert sorted(lines) == sorted(committed(folder))
+        assert set(finished(folder).values()) == {1}, "a run was computed twice"
     assert killed_in_the_middle >= KILLS // 5
 
 
@@ -127,7 +123,7 @@ def test_bytes_depend_on_no_number_of_cores(
 def test_two_campaigns_in_one_folder_do_not_mix(tmp_path: Path) -> None:
     folder = tmp_path / "crash"
     first = start(folder)
-    assert is_soon((folder / "manifest.jsonl").exists, 0.001)
+    assert is_soon((folder / "manifest.json").exists, 0.001)
     command = [sys.executable, str(WORKER), str(folder), "1", str(REPETITIONS)]
     second = subprocess.run(
         command, check=False, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE_S
@@ -137,18 +133,18 @@ def test_two_campaigns_in_one_folder_do_not_mix(tmp_path: Path) -> None:
     assert second.returncode in (0, 2)
     if second.returncode == 2:
         assert "another cwndlab is writing here (process" in second.stderr
-    assert len(committed(folder)) == RUNS
-    assert len(Folder.open(folder).manifest()) == RUNS
+    assert len(finished(folder)) == RUNS
+    assert len(Folder.open(folder).history) == RUNS
 
 
 def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
     undisturbed: tuple[Path, float], tmp_path: Path
 ) -> None:
-    """The limit on file sizes stops the manifest after some runs, as a full disk would."""
+    """The limit on file sizes stops the journal after some runs, as a full disk would."""
     folder = tmp_path / "crash"
     command = [sys.executable, str(WORKER), str(folder), "2", str(REPETITIONS)]
     stopped = subprocess.run(
-        [*command, str(12_000)],  # a run's files are smaller, the manifest grows beyond
+        [*command, str(60_000)],  # the journal grows beyond, no other file
         check=False,
         env=ENVIRONMENT,
         capture_output=True,
@@ -157,11 +153,11 @@ def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
     )
     assert stopped.returncode == 2, stopped.stderr
     assert stopped.stderr.startswith(f"{folder}: file too large; make room on that disk\n")
-    safe = committed(folder)
+    safe = finished(folder)
     assert 0 < len(safe) < RUNS
     assert f"{len(safe)} of {RUNS} runs are safe" in stopped.stderr
     finish(folder)
-    assert safe.items() <= committed(folder).items()
+    assert safe.items() <= finished(folder).items()
     assert result_bytes(folder) == result_bytes(undisturbed[0])
 
 
@@ -187,12 +183,12 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
         )
         assert stopped.returncode == 2, stopped.stderr
         assert "no space left on device; make room on that disk" in stopped.stderr
-        safe = committed(folder)
+        safe = finished(folder)
         assert 0 < len(safe) < RUNS
         grow = ["mount", "-o", "remount,size=50m", str(disk)]
         subprocess.run(grow, check=True, capture_output=True)
         finish(folder)
-        assert safe.items() <= committed(folder).items()
+        assert safe.items() <= finished(folder).items()
         assert result_bytes(folder) == result_bytes(undisturbed[0])
     finally:
         subprocess.run(["umount", str(disk)], check=True)  # noqa: S607  a system tool

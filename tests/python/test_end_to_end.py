@@ -14,7 +14,7 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.run.campaign import tasks
-from cwndlab.run.executor import LocalExecutor
+from cwndlab.run.executor import Batch, LocalExecutor
 from patience import PATIENCE_S
 
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "cwndlab")
@@ -184,7 +184,7 @@ pcap = true
     assert flows["completion_ms"][1] > 0
     assert not results.acks().is_empty()
     key = results.runs()["run"][0]
-    capture = (results.path / "runs" / key / "capture.pcap").read_bytes()
+    capture = (results.path / "files" / key / "capture.pcap").read_bytes()
     assert capture[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 
 
@@ -192,10 +192,10 @@ def test_captures_are_kept_on_demand_and_open_elsewhere(tmp_path: Path) -> None:
     text = f'[study]\nid = "s"\nlink = "{LINK}"\nalgorithm = "reno"\nduration = "1 s"\n'
     (tmp_path / "s.toml").write_text(text)
     run(tmp_path, "run", "s.toml")
-    assert not list(tmp_path.glob("results/s/runs/*/capture.pcap"))
+    assert not list(tmp_path.glob("results/s/files/*/capture.pcap"))
     out, _ = run(tmp_path, "run", "s.toml", "--pcap", "--results", "captured")
-    assert "captured/runs/*/capture.pcap" in out
-    [capture] = tmp_path.glob("captured/runs/*/capture.pcap")
+    assert "captured/files/*/capture.pcap" in out
+    [capture] = tmp_path.glob("captured/files/*/capture.pcap")
     assert capture.stat().st_size > 100_000
     if tshark := shutil.which("tshark"):
         command = [tshark, "-r", str(capture), "-c", "1", "-T", "fields", "-e", "tcp.flags.syn"]
@@ -252,8 +252,10 @@ def test_runs_that_nobody_waits_for_are_broken_off() -> None:
     ]
     others = set(threading.enumerate())
     all_tasks = [task for study in studies for task in tasks(study.matrix.runs)]
-    outcomes = LocalExecutor(2).outcomes(all_tasks)
-    assert next(outcomes).error is None
+    outcomes = LocalExecutor(2).batches(all_tasks)
+    batch = next(outcomes)
+    assert isinstance(batch, Batch)
+    assert [outcome.error for outcome in batch.outcomes] == [None]
     outcomes.close()  # type: ignore[attr-defined]  # it is a generator
     assert set(threading.enumerate()) <= others
 

@@ -61,7 +61,7 @@ def captures(simulated: Results, tmp_path: Path) -> Path:
     for row in simulated.runs().to_dicts():
         delay = row["delay"].replace(" ", "")
         name = f"{row['algorithm']}_{delay}_{row['repetition']}.pcap"
-        shutil.copy(simulated.path / "runs" / row["run"] / "capture.pcap", folder / name)
+        shutil.copy(simulated.path / "files" / row["run"] / "capture.pcap", folder / name)
     return folder
 
 
@@ -114,7 +114,7 @@ def test_importing_again_changes_nothing_and_new_files_are_added(
     (tmp_path / late.name).rename(late)
     second = imported(captures, pattern, tmp_path / "r").results
     assert len(set(second.runs()["run"]) - runs) == 1
-    assert [entry["status"] for entry in second.manifest] == ["done"] * 8
+    assert [entry["status"] for entry in second.history] == ["done"] * 8
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     assert found.results.runs().height == 1
     assert any("unable to connect" in failure for failure in found.left_out)
     assert any("cubic_3.json" in failure and "--json" in failure for failure in found.left_out)
-    statuses = [entry["status"] for entry in found.results.manifest]
+    statuses = [entry["status"] for entry in found.results.history]
     assert sorted(statuses) == ["done", "failed"]
 
 

@@ -119,7 +119,7 @@ def test_both_kernels_tell_every_10_ms(results: Results) -> None:
 
 
 def test_tracepoints_agree_with_what_the_kernel_counts(results: Results) -> None:
-    entry = results.manifest[-1]
+    entry = results.history[-1]
     assert "not_traced" not in entry
     flows, netstat = results.flows(), entry["netstat"]
     timeouts = [each["timeout"] for each in entry["traced"]]
@@ -139,7 +139,7 @@ def test_tracepoints_agree_with_what_the_kernel_counts(results: Results) -> None
 def test_a_capture_is_one_for_other_programs_and_for_us(
     results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [capture] = results.path.glob("runs/*/capture.pcap")
+    [capture] = results.path.glob("files/*/capture.pcap")
     (tmp_path / "in").mkdir()
     shutil.copy(capture, tmp_path / "in" / "all_1.pcap")
     arguments = ["import", str(tmp_path / "in"), "--pattern", "{algorithm}_{repetition}.pcap"]
@@ -161,7 +161,7 @@ def test_a_capture_is_one_for_other_programs_and_for_us(
 
 
 def test_files_and_parameters_are_in_the_kernel_for_their_runs(results: Results) -> None:
-    names = results.manifest[-1]["ours_in_kernel"]
+    names = results.history[-1]["ours_in_kernel"]
     assert sorted(names) == ["mine", "ours:cubic", "ours:vegas"]
     assert all(is_gone_soon(name) for name in names.values())
 

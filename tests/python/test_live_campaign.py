@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import polars as pl
 import pytest
 
 import cwndlab as cw
@@ -16,6 +15,7 @@ from cwndlab.api.results import Results, open_results
 from cwndlab.errors import StudyError
 from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
 from cwndlab.measure.wire.address import Address
+from finished import finished
 from live_server import HOST, TOKEN, server_apart, server_here
 from patience import PATIENCE_S, is_soon
 
@@ -66,12 +66,12 @@ def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: P
     assert set(flows["direction"]) == {"forward", "reverse"}
     assert flows["algorithm"].to_list() == flows["factor_algorithm"].to_list()
     assert all(base_ms < 50 for base_ms in flows["rtt_base_ms"])
-    for row in results.manifest:
+    for row in results.history:
         assert row["live"]["probes_answered"] > 0
         # One machine, one clock: they seem to differ by what is not known of them.
         assert abs(row["live"]["clock_offset_ms"]) <= row["live"]["clock_uncertainty_ms"] + 0.001
         assert row["live"]["path_mtu_of_client_bytes"] > 1000
-        state = pl.read_parquet(results.path / "runs" / row["run"] / "tcp_info.parquet")
+        state = results.tcp_info(run=row["run"])
         assert set(state["end"]) == {"sender", "receiver"}
         assert all(cwnd > 0 for cwnd in state.filter(end="sender")["snd_cwnd"])
 
@@ -81,7 +81,7 @@ def test_what_the_sender_did_not_run_is_not_attributed(tmp_path: Path) -> None:
     study = written(tmp_path, live='algorithm_on = "client"')
     with server_here() as address:
         results = measured(study, tmp_path / "r", address)
-    default = results.manifest[0]["live"]["server_default_algorithm"]
+    default = results.history[0]["live"]["server_default_algorithm"]
     for row in results.flows().to_dicts():
         assert row["algorithm"] == row["factor_algorithm"]
         assert row["sent_by"] == (row["algorithm"] if row["direction"] == "reverse" else default)
@@ -93,17 +93,15 @@ def test_a_killed_client_goes_on_where_it_was(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cwndlab", "live", str(study), "--server", f"{HOST}:{port}"]
     try:
         client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-        done = tmp_path / "results" / "mine" / "runs"
-        assert is_soon(lambda: len(list(done.glob("*"))) >= 3)
+        folder = tmp_path / "results" / "mine"
+        assert is_soon(lambda: len(finished(folder)) >= 3)
         client.send_signal(signal.SIGKILL)
         client.wait()
-        before = {path.name: path.stat().st_mtime_ns for path in done.iterdir()}
+        before = finished(folder)
         assert 3 <= len(before) < 12
-        finished = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert finished.returncode == 0, finished.stdout + finished.stderr
-        after = {path.name: path.stat().st_mtime_ns for path in done.iterdir()}
+        again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert again.returncode == 0, again.stdout + again.stderr
+        after = finished(folder)
         assert len(after) == 12
         assert {name: after[name] for name in before} == before, "nothing was measured twice"
     finally:
@@ -117,8 +115,8 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
     command = [sys.executable, "-m", "cwndlab", "live", str(study), "--server", f"{HOST}:{port}"]
     client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
-        done = tmp_path / "results" / "mine" / "runs"
-        assert is_soon(lambda: len(list(done.glob("*"))) >= 2)
+        folder = tmp_path / "results" / "mine"
+        assert is_soon(lambda: len(finished(folder)) >= 2)
         process.kill()
         process.communicate()
         time.sleep(1)
@@ -126,7 +124,7 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
         out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
         assert "it is tried again" in out
-        statuses = [row["status"] for row in open_results(tmp_path / "results" / "mine").manifest]
+        statuses = [row["status"] for row in open_results(tmp_path / "results" / "mine").history]
         assert statuses.count("done") == 8
         assert statuses.count("failed") >= 1
     finally:

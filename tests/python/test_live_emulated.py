@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 
 from cwndlab.api.results import open_results
 from cwndlab.imports.folder import read_file
+from finished import finished
 from iproute import ip, needs_ip
 from live_server import TOKEN, iperf3_server, server_apart
 from patience import PATIENCE_S, is_soon
@@ -121,7 +121,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     """The 5G matrix, shortened: two of its algorithms, both directions."""
     folder = client_folder(tmp_path, ["cubic", "bbr"])
     (tmp_path / "server").mkdir()
-    runs = folder / "results" / "mine" / "runs"
+    results_folder = folder / "results" / "mine"
     server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
     campaign = f"{CWNDLAB} live mine.toml --server $CWNDLAB_HOST:{port}"
     script = f"""
@@ -133,7 +133,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     """
 
     def done() -> dict[str, int]:
-        return {path.name: path.stat().st_mtime_ns for path in runs.glob("*")}
+        return finished(results_folder)
 
     try:
         with behind("nr-5g-vaasa-2023", script, folder) as shell:
@@ -162,9 +162,9 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     for before in (first, second):
         assert {key: last[key] for key in before} == before, "finished is finished"
     results = open_results(folder / "results" / "mine")
-    assert {row["status"] for row in results.manifest} == {"done", "failed"}
+    assert {row["status"] for row in results.history} == {"done", "failed"}
     for key in last:
-        state = pl.read_parquet(results.path / "runs" / key / "tcp_info.parquet")
+        state = results.tcp_info(run=key)
         for end in ("sender", "receiver"):
             assert state.filter(end=end)["snd_cwnd"].min() is not None, (key, end)
 
@@ -232,7 +232,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
     rows = {row["direction"]: row for row in ours.flows().to_dicts()}
     for number, (direction, sender) in enumerate(senders.items()):
         packets = transfers(at[sender])[number]
-        state = pl.read_parquet(ours.path / "runs" / rows[direction]["run"] / "tcp_info.parquet")
+        state = ours.tcp_info(run=rows[direction]["run"])
         last = state.filter(end="sender").tail(1).to_dicts()[0]
         assert packets["delivered_bytes"] == pytest.approx(last["bytes_acked"], rel=0.01)
         again = last["total_retrans"]
@@ -250,7 +250,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
     theirs = open_results(folder / "results" / "theirs-iperf3")
     rows = {row["direction"]: row for row in theirs.flows().to_dicts()}
     for number, (direction, sender) in enumerate(senders.items(), start=2):
-        raw = theirs.path / "runs" / rows[direction]["run"] / "iperf3.json"
+        raw = theirs.path / "files" / rows[direction]["run"] / "iperf3.json"
         received = json.loads(raw.read_bytes())["end"]["sum_received"]
         own = 8e-6 * received["bytes"] / received["end"]
         assert rows[direction]["goodput_mbit_s"] == pytest.approx(own, rel=0.01)

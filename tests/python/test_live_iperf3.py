@@ -128,9 +128,9 @@ def test_a_plain_server_is_measured_and_both_ends_are_known(tmp_path: Path) -> N
     assert flows["goodput_mbit_s"].to_list() == pytest.approx([8, 8], rel=0.1)
     for column in ("rtt_mean_ms", "cwnd_mean_pkts", "retransmitted_pkts", "delivered_bytes"):
         assert flows[column].null_count() == 0, column
-    for row in results.manifest:
+    for row in results.history:
         assert row["live"]["via"].startswith("iperf 3")
-        raw = results.path / "runs" / row["run"] / "iperf3.json"
+        raw = results.path / "files" / row["run"] / "iperf3.json"
         assert json.loads(raw.read_bytes())["end"]["sum_received"]["bytes"] > 0
 
 

@@ -175,7 +175,7 @@ def test_a_campaign_through_a_proxy_is_refused_or_attributes_nothing(tmp_path: P
         campaign = dataclasses.replace(campaign, is_proxy_accepted=True)
         results = run_campaign(study, tmp_path / "r", campaign, told.append)
     assert results.flows().select("algorithm", "sent_by").rows() == [("reno", "a proxy")]
-    assert results.manifest[-1]["is_attributable"] is False
+    assert results.history[-1]["is_attributable"] is False
     first = json.loads(next((tmp_path / "r" / "preflight").iterdir()).read_text(encoding="utf-8"))
     assert first["findings"][0]["kind"] == "proxy"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from cwndlab.study.matrix import Run
+    from cwndlab.study.runs import Run
 
 LINK = "rate=10 Mbit/s,delay=20 ms"
 

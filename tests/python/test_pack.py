@@ -85,12 +85,12 @@ def test_the_same_results_give_the_same_bytes(
 
 
 def test_an_anonymous_pack_names_nobody(results: cw.Results, tmp_path: Path) -> None:
-    (host,) = hosts_of([{"host": line["host"]} for line in results.manifest if "host" in line])
+    (host,) = hosts_of([{"host": line["host"]} for line in results.history if "host" in line])
     archive = pack(results, tmp_path / "mine.zip", is_anonymous=True)
     with zipfile.ZipFile(archive) as opened:
-        lines = opened.read("mine/data/manifest.jsonl").decode().splitlines()
-        entries = [json.loads(line) for line in lines[1:]]
+        opened.extractall(tmp_path)
         versions = json.loads(opened.read("mine/versions.json"))
+    entries = cw.open_results(tmp_path / "mine" / "data").history
     assert {entry["host"] for entry in entries} == {"host-1"}
     assert versions["runs"]["host"] == ["host-1"]
     assert host != "host-1"

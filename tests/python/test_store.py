@@ -1,24 +1,52 @@
+"""The folder of results: what is committed is there whole, whatever happened meanwhile."""
+
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from cwndlab.errors import NewerResultsError, ResultsError, ResultsInUseError
-from cwndlab.results.store import FORMAT, Folder, Writer, read_manifest
+from cwndlab.errors import DamagedResultsError, NewerResultsError, ResultsError, ResultsInUseError
+from cwndlab.results.folder import Folder
+from cwndlab.results.manifest import FORMAT
+from cwndlab.results.tables import to_parquet
+from cwndlab.results.writer import Writer
 
-FILES = {"flows.parquet": b"flows", "links.parquet": b"links"}
+KEYS = [f"{n:032x}" for n in range(12)]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The content of every file below `folder`."""
+    """The content of every file below `folder`, but for the lock."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.name != ".lock"
     }
+
+
+def rows(keys: list[str], table: str = "samples") -> tuple[bytes, list[tuple[str, int]]]:
+    """Two rows a run, which tell whose they are."""
+    twice = [key for key in keys for _ in range(2)]
+    own = [f"{table} of {key}" for key in twice]
+    return to_parquet(pl.DataFrame({"run": twice, "text": own})), [(key, 2) for key in keys]
+
+
+def matrix(keys: list[str]) -> bytes:
+    count = len(keys)
+    columns = {"run": keys, "cell": [0] * count, "algorithm": ["reno"] * count}
+    return to_parquet(pl.DataFrame({**columns, "repetition": range(count), "seed": range(count)}))
+
+
+def commit(writer: Writer, *keys: str) -> None:
+    done = [{"run": key, "status": "done", "host": "here"} for key in keys]
+    writer.commit_all(done, {"samples": rows(list(keys)), "acks": rows(list(keys), "acks")})
+
+
+def samples(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "samples" / "*.parquet")
 
 
 @pytest.fixture
@@ -26,83 +54,87 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "results" / "x"
 
 
-def test_a_committed_run_is_there_whole_and_noted(folder: Path) -> None:
+def test_a_committed_run_outlives_a_process_that_writes_no_tables(folder: Path) -> None:
     with Writer(folder, "x") as writer:
-        writer.commit("k1", FILES, {"seed": 3})
-        assert writer.folder.committed() == {"k1"}
-    assert tree(folder / "runs") == {f"k1/{name}": content for name, content in FILES.items()}
-    assert Folder.open(folder).manifest() == [{"run": "k1", "status": "done", "seed": 3}]
-    assert Folder.open(folder).header["study"] == "x"
+        commit(writer, *KEYS[:2])
+        assert Folder.open(folder).committed() == set(KEYS[:2])
+    assert Folder.open(folder).committed() == set(KEYS[:2])
+    assert [entry["host"] for entry in Folder.open(folder).history] == ["here"] * 2
 
 
-def test_a_run_that_fails_while_it_is_written_leaves_nothing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_tables_are_in_the_order_of_the_matrix_whatever_that_of_the_commits(
+    tmp_path: Path,
 ) -> None:
+    orders = [[KEYS[:5], KEYS[5:]], [KEYS[5:], KEYS[:5]], [[key] for key in reversed(KEYS)]]
+    trees = []
+    for n, order in enumerate(orders):
+        folder = tmp_path / str(n)
+        for some in order:
+            with Writer(folder, "x") as writer:
+                writer.replace({"matrix.parquet": matrix(KEYS)})
+                commit(writer, *some)
+                if n != 1:
+                    writer.finish()
+        with Writer(folder, "x") as writer:
+            writer.finish()
+        assert samples(folder)["run"].to_list() == [key for key in KEYS for _ in range(2)]
+        assert samples(folder).columns == ["run", "algorithm", "repetition", "seed", "text"]
+        written = tree(folder)
+        trees.append({name: own for name, own in written.items() if name.endswith("0.parquet")})
+        assert not any(name.startswith("journal/") for name in written)
+    assert trees[0] == trees[1] == trees[2]
+
+
+def test_rows_of_a_run_that_was_never_finished_do_not_count(folder: Path) -> None:
     with Writer(folder, "x") as writer:
-        monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            writer.commit("k1", FILES, {})
-        assert writer.folder.committed() == set()
-        assert not (folder / ".aside" / "k1").exists()
-
-
-def test_what_a_killed_process_left_aside_is_cleared(folder: Path) -> None:
-    with Writer(folder, "x"):
-        pass
-    leftover = folder / ".aside" / "k1"
-    leftover.mkdir(parents=True)
-    (leftover / "flows.parquet").write_bytes(b"half")
+        writer.replace({"matrix.parquet": matrix(KEYS[:3])})
+        writer.commit_part(KEYS[0], {"samples": rows(KEYS[:1])}, {"capture.pcap": b"half"})
+        writer.commit_part(KEYS[1], {"samples": rows(KEYS[1:2])}, {"capture.pcap": b"first "})
+        writer.commit_part(KEYS[1], {"samples": rows(KEYS[1:2])}, {"capture.pcap": b"then "})
+        done = [{"run": KEYS[1], "status": "done"}]
+        files = {f"{KEYS[1]}/capture.pcap": b"last"}
+        writer.commit_all(done, {"samples": rows(KEYS[1:2])}, files)
+        writer.finish()
+    assert samples(folder)["run"].to_list() == [KEYS[1]] * 6
+    assert (folder / "files" / KEYS[1] / "capture.pcap").read_bytes() == b"first then last"
+    assert not (folder / "files" / KEYS[0] / "capture.pcap").exists()
+    # The same again from its beginning, in another session.
     with Writer(folder, "x") as writer:
-        assert not leftover.exists()
-        writer.commit("k1", FILES, {})
+        writer.commit_part(KEYS[0], {"samples": rows(KEYS[:1])}, {})
+        commit(writer, KEYS[0])
+        writer.finish()
+    assert samples(folder)["run"].to_list() == [KEYS[0]] * 4 + [KEYS[1]] * 6
 
 
-def test_a_torn_last_line_of_the_manifest_is_cut_off_and_written_again(folder: Path) -> None:
+def test_a_torn_record_counts_as_never_written(folder: Path) -> None:
     with Writer(folder, "x") as writer:
-        writer.commit("k1", FILES, {})
-        writer.commit("k2", FILES, {})
-    manifest = folder / "manifest.jsonl"
-    whole = manifest.read_bytes()
-    for cut in range(whole.rindex(b"\n", 0, -1) + 1, len(whole)):
-        manifest.write_bytes(whole[:cut])
-        assert [line["run"] for line in Folder.open(folder).manifest()] == ["k1"]
-        with Writer(folder, "x"):
-            pass
-        assert Folder.open(folder).manifest()[-1] == {
-            "run": "k2",
-            "status": "done",
-            "is_recovered": True,
+        writer.replace({"matrix.parquet": matrix(KEYS)})
+        commit(writer, KEYS[0])
+        (journal,) = (folder / "journal").iterdir()
+        whole = journal.stat().st_size
+        commit(writer, KEYS[1])
+        content = journal.read_bytes()
+        manifest = {
+            name: (folder / name).read_bytes() for name in ("manifest.json", ".manifest.json")
         }
-
-
-def test_a_header_torn_by_a_kill_is_written_again(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / "runs").mkdir()
-    with Writer(folder, "x"):
-        pass
-    lines = read_manifest(folder)
-    assert lines is not None
-    assert lines[0]["format"] == FORMAT
-
-
-def test_a_damaged_line_in_the_middle_is_named(folder: Path) -> None:
+    # As a process leaves it that is killed while it writes.
+    for cut in range(whole, len(content), 7):
+        journal.write_bytes(content[:cut])
+        for name, own in manifest.items():
+            (folder / name).write_bytes(own)
+        assert Folder.open(folder).committed() == {KEYS[0]}
     with Writer(folder, "x") as writer:
-        writer.commit("k1", FILES, {})
-        writer.commit("k2", FILES, {})
-    manifest = folder / "manifest.jsonl"
-    lines = manifest.read_text().split("\n")
-    manifest.write_text("\n".join([lines[0], "garbage", *lines[2:]]))
-    with pytest.raises(ResultsError, match=r"manifest\.jsonl:2: not a line of a manifest"):
-        Folder.open(folder)
+        commit(writer, KEYS[1])
+        writer.finish()
+    assert samples(folder)["run"].to_list() == [KEYS[0]] * 2 + [KEYS[1]] * 2
 
 
 def test_results_of_a_newer_version_are_refused_and_left_alone(folder: Path) -> None:
     with Writer(folder, "x") as writer:
-        writer.commit("k1", FILES, {})
-    manifest = folder / "manifest.jsonl"
-    manifest.write_text(
-        manifest.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
-    )
+        commit(writer, KEYS[0])
+    for name in ("manifest.json", ".manifest.json"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'))
     before = tree(folder)
     message = f"{folder}: written by a newer cwndlab (format {FORMAT + 1}, this one reads {FORMAT})"
     with pytest.raises(NewerResultsError) as caught:
@@ -110,9 +142,15 @@ def test_results_of_a_newer_version_are_refused_and_left_alone(folder: Path) -> 
     assert str(caught.value).startswith(message)
     with pytest.raises(NewerResultsError), Writer(folder, "x"):
         pass
-    assert {name: text for name, text in tree(folder).items() if name != ".lock"} == {
-        name: text for name, text in before.items() if name != ".lock"
-    }
+    assert tree(folder) == before
+
+
+def test_results_of_the_first_format_are_refused_with_what_to_do(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "manifest.jsonl").write_text('{"format": 1, "study": "x"}\n')
+    for use in (Folder.open, lambda path: Writer(path, "x").__enter__()):
+        with pytest.raises(ResultsError, match=r"older cwndlab \(format 1.*--results"):
+            use(folder)
 
 
 def test_one_process_writes_at_a_time(folder: Path) -> None:
@@ -129,7 +167,7 @@ def test_one_process_writes_at_a_time(folder: Path) -> None:
 
 def test_a_folder_with_something_else_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ResultsError, match=r"holds thesis\.tex, which is no result"):
+    with pytest.raises(ResultsError, match=r"holds thesis\.tex, which is not a result"):
         Writer(tmp_path, "x").__enter__()
     assert tree(tmp_path) == {"thesis.tex": b"years of work"}
     with pytest.raises(ResultsError, match="is a file"):
@@ -156,22 +194,73 @@ def test_a_folder_without_results_says_where_some_are(tmp_path: Path) -> None:
 
 def test_a_failure_is_kept_until_the_run_succeeds(folder: Path) -> None:
     with Writer(folder, "x") as writer:
+        writer.replace({"matrix.parquet": matrix(KEYS)})
         writer.note_failure("k1", {"error": "boom"}, {"seed": 1})
-        assert writer.folder.failed() == {"k1"}
+        assert Folder.open(folder).failed() == {"k1"}
         assert json.loads((folder / "failed" / "k1.json").read_text()) == {"error": "boom"}
-        writer.commit("k1", FILES, {"seed": 1})
-        assert writer.folder.failed() == set()
-    assert [line["status"] for line in Folder.open(folder).manifest()] == ["failed", "done"]
+        commit(writer, "k1")
+        assert Folder.open(folder).failed() == set()
+        writer.finish()
+    assert [line["status"] for line in Folder.open(folder).history] == ["failed", "done"]
+    assert not list((folder / "failed").iterdir())
 
 
-def test_a_file_is_replaced_whole_and_an_equal_one_left_alone(folder: Path) -> None:
+def test_files_are_replaced_together_and_equal_ones_left_alone(folder: Path) -> None:
     with Writer(folder, "x") as writer:
-        writer.replace("study.toml", b"one")
+        writer.replace({"study.toml": b"one", "traces/a": b"a"})
         before = (folder / "study.toml").stat().st_ino
-        writer.replace("study.toml", b"one")
+        writer.replace({"study.toml": b"one", "traces/a": b"b"})
         assert (folder / "study.toml").stat().st_ino == before
-        writer.replace("study.toml", b"two")
-        assert (folder / "study.toml").read_bytes() == b"two"
+        assert (folder / "traces" / "a").read_bytes() == b"b"
+
+
+def test_a_change_that_was_decided_is_seen_whole_and_carried_out_by_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Writer(folder, "x") as writer:
+        writer.replace({"study.toml": b"one", "traces/a": b"a"})
+        moves = 0
+        replace = Path.replace
+
+        def killed(self: Path, target: Path) -> Path:
+            nonlocal moves
+            moves += 1
+            if moves == 2:
+                raise KeyboardInterrupt
+            return replace(self, target)
+
+        monkeypatch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            writer.replace({"study.toml": b"two", "traces/a": b"b"})
+        monkeypatch.undo()
+        seen = Folder.open(folder)
+        paths = [seen.file("study.toml"), seen.file("traces/a")]
+        assert [path and path.read_bytes() for path in paths] == [b"two", b"b"]
+    with Writer(folder, "x"):
+        pass
+    assert (folder / "study.toml").read_bytes() == b"two"
+    assert (folder / "traces" / "a").read_bytes() == b"b"
+    assert not (folder / ".commit").exists()
+
+
+def test_a_damaged_file_is_named_and_its_runs_are_made_again(folder: Path) -> None:
+    with Writer(folder, "x") as writer:
+        writer.replace({"matrix.parquet": matrix(KEYS)})
+        commit(writer, *KEYS)
+        writer.finish()
+    before = tree(folder)
+    part = folder / "samples" / "00000.parquet"
+    part.write_bytes(before["samples/00000.parquet"][:-1])
+    with pytest.raises(DamagedResultsError, match=r"samples/00000\.parquet: damaged"):
+        Folder.open(folder)
+    with Writer(folder, "x") as writer:
+        assert writer.damaged == ["samples/00000.parquet"]
+        assert writer.committed() == set()
+        commit(writer, *KEYS)
+        writer.finish()
+    names = [name for name in before if name.endswith("0.parquet")]
+    assert {name: tree(folder)[name] for name in names} == {name: before[name] for name in names}
+    assert samples(folder).height == 2 * len(KEYS)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -24,6 +24,7 @@ from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
 from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
+from finished import finished
 from patience import is_soon
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def test_what_the_helper_measured_becomes_the_tables_of_the_store(
     assert flows["goodput_mbit_s"].to_list() == [9.5]
     assert flows["timeouts"].to_list() == [None]
     assert flows.schema["timeouts"] == pl.Int64
-    entry = results.manifest[-1]
+    entry = results.history[-1]
     assert entry["backend"] == "kernel"
     assert entry["emulator"]["lateness"] == {"p99_us": 40.0}
     assert entry["netstat"] == [{"TCPTimeouts": 2}, {}]
@@ -138,11 +139,11 @@ def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept
 ) -> None:
     late = ran(invalid="1 % of the packets left more than 3.0 ms late")
     write(helper, answers(late, late, ran()))
-    assert run(study(), tmp_path / "again").manifest[-1]["emulator"]["attempt"] == 3
+    assert run(study(), tmp_path / "again").history[-1]["emulator"]["attempt"] == 3
     write(helper, answers(late, late, late))
     with pytest.raises(RunsFailedError, match=r"not a measurement: 1 % of .*, 3 times"):
         run(study(), tmp_path / "never")
-    assert not list((tmp_path / "never" / "runs").iterdir())
+    assert not finished(tmp_path / "never")
 
 
 @needs_linux
@@ -255,7 +256,7 @@ def test_ours_is_loaded_for_its_runs_and_shared_with_whoever_holds_it(tmp_path: 
         assert second.of(scenario) == {"ours:scalable": name}
         results = run(study(algorithm="ours:scalable"), tmp_path / "r")
         assert results.flows()["algorithm"].to_list() == ["ours:scalable"]
-        assert results.manifest[-1]["ours_in_kernel"] == {"ours:scalable": name}
+        assert results.history[-1]["ours_in_kernel"] == {"ours:scalable": name}
         first.close()
         assert is_soon(lambda: name not in this_kernel().ours)
         assert second.of(scenario) == {"ours:scalable": name}

@@ -92,7 +92,7 @@ class FakeResults:
                     ]
                     self._samples += samples
         self._flows = pl.DataFrame(rows, schema_overrides={"timeouts": pl.Int64})
-        self.manifest = [{"kernel": "6.1.0", "emulator": {"lateness": {"p99_us": 40.2}}}]
+        self.history = [{"kernel": "6.1.0", "emulator": {"lateness": {"p99_us": 40.2}}}]
 
     def flows(self) -> pl.DataFrame:
         return self._flows

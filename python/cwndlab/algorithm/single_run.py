@@ -9,7 +9,7 @@ import polars as pl
 
 from cwndlab.errors import RunsFailedError
 from cwndlab.run.campaign import tasks
-from cwndlab.run.executor import LocalExecutor
+from cwndlab.run.executor import Batch, LocalExecutor
 
 if TYPE_CHECKING:
     from cwndlab.api.study import Study
@@ -22,11 +22,10 @@ def run_once(study: Study) -> dict[str, pl.DataFrame]:
         RunsFailedError: it failed; says why.
     """
     (run,) = study.matrix.runs
-    (outcome,) = LocalExecutor(1).outcomes(tasks([run]))
-    if outcome.error is not None:
-        raise RunsFailedError(outcome.error)
-    return {
-        name.removesuffix(".parquet"): pl.read_parquet(io.BytesIO(content))
-        for name, content in outcome.files.items()
-        if name.endswith(".parquet")
-    }
+    frames: dict[str, list[pl.DataFrame]] = {}
+    for done in LocalExecutor(1).batches(tasks([run])):
+        if isinstance(done, Batch) and (error := done.outcomes[0].error) is not None:
+            raise RunsFailedError(error)
+        for table, (content, _) in done.tables.items():
+            frames.setdefault(table, []).append(pl.read_parquet(io.BytesIO(content)))
+    return {table: pl.concat(parts) for table, parts in frames.items()}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from cwndlab.errors import ResultsError, plural
+from cwndlab.results.compaction import shown_labels
+from cwndlab.results.folder import MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
-from cwndlab.results.store import Folder
-from cwndlab.results.tables import LIVE_TABLES, TABLES
 from cwndlab.text.toml import read_toml
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.api.study import Study
     from cwndlab.judge.answer import Answers
     from cwndlab.judge.decision import Decision
+    from cwndlab.results.manifest import Manifest
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -46,11 +47,11 @@ class Results:
         """
         self.path = Path(path)
         self._folder = Folder.open(self.path)
-        matrix_file = self.path / "matrix.parquet"
-        if not matrix_file.exists():
+        matrix_file = self._folder.file(MATRIX)
+        if matrix_file is None:
             msg = f"{self.path}: its study was stopped before the first run; start it again"
             raise ResultsError(msg)
-        self._matrix = pl.read_parquet(matrix_file)
+        self._matrix = pl.read_parquet(matrix_file, memory_map=False)
 
     @cached_property
     def study(self) -> Study:
@@ -90,9 +91,19 @@ class Results:
         return self.study.title if self.imported is None else f"{self.id} (imported)"
 
     @property
-    def manifest(self) -> list[dict[str, Any]]:
+    def history(self) -> list[dict[str, Any]]:
         """When, where and in what time each run was made."""
-        return self._folder.manifest()
+        return self._folder.history
+
+    @property
+    def manifest(self) -> Manifest:
+        """Which files belong to the folder, and their digests."""
+        return self._folder.manifest
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the folder's tables have all finished runs, and a journal none of them."""
+        return not self._folder.journals
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -110,7 +121,7 @@ class Results:
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
             metrics = metrics.drop("algorithm")
-        if self._files("flags", self._finished["run"]):
+        if "flags" in self.tables:
             metrics = metrics.join(self._flags_of_runs(), on="run", how="left")
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
@@ -218,12 +229,33 @@ class Results:
     def _flows(self) -> pl.DataFrame:
         return self._table("flows", {})
 
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that there are."""
+        logged = {block.table for block in self._folder.logged.blocks}
+        return sorted(logged.union(self._folder.tables()) - {"runs"})
+
     def scan(self, table: str) -> pl.LazyFrame:
         """A table, read when it is needed; without the factors' columns."""
-        files = self._files(table, self._finished["run"])
-        if not files:
+        return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
+
+    def _rows(self, table: str) -> pl.LazyFrame:
+        """The rows of a table, those of runs that do not count any more included."""
+        labels = self._folder.label_columns(table)
+        frames = []
+        if parts := self._folder.parts(table):
+            own = pl.scan_parquet(parts).drop(labels, strict=False)
+            if logged := self._folder.logged.done:
+                own = own.filter(~pl.col("run").is_in(sorted(logged)))
+            frames.append(own)
+        frames += [
+            block.read().lazy().filter(pl.col("run").is_in(sorted(block.keys)))
+            for block in self._folder.logged.blocks
+            if block.table == table
+        ]
+        if not frames:
             return pl.LazyFrame(schema={"run": pl.String})
-        return _scan(files)
+        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
 
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
@@ -235,25 +267,37 @@ class Results:
         with duckdb.connect() as connection:
             connection.register("matrix", self._finished.to_arrow())
             connection.register("runs", self.runs().to_arrow())
-            for table in (*TABLES, *LIVE_TABLES):
-                if files := self._files(table, self._finished["run"]):
-                    own = pl.scan_parquet(files[0]).collect_schema().names()
-                    columns = [
-                        "data.run",
-                        *(
-                            f"matrix.{_identifier(name)} AS {_identifier(shown)}"
-                            for name, shown in self._shown_factors(own).items()
-                        ),
-                        "matrix.repetition",
-                        "matrix.seed",
-                        "data.* EXCLUDE (run)",
-                    ]
-                    view = (
-                        f"CREATE VIEW {table} AS SELECT {', '.join(columns)} FROM read_parquet("  # noqa: S608  our own names, quoted
-                        f"[{', '.join(map(_literal, files))}]) AS data JOIN matrix USING (run)"
-                    )
-                    connection.execute(view)
+            for table in self.tables:
+                own = self._register(connection, table)
+                columns = [
+                    "data.run",
+                    *(
+                        f"matrix.{_identifier(name)} AS {_identifier(shown)}"
+                        for name, shown in self._shown_factors(own).items()
+                    ),
+                    "matrix.repetition",
+                    "matrix.seed",
+                    *(f"data.{_identifier(name)}" for name in own if name != "run"),
+                ]
+                view = (
+                    f"CREATE VIEW {table} AS SELECT {', '.join(columns)} FROM raw_{table} "  # noqa: S608  our own names, quoted
+                    "AS data JOIN matrix USING (run)"
+                )
+                connection.execute(view)
             return pl.DataFrame(connection.sql(query).to_arrow_table())
+
+    def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
+        """Let DuckDB know the rows of a table as `raw_TABLE`; their columns."""
+        rows = self._rows(table)
+        own = rows.collect_schema().names()
+        if self._folder.logged.blocks:
+            connection.register(f"raw_{table}", rows.collect().to_arrow())
+        else:
+            files = ", ".join(map(_literal, self._folder.parts(table)))
+            connection.execute(
+                f"CREATE VIEW raw_{table} AS SELECT * FROM read_parquet([{files}])"  # noqa: S608  quoted
+            )
+        return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
         """What befell each run, in words; a run that nothing befell is not there."""
@@ -265,30 +309,22 @@ class Results:
         """The rows of the matrix whose run is finished."""
         return self._matrix.filter(pl.col("run").is_in(sorted(self._folder.committed())))
 
-    def _files(self, table: str, runs: pl.Series) -> list[Path]:
-        keys = runs.unique(maintain_order=True)
-        files = (self.path / "runs" / key / f"{table}.parquet" for key in keys)
-        return [file for file in files if file.exists()]
-
     def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:
-        finished = _filtered(self._finished, {name: where[name] for name in where if name == "run"})
-        matrix = finished.lazy().drop("cell")
-        files = self._files(table, finished["run"])  # the others are not even opened
-        lazy = _scan(files) if files else self.scan(table)
+        lazy = self._rows(table)
         own = lazy.collect_schema().names()
         names = self._shown_factors(own)
-        # What is asked for is left out before any file is read.
+        # Runs that are not asked for are left out before any row is read.
         early = {name: value for name, value in where.items() if name in {"run", *names.values()}}
-        matrix = _filtered(matrix.rename(names), early)
+        matrix = _filtered(self._finished.drop("cell").rename(names), early)
         late = {name: value for name, value in where.items() if name not in early}
-        keys = matrix.select("run").collect()["run"]
-        lazy = lazy.filter(pl.col("run").is_in(keys.unique().to_list()))
-        joined = matrix.join(lazy, on="run", how="inner", maintain_order="left_right").collect()
-        return _filtered(joined, late)
+        if matrix.height < self._matrix.height:
+            lazy = lazy.filter(pl.col("run").is_in(matrix["run"].to_list()))
+        rows = matrix.lazy().join(lazy, on="run", how="inner", maintain_order="left_right")
+        return _filtered(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
         """How a table with these columns calls the factors."""
-        return {name: f"factor_{name}" if name in own else name for name in self.factors}
+        return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:
         done, wanted = self._finished.height, self._matrix.height
@@ -314,11 +350,6 @@ def _filtered(frame: Frame, where: dict[str, object]) -> Frame:
         values = list(value) if is_list else [value]  # type: ignore[call-overload]  # a collection
         frame = frame.filter(pl.col(name).is_in(values))
     return frame
-
-
-def _scan(files: list[Path]) -> pl.LazyFrame:
-    """The files of a table as one, which older runs have without the columns of newer ones."""
-    return pl.scan_parquet(files, missing_columns="insert", extra_columns="ignore")
 
 
 def _identifier(name: str) -> str:

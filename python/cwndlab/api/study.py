@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.errors import StudyError, plural
 from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
 from cwndlab.study import matrix
+from cwndlab.study.kept import KeptScenarios
 from cwndlab.study.places import Arguments, StudyFile
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml import TomlSource
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
     from cwndlab.api.results import Results
     from cwndlab.backends import Backend
-    from cwndlab.study.matrix import Cell, Matrix
+    from cwndlab.study.matrix import Matrix
     from cwndlab.study.places import Source
+    from cwndlab.study.runs import Cell, Label
 
 _LINK_KEYS = ("link", "reverse_link")
 
@@ -151,7 +153,7 @@ class Study:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Study:
-        """Read a study file.
+        """Read a study file; one in a results folder is the study that ran, whatever changed since.
 
         Args:
             path: the file.
@@ -170,13 +172,20 @@ class Study:
         if is_live:
             document = _on_a_network(document, source)
         study = cls.__new__(cls)
-        study._prepare(document, StudyFile(source), path.parent)  # noqa: SLF001  its own class
+        kept = None if is_quick or is_live else KeptScenarios.beside(path)
+        study._prepare(document, StudyFile(source), path.parent, kept)  # noqa: SLF001  its own class
         return study
 
-    def _prepare(self, document: dict[str, Any], source: Source, folder: Path) -> None:
+    def _prepare(
+        self,
+        document: dict[str, Any],
+        source: Source,
+        folder: Path,
+        kept: KeptScenarios | None = None,
+    ) -> None:
         self.document = document
         self.folder = folder
-        self.model, self.columns, self.cells = matrix.build(document, source, folder)
+        self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
     """What the study says, checked; the levels of its factors not put in."""
@@ -212,7 +221,7 @@ class Study:
         return bool(short) and _merge(self.document, short) == self.document
 
     @property
-    def factors(self) -> dict[str, list[matrix.Label]]:
+    def factors(self) -> dict[str, list[Label]]:
         """The levels of each factor, by column, in the order of the study."""
         return matrix.factor_labels(self.model, self.cells)
 

@@ -17,15 +17,15 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import ClusterError
-from cwndlab.run.executor import Outcome, Task, compute, compute_apart
+from cwndlab.run.executor import BATCH_S, MOST_RUNS, Batch, Task, compute, compute_apart
 from cwndlab.usercode.processes import WorkerProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SCHEME = "dask://"
 _CONNECT_S = 10
-_AHEAD = 4  # tasks that a core of the cluster may have before it
+_AHEAD = 4  # batches that a core of the cluster may have before it
 
 
 class ClusterExecutor:
@@ -52,7 +52,7 @@ class ClusterExecutor:
         self._address = address
         self._scheduler = f"tcp://{scheduler}"
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Compute all tasks. If the caller stops, what has not begun is taken back.
 
         Raises:
@@ -73,30 +73,35 @@ class ClusterExecutor:
             waiting = iter(tasks)
             at_once = _AHEAD * self._cores_of(client)
             traces: dict[str, Any] = {}
+            size = 1.0
 
-            def submit(task: Task) -> Any:  # noqa: ANN401  a future of Dask
-                for name in task.traces.keys() - traces.keys():
-                    traces[name] = client.scatter(task.traces[name], hash=True)
-                bare = dataclasses.replace(task, traces={})
-                own = {name: traces[name] for name in task.traces}
-                return client.submit(_compute, bare, own, pure=False)
+            def submit() -> list[Any]:
+                """One more future of Dask, for some tasks, if there are any left."""
+                some = list(itertools.islice(waiting, int(size)))
+                for task in some:
+                    for name in task.traces.keys() - traces.keys():
+                        traces[name] = client.scatter(task.traces[name], hash=True)
+                own = {name: traces[name] for task in some for name in task.traces}
+                bare = [dataclasses.replace(t, traces=dict.fromkeys(t.traces, b"")) for t in some]
+                return [client.submit(_compute, bare, own, pure=False)] if some else []
 
             running = self._distributed.as_completed(
-                [submit(task) for task in itertools.islice(waiting, at_once)],
+                [future for _ in range(at_once) for future in submit()],
                 loop=client.loop,
                 with_results=True,
                 raise_errors=False,
             )
             try:
                 for future, result in running:
-                    running.update([submit(task) for task in itertools.islice(waiting, 1)])
                     # Not by its status: a result that came here is there, even if its worker died
                     # since, which makes its future "lost".
-                    if not isinstance(result, Outcome):
+                    if not isinstance(result, list):
                         why = result[1] if future.status == "error" else result
                         msg = f"{self._address}: the cluster lost a run ({why}); try again"
                         raise ClusterError(msg)
-                    yield result
+                    size = _next_size(size, result)
+                    running.update(submit())
+                    yield from result
             finally:
                 running.clear()
 
@@ -139,10 +144,26 @@ def _identity_there() -> dict[str, str]:
     return identity()
 
 
-def _compute(task: Task, traces: Mapping[str, bytes]) -> Outcome:
+def _next_size(size: float, batches: Sequence[Batch]) -> float:
+    """How many tasks go to a worker together: what takes it a moment, so that few are in flight."""
+    outcomes = [outcome for batch in batches for outcome in batch.outcomes]
+    spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
+    return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))
+
+
+def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
     """Run by a worker."""
-    whole = dataclasses.replace(task, traces=traces)
-    if task.programs or task.problem:
-        with WorkerProcess() as process:
-            return compute_apart(whole, process)
-    return compute(whole)
+    left = [
+        dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
+        for task in tasks
+    ]
+    batches = []
+    while left:
+        if left[0].is_apart:
+            with WorkerProcess() as process:
+                batches.append(compute_apart(left[0], process))
+        else:
+            together = itertools.takewhile(lambda task: not task.is_apart, left)
+            batches.append(compute(list(together)))
+        left = left[len(batches[-1].outcomes) :]
+    return batches

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,10 +95,9 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
+    from cwndlab.api.adding import adding  # noqa: PLC0415  --help is to be quick
     from cwndlab.api.repetitions import randomness, resolve_text  # noqa: PLC0415  slow to load
-    from cwndlab.api.study import Study  # noqa: PLC0415  --help is to be quick
     from cwndlab.judge.uses import use_named  # noqa: PLC0415  --help is to be quick
-    from cwndlab.run.campaign import default_folder  # noqa: PLC0415  --help is to be quick
 
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     options: dict[str, Any] = {
@@ -124,8 +122,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     wanted = use_named(use)
     if use != "bulk":
         document = _used(document, wanted)
-    study = Study(**document, id=_name_of(document), title=_title(document))
-    folder = results or default_folder(study, backend)
+    study, folder = adding(document, _title(document), results, backend)
     with completed(study, folder, Where(backend, jobs), "the same command") as done:
         _print(study, done, wanted.goal.name if wanted.goal else goal, output_format)
 
@@ -139,12 +136,6 @@ def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
     flow = {"count": document["flows"]}
     asked = {"direction": document["direction"], **use.document(flow)}
     return {**asked, **kept}
-
-
-def _name_of(document: dict[str, Any]) -> str:
-    """Comparisons on the same link share a folder: more algorithms or repetitions add to it."""
-    shared = sorted((k, v) for k, v in document.items() if k not in ("algorithm", "repetitions"))
-    return f"compare-{hashlib.sha256(repr(shared).encode()).hexdigest()[:8]}"
 
 
 def _title(document: dict[str, Any]) -> str:
@@ -191,5 +182,5 @@ def _how_often(comparison: Comparison) -> str:
 
 
 def _seconds_spent(results: Results) -> str:
-    spent_s = sum(line.get("duration_s", 0.0) for line in results.manifest)
+    spent_s = sum(line.get("duration_s", 0.0) for line in results.history)
     return f"{spent_s:.1f} s of computing"

@@ -90,7 +90,7 @@ def run_command(  # noqa: PLR0913  one argument per option
             print_comparisons(done)
             say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
             if is_captured:
-                say(f"  captures: {done.path / 'runs'}/*/capture.pcap")
+                say(f"  captures: {done.path / 'files'}/*/capture.pcap")
 
 
 @click.command("report")

@@ -21,8 +21,9 @@ from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
 from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
-from cwndlab.results.store import Writer
+from cwndlab.results.folder import MATRIX
 from cwndlab.results.tables import encode_result, to_parquet
+from cwndlab.results.writer import Writer
 from cwndlab.schema.direction import Direction
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml_writer import write_toml
@@ -126,9 +127,9 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
     _number(done)
     columns = list(dict.fromkeys(name for run in done for name in run.labels))
     with Writer(request.results, request.id) as writer:
-        writer.replace(IMPORT_FILE, _record(request, notes, left_out))
-        writer.replace("matrix.parquet", to_parquet(_matrix(done, columns, request)))
-        committed = writer.folder.committed()
+        matrix = to_parquet(_matrix(done, columns, request))
+        writer.replace({IMPORT_FILE: _record(request, notes, left_out), MATRIX: matrix})
+        committed = writer.committed()
         for run in done:
             key = run.key(request)
             if key not in committed:
@@ -136,6 +137,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
         for run in failed:
             reason = {"error": run.measurement.error, "files": _names(run, request)}
             writer.note_failure(run.key(request), reason, _entry(run, request))
+        writer.finish()
     return ImportSummary(Results(request.results), notes, left_out)
 
 

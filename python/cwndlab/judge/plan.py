@@ -182,7 +182,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 def _overhead_s(pilot: Results | None) -> float:
     """What a run takes beyond its duration: the pilot's, where that was measured."""
-    entries: list[dict[str, Any]] = [] if pilot is None else pilot.manifest
+    entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:
         return _OVERHEAD_S

@@ -28,9 +28,9 @@ from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.measure.wire.protocol import ProtocolError
-from cwndlab.results.store import Writer
 from cwndlab.results.tables import to_parquet
-from cwndlab.run.campaign import keep_study, write_small_tables
+from cwndlab.results.writer import Writer
+from cwndlab.run.campaign import keep_study
 from cwndlab.schema.scenario import Datagrams, Video, Web
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cwndlab.api.study import Study
     from cwndlab.measure.machine.radio import RadioLog, RadioSource
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
-    from cwndlab.study.matrix import Run
+    from cwndlab.study.runs import Run
 
 _ONLY_SIMULATED = (Web, Video, Datagrams)
 _FIRST_WAIT_S = 2.0
@@ -106,10 +106,8 @@ def run_campaign(
             message = f"stopped; {loop.safe()}, the same again goes on from here"
             raise InterruptedStudyError(message) from None
         finally:
-            results = Results(folder)
-            if writer.folder.committed():
-                write_small_tables(results, writer)
-    return results
+            writer.finish()
+    return Results(folder)
 
 
 def _place(runs: list[Run], campaign: Campaign) -> str:
@@ -161,17 +159,17 @@ class _Loop:
         self._done_on = self._count_days()
         self._has_looked = False
         self._sources: list[RadioSource] = []
-        entries = self._writer.folder.manifest()
+        entries = self._writer.history()
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == "set aside")
 
     def safe(self) -> str:
         """How much is done."""
-        done = len(self._writer.folder.committed() & {run.key for run in self._runs})
+        done = len(self._writer.committed() & {run.key for run in self._runs})
         return f"{done:,} of {plural(len(self._runs), 'run')} are safe"
 
     def run(self) -> None:
         while True:
-            committed = self._writer.folder.committed()
+            committed = self._writer.committed()
             missing = [run for run in self._runs if run.key not in committed]
             chosen = next_run(missing, self._place, self._now(), self._done_on)
             if chosen.run is not None:
@@ -239,7 +237,8 @@ class _Loop:
             return  # a plain server tells nothing of its end
         found = look(address, senders_of(here))
         content = json.dumps(found.record(), indent=2).encode() + b"\n"
-        self._writer.replace(f"preflight/{found.facts['at'].replace(':', '-')}.json", content)
+        name = f"preflight/{found.facts['at'].replace(':', '-')}.json"
+        self._writer.replace({name: content})
         for line in found.lines(with_notes=False):
             self._tell(line)
         if found.is_through_proxy and not self._campaign.is_proxy_accepted:
@@ -322,7 +321,7 @@ class _Loop:
         """What was done before, by cell and day."""
         by_key = {run.key: run for run in self._runs}
         counts: Counter[tuple[int, date]] = Counter()
-        for entry in self._writer.folder.manifest():
+        for entry in self._writer.history():
             run = by_key.get(entry["run"])
             if run is None or entry["status"] != "done" or "began" not in entry:
                 continue

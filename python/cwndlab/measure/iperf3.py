@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from cwndlab.imports.measurement import Measurement
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
-    from cwndlab.study.matrix import Matrix, Run
+    from cwndlab.study.matrix import Matrix
+    from cwndlab.study.runs import Run
 
 DEFAULT_PORT = 5201
 _PROGRAM = "iperf3"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cwndlab.study.matrix import Run
+    from cwndlab.study.runs import Run
 
 _SATURDAY = 5
 _DAYS_AHEAD = 8

@@ -6,19 +6,21 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.measure.schedule import path_of
-from cwndlab.results.store import read_manifest
+from cwndlab.results.folder import Folder
+from cwndlab.results.manifest import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cwndlab.study.matrix import Run
+    from cwndlab.study.runs import Run
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
     """A row a cell: runs done and missing, tries that failed, runs that something befell."""
-    entries = (read_manifest(folder) or [])[1:]
-    done = {path.name for path in (folder / "runs").glob("*")}
+    kept = Folder.open(folder) if read_manifest(folder) else None
+    entries = kept.history if kept else []
+    done = kept.committed() if kept else set()
     failed = Counter(entry["run"] for entry in entries if entry["status"] == "failed")
     set_aside = Counter(entry["run"] for entry in entries if entry["status"] == "set aside")
     flagged = {e["run"] for e in entries if e["status"] == "done" and e.get("flags")}

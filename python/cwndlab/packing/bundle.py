@@ -5,23 +5,30 @@ The same results give the same bytes: files stand in order of their names and ha
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import io
 import json
 import os
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from cwndlab.errors import ResultsError
 from cwndlab.packing import words
 from cwndlab.packing.privacy import LEFT_OUT, Pseudonyms, hosts_of
 from cwndlab.report import origin_of, write_report
+from cwndlab.results.folder import HISTORY
+from cwndlab.results.manifest import COPY, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cwndlab.api.results import Results
 
+_PIECE_BYTES = 1 << 20
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _COMPRESSED = {".parquet", ".png", ".gz"}
 _SCRIPT = '''"""{name}, drawn again from the data of this pack: python figures/{file}"""
@@ -50,20 +57,18 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
     Raises:
         ResultsError: the archive cannot be written.
     """
-    hidden = Pseudonyms(hosts_of(results.manifest)) if is_anonymous else None
+    hidden = Pseudonyms(hosts_of(results.history)) if is_anonymous else None
+    if is_anonymous and not results.is_written:
+        msg = f"{results.path}: was stopped before its tables were written; run the study again"
+        raise ResultsError(msg)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            report = Path(folder)
-            write_report(results, report)
-            files = dict(sorted(_files(results, report)))
         aside = out.with_name(f".{out.name}.{os.getpid()}")
         try:
-            with zipfile.ZipFile(aside, "w") as archive:
-                for name, content in files.items():
-                    shown = content if hidden is None else _hide(hidden, name, content)
-                    if shown is not None:
-                        _add(archive, f"{out.stem}/{name}", shown)
+            with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(aside, "w") as archive:
+                report = Path(folder)
+                write_report(results, report)
+                _fill(archive, out.stem, results, report, hidden)
             aside.replace(out)
         finally:
             aside.unlink(missing_ok=True)
@@ -73,8 +78,37 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
     return out
 
 
-def _files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file of the pack; tables and captures are read when they are asked for."""
+def _fill(
+    archive: zipfile.ZipFile, stem: str, results: Results, report: Path, hidden: Pseudonyms | None
+) -> None:
+    """Write every file of the pack; one that is copied is never in memory as a whole."""
+    for name, content in sorted(_own_files(results, report)):
+        shown = content if hidden is None else _hide(hidden, name, content)
+        if shown is not None:
+            _add(archive, f"{stem}/{name}", io.BytesIO(shown))
+    digests = {}
+    for path in _below(results.path):
+        name = path.relative_to(results.path).as_posix()
+        if name.startswith("report/") or (name.startswith(".") and name != COPY):
+            continue
+        if hidden is None:
+            with path.open("rb") as file:
+                _add(archive, f"{stem}/data/{name}", file)
+        elif path.suffix not in LEFT_OUT and name not in {MANIFEST, COPY}:
+            shown = _hide(hidden, name, path.read_bytes())
+            if shown is not None:
+                digests[name] = hashlib.sha256(shown).hexdigest()
+                _add(archive, f"{stem}/data/{name}", io.BytesIO(shown))
+    if hidden is not None:
+        manifest = results.manifest
+        known = {name: own for name, own in digests.items() if name in manifest.files}
+        text = dataclasses.replace(manifest, files=known).to_json()
+        for name in (MANIFEST, COPY):
+            _add(archive, f"{stem}/data/{name}", io.BytesIO(text))
+
+
+def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file of the pack but for the results themselves."""
     origin = origin_of(results)
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()
@@ -88,10 +122,6 @@ def _files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
             script = drawn.replace("/", "-")
             text = _SCRIPT.format(name=drawn, file=f"{script}.py", picture=f"{script}.pdf")
             yield f"figures/{script}.py", text.encode()
-    for path in _below(results.path):
-        name = path.relative_to(results.path)
-        if name.parts[0] != "report" and not name.name.startswith("."):
-            yield f"data/{name.as_posix()}", path.read_bytes()
 
 
 def _below(folder: Path) -> list[Path]:
@@ -104,7 +134,7 @@ def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
     if suffix in LEFT_OUT:
         return None
     if suffix == ".parquet":
-        return hidden.table(content)
+        return hidden.history(content) if name == HISTORY else hidden.table(content)
     if suffix in {".json", ".jsonl"}:
         text = content.decode()
         if suffix == ".json":
@@ -115,9 +145,10 @@ def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
     return content
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+def _add(archive: zipfile.ZipFile, name: str, file: IO[bytes]) -> None:
     entry = zipfile.ZipInfo(name, _NO_TIME)
     entry.external_attr = 0o644 << 16
     is_small = Path(name).suffix in _COMPRESSED
     entry.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
-    archive.writestr(entry, content)
+    with archive.open(entry, "w", force_zip64=True) as packed:
+        shutil.copyfileobj(file, packed, _PIECE_BYTES)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from cwndlab.results.blocks import history_entries, history_frame
 from cwndlab.results.tables import to_parquet
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Pseudonyms:
             for name in columns
         ]
         return to_parquet(found.with_columns(replaced))
+
+    def history(self, content: bytes) -> bytes:
+        """The history of runs without names of machines and addresses."""
+        entries = history_entries(pl.read_parquet(io.BytesIO(content)))
+        return to_parquet(history_frame([self._value(entry) for entry in entries]))
 
     def _value(self, value: Any, key: str = "") -> Any:  # noqa: ANN401  whatever JSON holds
         if isinstance(value, dict):

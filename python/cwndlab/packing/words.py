@@ -46,7 +46,7 @@ report data` writes the report again. The tables open with anything that reads P
 
 def methods(results: Results, origin: Origin) -> str:
     """A paragraph on how the runs were made, each figure of it from the study itself."""
-    entries = [each for each in results.manifest if each.get("status") == "done"]
+    entries = [each for each in results.history if each.get("status") == "done"]
     backends = list(dict.fromkeys(str(each.get("backend", "sim")) for each in entries))
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
     where = " and ".join(_BACKENDS.get(each, each) for each in backends)
@@ -98,7 +98,7 @@ def citations(results: Results) -> str:
 def versions(results: Results) -> Mapping[str, object]:
     """What made the runs, and what made the pack."""
     runs: dict[str, list[str]] = {}
-    for entry in results.manifest:
+    for entry in results.history:
         for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):
             if entry.get(key) is not None and str(entry[key]) not in runs.setdefault(key, []):
                 runs[key].append(str(entry[key]))

@@ -60,7 +60,7 @@ def origin_of(results: "Results") -> Origin:
     if results.imported is not None:
         return _origin_of_import(results, results.imported)
     study = results.study
-    manifest = [entry for entry in results.manifest if entry.get("status") == "done"]
+    manifest = [entry for entry in results.history if entry.get("status") == "done"]
     set_ups = [
         SetUp(
             labels=dict(cell.labels),
@@ -93,7 +93,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
         title=results.title,
         description=" ".join([*imported["notes"], *left_out]),
         command=shlex.join(command),
-        versions=_versions([each for each in results.manifest if each.get("status") == "done"]),
+        versions=_versions([each for each in results.history if each.get("status") == "done"]),
         is_complete=results.is_complete,
     )
 

@@ -8,22 +8,25 @@ range under `[ranges]`, or under `[fixed]` a reason why it has none.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from cwndlab.errors import LinkError, StudyError, UnknownNameError, read_failure
+from cwndlab.errors import LinkError, QuantityError, StudyError, UnknownNameError, read_failure
 from cwndlab.schema.base import Model
 from cwndlab.schema.link import Link
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.ranges import Range
 from cwndlab.schema.written import merged
+from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from cwndlab.text.toml import KeyPath
 
@@ -138,11 +141,37 @@ def load_preset(name: str, folder: Path) -> Preset:
         UnknownNameError: there is no such preset.
         LinkError: the file is not one of a link; names file, line and key.
     """
+    return _read(preset_file(name, folder))
+
+
+def preset_file(name: str, folder: Path) -> Path:
+    """The file of a preset, or of a link that is a file.
+
+    Raises:
+        UnknownNameError: there is no such preset.
+    """
     if name.endswith(".toml"):
-        return _read(folder / Path(name).expanduser())
+        return folder / Path(name).expanduser()
     if name not in presets():
         raise UnknownNameError(name, presets(), "cwndlab link list", kind="link")
-    return _read(presets()[name])
+    return presets()[name]
+
+
+def link_names(document: object, key: str = "") -> list[str]:
+    """The presets and link files that a study names, anywhere in its document."""
+    found: list[str] = []
+    if isinstance(document, Mapping):
+        for name, value in document.items():
+            found += link_names(value, str(name).rpartition(".")[2])
+    elif isinstance(document, list | tuple):
+        for value in document:
+            found += link_names(value, key)
+    elif isinstance(document, str) and key in {"link", "reverse_link"}:
+        with contextlib.suppress(QuantityError):
+            found += link_names(parse_spec(document))
+    elif isinstance(document, str) and key == "preset":
+        found.append(document)
+    return list(dict.fromkeys(found))
 
 
 def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | None]:

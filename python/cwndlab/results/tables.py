@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
@@ -93,6 +93,45 @@ def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
     return files
 
 
+def encode_batch(
+    keys: Sequence[str], result: Mapping[str, Any]
+) -> dict[str, tuple[bytes, list[tuple[str, int]]]]:
+    """The tables of several runs, each with the runs' keys and their numbers of rows.
+
+    Args:
+        keys: of the runs.
+        result: of `core.run_many`, whose column `run` is a position in `keys`.
+    """
+    named = pl.Series("run", keys, dtype=pl.String)
+    tables = {}
+    for table in TABLES:
+        columns = dict(result.get(table) or {})
+        positions = pl.Series(columns.pop("run", []), dtype=pl.UInt32)
+        if positions.is_empty():
+            continue
+        counts = positions.rle().struct.unnest()
+        runs = zip(named.gather(counts["value"]), counts["len"], strict=True)
+        frame = _typed(columns, named.gather(positions))
+        tables[table] = (to_parquet(frame), list(runs))
+    return tables
+
+
+def split_files(
+    key: str, files: Mapping[str, bytes]
+) -> tuple[dict[str, tuple[bytes, list[tuple[str, int]]]], dict[str, bytes]]:
+    """The files of a run as tables, with their numbers of rows, and the others by KEY/NAME."""
+    tables = {}
+    beside = {}
+    for name, content in files.items():
+        stem, is_table, _ = name.partition(".parquet")
+        if is_table:
+            rows = pl.read_parquet(io.BytesIO(content), columns=["run"]).height
+            tables[stem] = (content, [(key, rows)])
+        else:
+            beside[f"{key}/{name}"] = content
+    return tables, beside
+
+
 def to_parquet(frame: pl.DataFrame) -> bytes:
     """Parquet bytes; the same frame gives the same bytes with any number of threads."""
     file = io.BytesIO()
@@ -107,13 +146,18 @@ def to_parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The columns of a table with their types; NaN, which stands for undefined, becomes null."""
+    """The columns of a table of one run."""
+    return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
+
+
+def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
+    """Columns with their types; NaN, which stands for undefined, becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():
         defined = pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
         typed.append(defined.cast(_type_of(name)))
-    return raw.select(pl.lit(key, dtype=pl.String).alias("run"), *typed)
+    return raw.select(run, *typed)
 
 
 def _type_of(name: str) -> type[pl.DataType]:

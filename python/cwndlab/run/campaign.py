@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,40 +13,37 @@ import polars as pl
 from cwndlab import backends, core
 from cwndlab.api.results import Results
 from cwndlab.errors import (
+    CwndlabError,
     DiskFullError,
     InterruptedStudyError,
     RunsFailedError,
     StudyError,
     plural,
 )
-from cwndlab.results.store import Writer
+from cwndlab.resolve.presets import link_names, preset_file
+from cwndlab.results.blocks import DONE
+from cwndlab.results.folder import MATRIX
 from cwndlab.results.tables import to_parquet
+from cwndlab.results.writer import Writer
 from cwndlab.run import progress
-from cwndlab.run.executor import Task
+from cwndlab.run.executor import Part, Task
 from cwndlab.schema.scenario import LivePath
+from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab.api.study import Study
     from cwndlab.backends import Backend
-    from cwndlab.run.executor import Executor, Outcome
+    from cwndlab.run.executor import Batch, Executor
     from cwndlab.run.progress import Reporter
-    from cwndlab.study.matrix import Matrix, Run
+    from cwndlab.study.matrix import Matrix
+    from cwndlab.study.runs import Run
 
 RESULTS_FOLDER = Path("results")
-
-_SMALL_TABLES = ("runs", "flows", "links")
-
-
-@dataclass(slots=True)
-class _Failures:
-    """Runs that failed."""
-
-    count: int = 0
-    first: str = ""
+PRESETS = "presets"
 
 
 def default_folder(study: Study, backend: Backend = "sim") -> Path:
@@ -84,64 +81,100 @@ def run_study(  # noqa: PLR0913  each has its default
     """
     folder = folder or default_folder(study, backend)
     matrix = backends.keyed(study.matrix, backend)
-    if any(isinstance(run.scenario.path, LivePath) for run in matrix.runs):
+    if any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
         message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
         raise StudyError([message])
-    failures = _Failures()
     with Writer(folder, study.id) as writer:
-        keep_study(study, matrix, writer)
-        wanted = {run.key: run for run in matrix.runs}
-        committed = writer.folder.committed()
-        missing = [run for key, run in wanted.items() if key not in committed]
-
-        def safe() -> str:
-            count = len(writer.folder.committed() & wanted.keys())
-            verb = "is" if len(wanted) == 1 else "are"
-            return f"{count:,} of {plural(len(wanted), 'run')} {verb} safe"
-
-        if missing:
-            reporter = report(study.title, len(wanted), len(wanted) - len(missing))
-            try:
-                with reporter:
+        keys = keep_study(study, matrix, writer)
+        committed = writer.committed()
+        missing = [n for n, key in enumerate(keys) if key not in committed]
+        session = _Session(writer, matrix, keys, backend)
+        try:
+            if missing:
+                with report(study.title, len(keys), len(keys) - len(missing)) as reporter:
                     executor = executor or backends.executor(backend, jobs, cluster)
-                    _compute(missing, executor, writer, reporter, failures, backend)
-            except KeyboardInterrupt:
-                message = f"stopped; {safe()}, {again} goes on from here"
-                raise InterruptedStudyError(message) from None
-            except DiskFullError as error:
-                message = f"{error}\n  {safe()}; then {again} goes on from here"
-                raise DiskFullError(message) from error
-        results = Results(folder)
-        write_small_tables(results, writer)
-        if failures.count:
-            message = (
-                f"{failures.count:,} of {plural(len(wanted), 'run')} failed, {safe()}; "
-                f"why is in {folder / 'failed'}, the first: {failures.first}"
-            )
-            raise RunsFailedError(message)
-    return results
+                    session.compute(missing, executor, reporter)
+            writer.finish()
+        except KeyboardInterrupt:
+            message = f"stopped; {session.safe()}, {again} goes on from here"
+            raise InterruptedStudyError(message) from None
+        except DiskFullError as error:
+            message = f"{error}\n  {session.safe()}; then {again} goes on from here"
+            raise DiskFullError(message) from error
+    if session.failures:
+        message = (
+            f"{session.failures:,} of {plural(len(keys), 'run')} failed, {session.safe()}; "
+            f"why is in {folder / 'failed'}, the first: {session.first_failure}"
+        )
+        raise RunsFailedError(message)
+    return Results(folder)
 
 
-def _compute(
-    missing: list[Run],
-    executor: Executor,
-    writer: Writer,
-    reporter: Reporter,
-    failures: _Failures,
-    backend: Backend,
-) -> None:
-    runs = {run.key: run for run in missing}
-    for outcome in executor.outcomes(tasks(missing)):
-        run = runs[outcome.key]
-        entry = _manifest_entry(run, outcome, backend)
-        if outcome.error is None:
-            writer.commit(outcome.key, outcome.files, entry)
-        else:
+class _Session:
+    """Computes runs of a study and keeps them."""
+
+    def __init__(
+        self, writer: Writer, matrix: Matrix, keys: Sequence[str], backend: Backend
+    ) -> None:
+        self._writer = writer
+        self._runs = matrix.runs
+        self._keys = keys
+        self._made_by = {
+            "kernel": platform.release(),
+            "backend": backend,
+            "cwndlab": core.version(),
+            "behaviour_epoch": core.behaviour_epoch(),
+        }
+        self._at_work: dict[str, Run] = {}
+        self.failures = 0
+        self.first_failure = ""
+
+    def safe(self) -> str:
+        """How much is done."""
+        count = len(self._writer.committed().intersection(self._keys))
+        verb = "is" if len(self._keys) == 1 else "are"
+        return f"{count:,} of {plural(len(self._keys), 'run')} {verb} safe"
+
+    def compute(self, missing: Sequence[int], executor: Executor, reporter: Reporter) -> None:
+        for done in executor.batches(tasks(self._begun(missing))):
+            if isinstance(done, Part):
+                self._writer.commit_part(done.key, done.tables, done.files)
+                continue
+            run = self._keep(done)
+            if run is not None:
+                what = ", ".join(str(label) for label in run.labels.values())
+                reporter.advance(what, len(done.outcomes))
+
+    def _begun(self, missing: Iterable[int]) -> Iterator[Run]:
+        for n in missing:
+            run = self._runs[n]
+            self._at_work[run.key] = run
+            yield run
+
+    def _keep(self, batch: Batch) -> Run | None:
+        """Keep a batch; the last of its runs."""
+        entries = []
+        run = None
+        for outcome in batch.outcomes:
+            run = self._at_work.pop(outcome.key)
+            began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
+            made = {
+                "began": began.isoformat(timespec="seconds"),
+                "duration_s": round(outcome.duration_s, 6),
+                "host": batch.host,
+                **self._made_by,
+                **outcome.notes,
+            }
+            if outcome.error is None:
+                entries.append({"run": outcome.key, "status": DONE, **made})
+                continue
             reason = {"error": outcome.error, "scenario": run.scenario.model_dump(mode="json")}
-            writer.note_failure(outcome.key, reason, entry)
-            failures.count += 1
-            failures.first = failures.first or outcome.error
-        reporter.advance(", ".join(str(label) for label in run.labels.values()))
+            self._writer.note_failure(outcome.key, reason, made)
+            self.failures += 1
+            self.first_failure = self.first_failure or outcome.error
+        if entries:
+            self._writer.commit_all(entries, batch.tables, batch.files)
+        return run
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
@@ -151,64 +184,87 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
         found = run.algorithms.values()
         programs = {each.algorithm.name: each.program for each in found if each.program}
         problem = next((each.problem for each in found if each.problem), "")
-        yield Task(run.key, run.scenario.to_json(), traces, programs, problem)
+        scenario = run.resolved.scenario
+        weight = scenario.duration_ns / 1e9 * len(scenario.flows)
+        yield Task(run.key, run.scenario_json, traces, programs, problem, weight)
 
 
-def _manifest_entry(run: Run, outcome: Outcome, backend: Backend) -> dict[str, Any]:
-    return {
-        "cell": dict(run.labels),
-        "repetition": run.repetition,
-        "seed": run.seed,
-        "began": datetime.fromtimestamp(outcome.began_unix_s, UTC).isoformat(timespec="seconds"),
-        "duration_s": round(outcome.duration_s, 6),
-        "host": outcome.host,
-        "kernel": platform.release(),
-        "backend": backend,
-        "cwndlab": core.version(),
-        "behaviour_epoch": core.behaviour_epoch(),
-        **outcome.notes,
-    }
+def keep_study(study: Study, matrix: Matrix, writer: Writer) -> list[str]:
+    """Keep all that determines the study's runs, so that the folder tells all by itself.
 
-
-def keep_study(study: Study, matrix: Matrix, writer: Writer) -> None:
-    """Keep the study, its traces, algorithms and runs, so that the folder tells all by itself."""
-    names = _keep_algorithms(study, matrix, writer)
-    for run in matrix.runs:
-        for trace in run.traces.values():
-            names[str(trace.path.resolve())] = f"traces/{trace.sha256[:8]}-{trace.path.name}"
-            writer.replace(names[str(trace.path.resolve())], trace.original)
+    Returns:
+        The keys of the runs, in the order of the matrix.
+    """
+    files, names = _algorithm_files(study)
+    for cell in matrix.cells:
+        for trace in cell.resolved.traces.values():
+            name = f"{TRACES}/{trace.sha256[:8]}-{trace.path.name}"
+            names[str(trace.path.resolve())] = name
+            files[name] = trace.original
+            if trace.content != trace.original:
+                files[f"{name}.log"] = trace.content
+    frame = matrix_frame(matrix)
+    files |= _link_files(study.document, study.folder, names)
     document = _with_copies(study.document, study.folder, names)
-    writer.replace("study.toml", write_toml(study.in_file_form(document)).encode())
-    writer.replace("matrix.parquet", to_parquet(matrix_frame(matrix)))
+    files[STUDY] = write_toml(study.in_file_form(document)).encode()
+    files[SCENARIOS] = to_parquet(scenario_frame(matrix.cells))
+    files[MATRIX] = to_parquet(frame)
+    writer.replace(files)
+    return frame["run"].to_list()
 
 
-def _keep_algorithms(study: Study, matrix: Matrix, writer: Writer) -> dict[str, str]:
-    """Copy the algorithms that are files; what the study calls each, and the copy."""
+def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
+    """Copies of the files of links, presets included; adds to `names` what cannot keep its name.
+
+    A file below the study's folder has the same place in the results folder. They are for people:
+    what ran is in the scenarios.
+    """
+    copies: dict[str, bytes] = {}
+    for name in link_names(document):
+        try:
+            content = preset_file(name, folder).read_bytes()
+        except (CwndlabError, OSError):
+            continue  # the study was resolved by what was kept of it
+        if not name.endswith(".toml"):
+            copies[f"{PRESETS}/{name}.toml"] = content
+        elif PurePath(name).is_absolute() or {"..", "~"} & set(PurePath(name).parts):
+            digest = hashlib.sha256(content).hexdigest()[:8]
+            copy = f"{PRESETS}/{digest}-{PurePath(name).name}"
+            names[name] = copy
+            copies[copy] = content
+        elif name not in {STUDY, MATRIX}:
+            copies[PurePath(name).as_posix()] = content
+    return copies
+
+
+def _algorithm_files(study: Study) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Copies of the algorithms that are files; and by what the study calls each, its copy."""
     names: dict[str, str] = {}
-    files = {each.reference: each for run in matrix.runs for each in run.algorithms.values()}
-    for reference, each in files.items():
+    contents: dict[str, bytes] = {}
+    found = {
+        each.reference: each for cell in study.cells for each in cell.resolved.algorithms.values()
+    }
+    for reference, each in found.items():
         main, copies = copies_of(reference, study.folder, each.program)
         folder = f"algorithms/{each.algorithm.name.replace(':', '-')}"
-        for name, path in copies.items():
-            writer.replace(f"{folder}/{name}", path.read_bytes())
+        contents |= {f"{folder}/{name}": path.read_bytes() for name, path in copies.items()}
         prefix = LINUX_PREFIX if reference.startswith(LINUX_PREFIX) else ""
         names[reference] = f"{prefix}{folder}/{main}"
-    return names
+    return contents, names
 
 
 def matrix_frame(matrix: Matrix) -> pl.DataFrame:
     """The runs of a study as a table."""
-    columns: dict[str, Any] = {
-        "run": [run.key for run in matrix.runs],
-        "cell": [run.cell for run in matrix.runs],
-    }
+    runs = [(run.key, run.cell, run.repetition, run.seed) for run in matrix.runs]
+    schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
+    frame = pl.DataFrame(runs, schema=schema, orient="row")
+    labels = {}
     for name in matrix.columns:
-        labels = [run.labels[name] for run in matrix.runs]
-        is_mixed = len({type(label) for label in labels}) > 1
-        columns[name] = [str(label) for label in labels] if is_mixed else labels
-    columns["repetition"] = [run.repetition for run in matrix.runs]
-    columns["seed"] = [run.seed for run in matrix.runs]
-    return pl.DataFrame(columns)
+        found = [cell.labels[name] for cell in matrix.cells]
+        is_mixed = len({type(label) for label in found}) > 1
+        of_cells = pl.Series(name, [str(label) for label in found] if is_mixed else found)
+        labels[name] = of_cells.gather(frame["cell"])
+    return frame.select("run", "cell", *labels.values(), "repetition", "seed")
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
@@ -229,6 +285,8 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
         return names.get(value, value)
     if last in ("trace", "log"):
         return names.get(str((folder / Path(value).expanduser()).resolve()), value)
+    if last in ("link", "reverse_link", "preset") and value in names:
+        return names[value]
     if last in ("link", "reverse_link"):
         for kind in ("trace:", "log:"):
             path, comma, rest = value.removeprefix(kind).partition(",")
@@ -236,10 +294,3 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
             if value.startswith(kind) and name:
                 return f"{kind}{name}{comma}{rest}"
     return value
-
-
-def write_small_tables(results: Results, writer: Writer) -> None:
-    """One file for each small table of all runs, for whoever reads them without cwndlab."""
-    for table in _SMALL_TABLES:
-        frame: pl.DataFrame = getattr(results, table)()
-        writer.replace(f"{table}.parquet", to_parquet(frame))

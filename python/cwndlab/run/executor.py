@@ -1,6 +1,6 @@
-"""Where runs are computed. An executor takes tasks and gives outcomes, in whatever order.
+"""Where runs are computed. An executor takes tasks and gives batches of what became of them.
 
-A task is small and can be sent anywhere; an outcome holds the finished files of the run, which only
+A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which only
 the process that started the study writes. So other executors (worker processes, a cluster) differ
 in nothing but this.
 """
@@ -16,19 +16,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab import core
-from cwndlab.errors import BrokenAlgorithmError
-from cwndlab.results.tables import encode_result
+from cwndlab.results.tables import encode_batch, split_files
 from cwndlab.usercode.processes import WorkerProcess
 from cwndlab.usercode.worker import Compute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab._core import Stop
     from cwndlab.usercode.program import Program
 
 _LOOK_AGAIN_S = 0.1
-_AHEAD = 2  # finished runs that may wait for the disk, per worker
+_AHEAD = 2  # finished batches that may wait for the disk, per worker
+BATCH_S = 0.1
+"""How long a batch is to take: longer saves nothing, and would be lost with a process."""
+
+MOST_RUNS = 512
+"""Of a batch, however short they are."""
+_CAPTURE = "capture.pcap"
+
+Table = tuple[bytes, list[tuple[str, int]]]
+"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,70 +50,123 @@ class Task:
     """Algorithms that are files; the task is for a process of its own then."""
     problem: str = ""
     """Why it cannot run: an algorithm that does not compile, for example."""
+    weight: float = 1.0
+    """How much there is to compute, to compare tasks with: simulated seconds of all its flows."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is for a process of its own."""
+        return bool(self.programs or self.problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a task: files, or an error."""
+    """What became of a task, but for its rows."""
 
     key: str
-    files: Mapping[str, bytes] = field(repr=False)
     error: str | None
-    host: str
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What else the manifest is to know: how well a machine kept up, for example."""
+    """What else the history is to know: how well a machine kept up, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What became of tasks that were computed together."""
+
+    outcomes: tuple[Outcome, ...]
+    host: str
+    tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """What runs have beside tables, by KEY/NAME."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a run has recorded so far; the rest comes with its batch."""
+
+    key: str
+    tables: Mapping[str, Table] = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)
+    """By NAME: how these files go on."""
 
 
 class Executor(Protocol):
     """Computes tasks."""
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
-        """Compute all tasks; give each outcome as soon as it is there."""
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
+        """Compute all tasks; give each batch as soon as it is there."""
 
 
 def compute(
-    task: Task,
+    tasks: Sequence[Task],
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
-) -> Outcome:
-    """Run one task. Any error becomes part of the outcome: the others go on.
+    take: Callable[[Part], None] | None = None,
+) -> Batch:
+    """Run tasks, as many as make a batch: at least the first.
+
+    Any error becomes part of the outcome, and the others go on.
 
     Args:
-        task: the task.
-        objects: shared objects of its programs and their sources, by name.
-        stop: breaks it off once it is set.
+        tasks: the tasks.
+        objects: shared objects of their programs and their sources, by name.
+        stop: breaks it off once it is set; what was finished before is in the batch.
+        take: is given what a long run has recorded so far, if it is to be written early.
     """
+    keys = [task.key for task in tasks]
+    traces = {name: content for task in tasks for name, content in task.traces.items()}
+    began_unix_s, began_s = time.time(), time.perf_counter()
 
-    def files() -> Mapping[str, bytes]:
-        return encode_result(task.key, core.run(task.scenario_json, task.traces, objects, stop))
+    def hand_over(position: int, recorded: core.Tables) -> None:
+        if take is not None:
+            key = keys[position]
+            for columns in recorded.values():
+                if isinstance(columns, dict) and "t_s" in columns:
+                    columns["run"] = [0] * len(columns["t_s"])
+            pcap = {_CAPTURE: bytes(recorded["pcap"])} if recorded["pcap"] is not None else {}
+            take(Part(key, encode_batch([key], recorded), pcap))
 
-    return outcome_of(task, files)
+    scenarios = [task.scenario_json for task in tasks]
+    result = core.run_many(scenarios, traces, objects, stop, take and hand_over)
+    errors = result["errors"]
+    each_s = (time.perf_counter() - began_s) / max(len(errors), 1)
+    outcomes = tuple(
+        Outcome(key, error, began_unix_s + n * each_s, each_s)
+        for n, (key, error) in enumerate(zip(keys, errors, strict=False))
+    )
+    files = {}
+    if result["pcap"] is not None:
+        # The last run of the batch is the one with a capture.
+        files[f"{keys[len(errors) - 1]}/{_CAPTURE}"] = bytes(result["pcap"])
+    return Batch(outcomes, socket.gethostname(), encode_batch(keys, result), files)
 
 
-def compute_apart(task: Task, process: WorkerProcess) -> Outcome:
+def compute_apart(
+    task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
+) -> Batch:
     """Run a task with algorithms of the user in a process that may end by it."""
+    began_unix_s, began_s = time.time(), time.perf_counter()
+    error = task.problem
+    if not error:
+        try:
+            batch: Batch = process.ask(Compute(task), take=take)
+        except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
+            error = str(caught) or type(caught).__name__
+        else:
+            return batch
+    outcome = Outcome(task.key, error, began_unix_s, time.perf_counter() - began_s)
+    return Batch((outcome,), socket.gethostname())
 
-    def files() -> Mapping[str, bytes]:
-        if task.problem:
-            raise BrokenAlgorithmError(task.problem)
-        outcome: Outcome = process.ask(Compute(task))
-        if outcome.error is not None:
-            raise BrokenAlgorithmError(outcome.error)
-        return outcome.files
 
-    return outcome_of(task, files)
-
-
-def outcome_of(
+def batch_of(
     task: Task,
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
-) -> Outcome:
+) -> Batch:
     """What became of a task whose files are made by `files`, which may add to `notes`."""
-    began_unix_s = time.time()
-    began_s = time.perf_counter()
+    began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
     try:
@@ -113,8 +174,9 @@ def outcome_of(
     except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
         error = str(caught) or type(caught).__name__
     duration_s = time.perf_counter() - began_s
-    host = socket.gethostname()
-    return Outcome(task.key, done, error, host, began_unix_s, duration_s, notes or {})
+    outcome = Outcome(task.key, error, began_unix_s, duration_s, notes or {})
+    tables, beside = split_files(task.key, done)
+    return Batch((outcome,), socket.gethostname(), tables, beside)
 
 
 class LocalExecutor:
@@ -128,11 +190,11 @@ class LocalExecutor:
         """Use `jobs` threads; one per core that this process may use, if None."""
         self.jobs = jobs or available_cores()
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
         """Compute all tasks. If the caller stops, what has begun is broken off."""
         crew = _Crew(tasks, self.jobs)
         try:
-            yield from crew.outcomes()
+            yield from crew.batches()
         finally:
             crew.stop()
 
@@ -146,10 +208,13 @@ class _Crew:
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._waiting = iter(tasks)
+        self._returned: list[Task] = []
         self._taking = threading.Lock()
         self._is_stopped = threading.Event()
         self._breaking_off = core.new_stop()
-        self._finished: queue.Queue[Outcome | BaseException | None] = queue.Queue(_AHEAD * size)
+        self._finished: queue.Queue[Batch | Part | BaseException | None] = queue.Queue(
+            _AHEAD * size
+        )
         self._running = size
         self._processes = [WorkerProcess() for _ in range(size)]
         self._threads = [
@@ -159,15 +224,19 @@ class _Crew:
         for thread in self._threads:
             thread.start()
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def batches(self) -> Iterator[Batch | Part]:
         while self._running:
-            finished = self._finished.get()
+            try:
+                # Not for ever: after Polars has been imported, SIGINT does not end a wait.
+                finished = self._finished.get(timeout=_LOOK_AGAIN_S)
+            except queue.Empty:
+                continue
             if finished is None:
                 self._running -= 1
-            elif isinstance(finished, Outcome):
-                yield finished
-            else:
+            elif isinstance(finished, BaseException):
                 raise finished
+            else:
+                yield finished
 
     def stop(self) -> None:
         self._is_stopped.set()
@@ -178,24 +247,44 @@ class _Crew:
                 thread.join(_LOOK_AGAIN_S)
 
     def _work(self, process: WorkerProcess) -> None:
+        weight = 0.0
         with process:
             try:
-                while (task := self._next()) is not None:
-                    self._put(self._outcome(task, process))
+                while tasks := self._next(weight):
+                    began_s = time.perf_counter()
+                    if tasks[0].is_apart:
+                        self._put(compute_apart(tasks[0], process, self._put))
+                        continue
+                    batch = compute(tasks, stop=self._breaking_off, take=self._put)
+                    done = len(batch.outcomes)
+                    self._give_back(tasks[done:])
+                    self._put(batch)
+                    spent_s = max(time.perf_counter() - began_s, 1e-6)
+                    weight = BATCH_S / spent_s * sum(task.weight for task in tasks[:done])
             except BaseException as error:  # noqa: BLE001  raised again where the caller waits
                 self._put(error)
         self._put(None)
 
-    def _outcome(self, task: Task, process: WorkerProcess) -> Outcome:
-        if task.programs or task.problem:
-            return compute_apart(task, process)
-        return compute(task, stop=self._breaking_off)
-
-    def _next(self) -> Task | None:
+    def _next(self, weight: float) -> list[Task]:
+        """The next tasks to compute together: one, or more of at most this weight."""
+        tasks: list[Task] = []
         with self._taking:
-            return None if self._is_stopped.is_set() else next(self._waiting, None)
+            while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():
+                task = self._returned.pop() if self._returned else next(self._waiting, None)
+                if task is None:
+                    break
+                weight -= task.weight
+                if tasks and (task.is_apart or tasks[0].is_apart or weight < 0):
+                    self._returned.append(task)
+                    break
+                tasks.append(task)
+        return tasks
 
-    def _put(self, finished: Outcome | BaseException | None) -> None:
+    def _give_back(self, tasks: Sequence[Task]) -> None:
+        with self._taking:
+            self._returned.extend(reversed(tasks))
+
+    def _put(self, finished: Batch | Part | BaseException | None) -> None:
         while not self._is_stopped.is_set():
             try:
                 self._finished.put(finished, timeout=_LOOK_AGAIN_S)

@@ -24,8 +24,8 @@ class Reporter(Protocol):
     def __exit__(self, *_: object) -> None:
         """End, whether or not everything is done."""
 
-    def advance(self, what: str) -> None:
-        """One more run is finished, which was of `what`."""
+    def advance(self, what: str, runs: int = 1) -> None:
+        """So many more runs are finished, the last of which was of `what`."""
 
 
 class Silent:
@@ -38,7 +38,7 @@ class Silent:
     def __exit__(self, *_: object) -> None:
         """End."""
 
-    def advance(self, what: str) -> None:
+    def advance(self, what: str, runs: int = 1) -> None:
         """Say nothing."""
 
 
@@ -72,9 +72,9 @@ class Bar:
         """Take the bar away."""
         self._progress.stop()
 
-    def advance(self, what: str) -> None:
-        """Move on by one run."""
-        self._progress.update(self._task, advance=1, what=what)
+    def advance(self, what: str, runs: int = 1) -> None:
+        """Move on."""
+        self._progress.update(self._task, advance=runs, what=what)
 
 
 class Lines:
@@ -98,9 +98,9 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         """Say nothing: the caller tells how it ended."""
 
-    def advance(self, what: str) -> None:
-        """Count one run, and say so if the last line is old."""
-        self._done += 1
+    def advance(self, what: str, runs: int = 1) -> None:
+        """Count runs, and say so if the last line is old."""
+        self._done += runs
         now_s = time.monotonic()
         if now_s - self._said_s < self._interval_s:
             return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.link import Link
     from cwndlab.schema.ranges import Range
     from cwndlab.schema.wifi import WifiPath
-    from cwndlab.study.matrix import Cell
+    from cwndlab.study.runs import Cell
 
 
 def describe_study(study: Study) -> list[str]:

@@ -9,7 +9,6 @@ only the combinations that one of its rules describes, `exclude` takes combinati
 from __future__ import annotations
 
 import copy
-import hashlib
 import itertools
 import math
 from dataclasses import dataclass, field
@@ -26,13 +25,14 @@ from cwndlab.errors import (
     nearest,
     plural,
 )
-from cwndlab.resolve import Resolved, reno_variants, resolve
+from cwndlab.resolve import Resolved, resolve
 from cwndlab.resolve.algorithms import label_of, references_in
-from cwndlab.schema import StudyModel, canonical_json
+from cwndlab.schema import StudyModel
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.scenario import LivePath
 from cwndlab.schema.study import RESERVED_FACTORS
 from cwndlab.study.refusals import place_in_study
+from cwndlab.study.runs import Cell, Label, Runs
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import inline
 
@@ -40,17 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cwndlab.resolve.algorithms import FileAlgorithm
-    from cwndlab.resolve.traces import Trace
     from cwndlab.schema import Scenario
     from cwndlab.schema.scenario import End, ScenarioFlow
+    from cwndlab.study.kept import KeptScenarios
     from cwndlab.study.places import Source
+    from cwndlab.study.runs import Run
     from cwndlab.text.toml import KeyPath
 
-Label = str | int | float | bool
-
-_KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
-_SEED_BITS = 53  # what every reader of JSON holds exactly
 _MOST_COMBINATIONS = 1_000_000
 _LINK_KEYS = ("link", "reverse_link")
 _HOST_KEYS = ("user_host", "server_host")
@@ -58,34 +54,12 @@ _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One repetition of one cell: what the simulator is given, and the name of its result."""
-
-    key: str
-    cell: int
-    labels: Mapping[str, Label]
-    repetition: int
-    seed: int
-    scenario: Scenario
-    traces: Mapping[str, Trace]
-    algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
-
-
-@dataclass(frozen=True, slots=True)
 class Matrix:
     """All runs of a study, in the order in which they are run: interleaved over algorithms."""
 
     columns: tuple[str, ...]
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One combination of levels."""
-
-    labels: Mapping[str, Label]
-    resolved: Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +128,15 @@ class _Draft:
 
 
 def build(
-    document: Mapping[str, Any], source: Source, folder: Path
+    document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
     """The study of a document, the names of its factors' columns, and its cells.
+
+    Args:
+        document: what the study says.
+        source: where it says so.
+        folder: to which its paths are relative.
+        kept: the scenarios of its cells, if it has been run before and is to be what it was.
 
     Raises:
         StudyError: something does not hold; names the place of each problem.
@@ -182,7 +162,11 @@ def build(
             continue
         if any(_matches(labels, rule) for rule in excluded):
             continue
-        cells.append(Cell(labels, _cell(_Base(bare, source, folder, references), levels)))
+        if kept is None:
+            resolved = _cell(_Base(bare, source, folder, references), levels)
+        else:
+            resolved = kept.resolved(len(cells), document)
+        cells.append(Cell(labels, resolved))
     if not cells:
         which = "exclude" if excluded else "include"
         raise StudyError([source.problem(("factors", which), "this excludes every combination")])
@@ -204,18 +188,9 @@ def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[La
 
 def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
     """Every run of the cells: all cells once, then all again, so that time favours no algorithm."""
-    runs = []
-    seeds_of_cells = [_cell_without_algorithms(cell.resolved.scenario) for cell in cells]
-    for repetition in range(study.repetitions):
-        for index, (cell, text) in enumerate(zip(cells, seeds_of_cells, strict=True)):
-            own = {} if study.common_seeds else {"cell": text}
-            seed = _hash_to_seed({**own, "repetition": repetition, "study": study.seed})
-            scenario = _with_seed(cell.resolved, seed)
-            files = cell.resolved.algorithms
-            key = _key(scenario, files)
-            traces = cell.resolved.traces
-            runs.append(Run(key, index, cell.labels, repetition, seed, scenario, traces, files))
-    return Matrix(columns, tuple(runs), cells)
+    own_seeds = not study.common_seeds
+    runs = Runs(cells, study.repetitions, study.seed, has_own_seeds=own_seeds)
+    return Matrix(columns, runs, cells)
 
 
 def _validate(draft: _Draft, source: Source) -> StudyModel:
@@ -455,68 +430,3 @@ def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: S
             message = f"{values} are the same here; keep one of them"
             raise StudyError([source.problem(("factors", path), message)])
         seen[text] = cell
-
-
-def _cell_without_algorithms(scenario: Scenario) -> str:
-    """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
-    kept_out = {"seed", "record", "before"}
-    content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
-    for flow in content["flows"]:
-        for end in ("sender", "receiver"):
-            for key in ("algorithm", "parameters", "host"):
-                flow[end].pop(key, None)
-            changes = flow[end].pop("stack_overrides", {})
-            if kept := {key: changes[key] for key in changes if key not in reno_variants.SETTINGS}:
-                flow[end]["stack_overrides"] = kept
-    return canonical_json(content)
-
-
-def _hash_to_seed(content: object) -> int:
-    digest = hashlib.sha256(canonical_json(content).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> (64 - _SEED_BITS)
-
-
-def _with_seed(resolved: Resolved, seed: int) -> Scenario:
-    begin_ns = _drawn_ns(seed, "begin", resolved.begin_within_ns)
-    flows = tuple(
-        _later(flow, begin_ns, begin_ns + _drawn_ns(seed, f"flow.{flow.id}.start", most_ns))
-        for flow, most_ns in zip(resolved.scenario.flows, resolved.start_jitter_ns, strict=True)
-    )
-    changes = {
-        "seed": seed,
-        "flows": flows,
-        "duration_ns": begin_ns + resolved.scenario.duration_ns,
-    }
-    return resolved.scenario.model_copy(update=changes)
-
-
-def _later(flow: ScenarioFlow, stop_by_ns: int, start_by_ns: int) -> ScenarioFlow:
-    if not start_by_ns:
-        return flow
-    stop_ns = None if flow.stop_ns is None else flow.stop_ns + stop_by_ns
-    return flow.model_copy(update={"start_ns": flow.start_ns + start_by_ns, "stop_ns": stop_ns})
-
-
-def _drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    if not most_ns:
-        return 0
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    return int.from_bytes(digest[:16], "big") % most_ns
-
-
-def _key(scenario: Scenario, files: Mapping[str, FileAlgorithm]) -> str:
-    """The name of a result: a hash of everything that determines it."""
-    flows = itertools.chain(scenario.flows, *scenario.before)
-    ends = [end for flow in flows for end in (flow.sender, flow.receiver)]
-
-    def sha256(name: str) -> str:
-        found = files[name].algorithm if name in files else core.algorithm(name)
-        return found.source_sha256
-
-    content = {
-        "algorithms": {end.algorithm: sha256(end.algorithm) for end in ends},
-        "behaviour_epoch": core.behaviour_epoch(),
-        "scenario": scenario.model_dump(mode="json", exclude_none=True),
-        "stacks": {end.stack: core.stack(end.stack).sha256 for end in ends},
-    }
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:_KEY_DIGITS]

@@ -16,10 +16,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cwndlab.errors import BrokenAlgorithmError
 from cwndlab.usercode.compiler import is_compiled_here, source_line
-from cwndlab.usercode.worker import Refusal
+from cwndlab.usercode.worker import Early, Refusal
 
 if TYPE_CHECKING:
-    from cwndlab.usercode.worker import WorkerRequest
+    from collections.abc import Callable
+
+    from cwndlab.usercode.worker import Request, WorkerRequest
 
 _GUARD_LINE = "cwndlab-guard"
 _END_S = 10.0
@@ -35,8 +37,13 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
 
-    def ask(self, request: WorkerRequest, time_limit_s: float | None = None) -> Any:  # noqa: ANN401  the request says what
-        """The answer to a request.
+    def ask(
+        self,
+        request: Request,
+        time_limit_s: float | None = None,
+        take: Callable[[Any], None] | None = None,
+    ) -> Any:  # noqa: ANN401  the request says what
+        """The answer to a request; `take` is given parts of it that come early.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; says why.
@@ -48,7 +55,9 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
                 self.close()
                 msg = f"{request.files}: its process gave no answer within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
-            answer = connection.recv()
+            while isinstance(answer := connection.recv(), Early):
+                if take is not None:
+                    take(answer.content)
         except (EOFError, ConnectionError):
             raise self._end(request) from None
         if isinstance(answer, Refusal):

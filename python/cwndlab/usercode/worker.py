@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import resource
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _MEMORY_BYTES = 8 * 2**30
 
+Send = Callable[[object], None]
+"""Sends a part of an answer early."""
+
 
 @dataclass(frozen=True, slots=True)
 class DescribeProgram:
@@ -37,7 +41,7 @@ class DescribeProgram:
         """Whose file is to blame if the process ends."""
         return self.program.file
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self, _send: Send) -> dict[str, Any]:
         """Load it and ask it."""
         library = shared_object(self.program)
         return dict(core.module().describe_object(library, self.program.file))
@@ -45,7 +49,7 @@ class DescribeProgram:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Run a task. Answered by its outcome."""
+    """Run a task. Answered by its batch, after what a long run has recorded by then."""
 
     task: Task
 
@@ -54,11 +58,11 @@ class Compute:
         """Whose files are to blame if the process ends."""
         return ", ".join(program.file for program in self.task.programs.values())
 
-    def answer(self) -> object:
+    def answer(self, send: Send) -> object:
         """Compile what is not compiled yet, and run."""
         from cwndlab.run.executor import compute  # noqa: PLC0415  a description needs none of it
 
-        return compute(self.task, objects(self.task.programs))
+        return compute([self.task], objects(self.task.programs), take=send)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class CheckProgram:
         """Whose file is to blame if the process ends."""
         return self.program.file
 
-    def answer(self) -> object:
+    def answer(self, _send: Send) -> object:
         """Run the conformance suite."""
         library = shared_object(self.program)
         return core.module().check_object(
@@ -84,6 +88,13 @@ class CheckProgram:
 
 
 WorkerRequest = DescribeProgram | Compute | CheckProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A part of an answer, which goes on."""
+
+    content: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ def main(descriptor: int) -> None:
             return
         answer: object
         try:
-            answer = request.answer()
+            answer = request.answer(lambda content: connection.send(Early(content)))
         except (BrokenAlgorithmError, ValueError) as error:
             answer = Refusal(str(error))
         connection.send(answer)

@@ -58,7 +58,7 @@ def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Pat
         title=done.simulated.title,
         counts=counts,
         count=len(judgements),
-        kernel=done.measured.manifest[-1]["kernel"],
+        kernel=done.measured.history[-1]["kernel"],
         lateness=_lateness(done.measured),
         heads=[quantity(name).header for name in COMPARED],
         rows=rows,
@@ -104,7 +104,7 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 def _lateness(measured: Results) -> str:
     """How late packets left the emulator in the worst of the runs; nothing if it is not told."""
-    entries = [entry["emulator"] for entry in measured.manifest if "emulator" in entry]
+    entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     told: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(told):.0f}" if told else ""
 

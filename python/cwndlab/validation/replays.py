@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cwndlab.api.study import Study
-    from cwndlab.study.matrix import Run
+    from cwndlab.study.runs import Run
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000

@@ -22,12 +22,12 @@ from cwndlab.backends.kernel.states import state_table
 from cwndlab.backends.kernel.tracing import Tracer, count, fill, happenings, replace_events
 from cwndlab.errors import KernelRunError
 from cwndlab.results.tables import encode_result, to_parquet
-from cwndlab.run.executor import outcome_of
+from cwndlab.run.executor import batch_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cwndlab.run.executor import Outcome, Task
+    from cwndlab.run.executor import Batch, Task
 
 _ATTEMPTS = 3
 _OWNER_WIDTH = 80
@@ -69,7 +69,7 @@ class KernelExecutor:
         self._naming = threading.Lock()
         self._say = say
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Compute all tasks, one after the other or so many at once."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
@@ -91,7 +91,7 @@ class KernelExecutor:
                 crew[0].helper.ask({"do": "release"})
                 yield from done
 
-    def _compute(self, tools: _Tools, task: Task) -> Outcome:
+    def _compute(self, tools: _Tools, task: Task) -> Batch:
         notes: dict[str, Any] = {}
 
         def files() -> Mapping[str, bytes]:
@@ -106,7 +106,7 @@ class KernelExecutor:
             msg = f"not a measurement: {report['invalid']}, {_ATTEMPTS} times; is the machine busy?"
             raise InvalidRunError(msg)
 
-        return outcome_of(task, files, notes)
+        return batch_of(task, files, notes)
 
     def _tables(self, tools: _Tools, task: Task, notes: dict[str, Any]) -> dict[str, Any]:
         scenario = json.loads(task.scenario_json)

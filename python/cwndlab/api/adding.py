@@ -1,0 +1,115 @@
+"""Comparisons that add to what is there: more algorithms or repetitions on the same link."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.api.study import Study
+from cwndlab.errors import ResultsError
+from cwndlab.results.manifest import MANIFEST
+from cwndlab.run.campaign import default_folder
+from cwndlab.schema import canonical_json
+from cwndlab.study.kept import STUDY
+from cwndlab.usercode.program import LINUX_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cwndlab.backends import Backend
+
+_GROWING = ("algorithm", "repetitions")
+
+
+def adding(
+    document: Mapping[str, Any], title: str, folder: Path | None, backend: Backend
+) -> tuple[Study, Path]:
+    """The study of a comparison together with what was compared before, and its folder.
+
+    Comparisons share a folder if nothing but algorithms and repetitions differs, neither the
+    content of files and presets. What they share is named by a hash.
+
+    Args:
+        document: keys of a study.
+        title: what reports call it.
+        folder: of the results; None for one of its own.
+        backend: where it runs.
+
+    Raises:
+        ResultsError: `folder` holds an algorithm of the same name with another content.
+    """
+    alone = Study(**document, title=title)
+    shared = {key: value for key, value in document.items() if key not in _GROWING}
+    path = alone.cells[0].resolved.scenario.path.model_dump(mode="json")
+    digest = hashlib.sha256(canonical_json([shared, path]).encode()).hexdigest()[:8]
+    for number in itertools.count(1):
+        name = f"compare-{digest}" if number == 1 else f"compare-{digest}-{number}"
+        study = alone.changed({**alone.document, "id": name})
+        where = folder or default_folder(study, backend)
+        if not (where / MANIFEST).exists():
+            return study, where
+        earlier = Study.load(where / STUDY)
+        if earlier.id != name:
+            return study, where  # refused when it is written into
+        if changed := _changed_algorithms(earlier, study):
+            if folder is None:
+                continue
+            msg = f"{folder}: holds results of another {changed[0]}; name another folder"
+            raise ResultsError(msg)
+        return _together(earlier, study, where), where
+    raise AssertionError
+
+
+def _together(earlier: Study, later: Study, folder: Path) -> Study:
+    """The later study with the algorithms and repetitions of the earlier one."""
+    references = {label: _within(folder, own) for label, own in _files(earlier).items()}
+    known = {label: references.get(label, label) for label in _labels(earlier)}
+    known |= {
+        label: reference
+        for label, reference in zip(_labels(later), _algorithms(later), strict=True)
+        if label not in known
+    }
+    document = {key: value for key, value in later.document.items() if key != "factors"}
+    document["factors"] = {**later.document.get("factors", {}), "algorithm": list(known.values())}
+    document["repetitions"] = max(earlier.repetitions, later.repetitions)
+    return later.changed(document)
+
+
+def _within(folder: Path, reference: str) -> str:
+    """A file of a results folder, as it is named from outside."""
+    path = reference.removeprefix(LINUX_PREFIX)
+    prefix = LINUX_PREFIX if path != reference else ""
+    return f"{prefix}{(folder / path).absolute()}"
+
+
+def _algorithms(study: Study) -> list[str]:
+    return list(study.document["factors"]["algorithm"])
+
+
+def _labels(study: Study) -> list[str]:
+    return [str(label) for label in study.factors["algorithm"]]
+
+
+def _files(study: Study) -> dict[str, str]:
+    """By label: algorithms that are files."""
+    found = {}
+    for cell in study.cells:
+        for name, each in cell.resolved.algorithms.items():
+            found[name] = each.reference
+    return found
+
+
+def _changed_algorithms(earlier: Study, later: Study) -> list[str]:
+    """Names that mean another file than before."""
+
+    def contents(study: Study) -> dict[str, str]:
+        return {
+            name: each.algorithm.source_sha256
+            for cell in study.cells
+            for name, each in cell.resolved.algorithms.items()
+        }
+
+    before, now = contents(earlier), contents(later)
+    return [name for name in before if name in now and before[name] != now[name]]

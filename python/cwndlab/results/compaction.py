@@ -1,0 +1,184 @@
+"""Writing the tables of a study: all rows of all finished runs, in the order of the study's runs.
+
+Whatever order runs were finished in, on however many machines and in however many sessions, the
+same runs give the same bytes. Rows are read and written in pieces, so that the memory that this
+needs does not grow with the study.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cwndlab.results.folder import RUNS, UNUSED
+from cwndlab.results.metrics import run_metrics
+from cwndlab.results.tables import to_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cwndlab.results.blocks import Block
+
+PART_ROWS = 1 << 16
+"""Rows of a file of a table: some megabytes of memory."""
+
+_RUNS_AT_ONCE = 1 << 12
+_BLOCKS_KEPT = 8
+
+Write = Callable[[str, bytes], None]
+"""Is given the name of a file and its content."""
+
+
+class Rows:
+    """The rows of one table, wherever they are, in the order of `keys`."""
+
+    def __init__(self, keys: pl.Series, blocks: Sequence[Block]) -> None:
+        """Find the rows of each run."""
+        self._blocks = blocks
+        self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
+        order = pl.DataFrame({"run": keys, "order": pl.int_range(keys.len(), eager=True)})
+        found = [(key, n, rows) for n, block in enumerate(blocks) for key, rows in block.runs]
+        slices = pl.DataFrame(
+            found, schema={"run": pl.String, "block": pl.Int64, "rows": pl.Int64}, orient="row"
+        )
+        starts = pl.col("rows").cum_sum().over("block") - pl.col("rows")
+        slices = slices.with_columns(starts.alias("start")).join(order, on="run")
+        self._slices = slices.sort("order", "block", "start").drop("run")
+
+    def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
+        """The rows of the runs from `first` to before `last`, in pieces."""
+        begin, end = self._slices["order"].search_sorted(pl.Series([first, last]), side="left")
+        wanted = self._slices.slice(begin, end - begin)
+        is_new = (pl.col("block") != pl.col("block").shift()) | (
+            pl.col("start") != (pl.col("start") + pl.col("rows")).shift()
+        )
+        piece = is_new.fill_null(value=True).cum_sum().alias("piece")
+        pieces = wanted.group_by(piece, maintain_order=True).agg(
+            pl.col("block").first(), pl.col("start").first(), pl.col("rows").sum()
+        )
+        for _, block, start, rows in pieces.iter_rows():
+            yield self._frame(block).slice(start, rows)
+
+    def _frame(self, block: int) -> pl.DataFrame:
+        if block not in self._read:
+            self._read[block] = self._blocks[block].read()
+            if len(self._read) > _BLOCKS_KEPT:
+                self._read.popitem(last=False)
+        self._read.move_to_end(block)
+        return self._read[block]
+
+
+class _Parts:
+    """Cuts rows into files of a table, each row with the columns of the matrix."""
+
+    def __init__(self, table: str, matrix: pl.DataFrame, write: Write) -> None:
+        self._table = table
+        self._matrix = matrix
+        self._write = write
+        self._waiting: list[pl.DataFrame] = []
+        self._rows = 0
+        self._count = 0
+        self.labels: list[str] = []
+
+    def add(self, frame: pl.DataFrame) -> None:
+        self._waiting.append(frame)
+        self._rows += frame.height
+        while self._rows >= PART_ROWS:
+            whole = joined(self._waiting)
+            self._emit(whole.head(PART_ROWS))
+            self._waiting = [whole.slice(PART_ROWS)]
+            self._rows -= PART_ROWS
+
+    def end(self) -> list[str]:
+        whole = joined(self._waiting)
+        if not whole.is_empty():
+            self._emit(whole)
+        return self.labels
+
+    def _emit(self, own: pl.DataFrame) -> None:
+        shown, self.labels = labelled(self._matrix, own)
+        self._write(f"{self._table}/{self._count:05}.parquet", to_parquet(shown.rechunk()))
+        self._count += 1
+
+
+def write_tables(
+    matrix: pl.DataFrame, blocks: Sequence[Block], labels: Mapping[str, list[str]], write: Write
+) -> dict[str, list[str]]:
+    """Write every table of the finished runs, with the columns of `matrix` in each row.
+
+    Args:
+        matrix: the finished runs, with their factors, repetition and seed, in order.
+        blocks: where their rows are.
+        labels: by table: columns of its blocks that are copied from an earlier matrix.
+        write: is given each file's name and content.
+
+    Returns:
+        By table: the columns that are copied from the matrix.
+    """
+    written = {}
+    rows = {
+        table: Rows(matrix["run"], [block for block in blocks if block.table == table])
+        for table in sorted({block.table for block in blocks})
+    }
+    for table, own in rows.items():
+        parts = _Parts(table, matrix, write)
+        for frame in own.between(0, matrix.height):
+            parts.add(frame.drop(labels.get(table, []), strict=False))
+        written[table] = parts.end()
+    if "flows" in rows:
+        parts = _Parts(RUNS, matrix, write)
+        for first, last in pairwise([*range(0, matrix.height, _RUNS_AT_ONCE), matrix.height]):
+            flows, links = (
+                joined(
+                    [
+                        frame.drop(labels.get(table, []), strict=False)
+                        for frame in rows[table].between(first, last)
+                    ]
+                )
+                if table in rows
+                else pl.DataFrame()
+                for table in ("flows", "links")
+            )
+            metrics = run_metrics(flows, links)
+            parts.add(metrics.drop("algorithm") if "algorithm" in matrix.columns else metrics)
+        written[RUNS] = parts.end()
+    return written
+
+
+def write_unused(
+    keys: Sequence[str], blocks: Sequence[Block], labels: Mapping[str, list[str]], write: Write
+) -> None:
+    """Write the rows of finished runs that the study does not name, without its columns."""
+    order = pl.DataFrame({"run": keys})
+    for table in sorted({block.table for block in blocks}):
+        parts = _Parts(f"{UNUSED}/{table}", order, write)
+        rows = Rows(order["run"], [block for block in blocks if block.table == table])
+        for frame in rows.between(0, order.height):
+            parts.add(frame.drop(labels.get(table, []), strict=False))
+        parts.end()
+
+
+def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Rows with the columns of the matrix in front, and how those are called there."""
+    names = shown_labels(matrix.columns, own.columns)
+    shown = list(names.values())
+    rest = [name for name in own.columns if name != "run"]
+    rows = own.join(matrix.rename(names), on="run", how="left", maintain_order="left")
+    return rows.select("run", *shown, *rest), shown
+
+
+def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+    """How a table with columns `own` calls those of the matrix: one that is taken has a prefix."""
+    return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
+
+
+def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Frames below each other; a column that one has not is null there."""
+    whole = [frame for frame in frames if not frame.is_empty()]
+    if not whole:
+        return frames[0] if frames else pl.DataFrame(schema={"run": pl.String})
+    return pl.concat(whole, how="diagonal_relaxed")

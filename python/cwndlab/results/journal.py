@@ -1,0 +1,146 @@
+"""An append-only log of finished work: each record is written whole, or it is not there.
+
+```
+record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
+```
+
+The head is JSON, the body is the bytes of the record's blocks one after the other. A process that
+is killed may leave a torn record at the end, which counts as never written. What was appended
+outlives the process at once, and a failure of the machine after a second: the log is synced to disk
+at most once a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import threading
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_PREFIX = struct.Struct("<4sIQ32s")
+_MAGIC = b"CWNJ"
+_SYNC_INTERVAL_S = 1.0
+_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record, without its body."""
+
+    head: Mapping[str, Any]
+    body_at: int
+    """Where its body begins in the file."""
+    end: int
+
+
+class Journal:
+    """A log that is being written. A context manager; one process writes it."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin a log at `path`, which must not exist."""
+        self.path = path
+        self._file: IO[bytes] = path.open("xb", buffering=0)
+        self._digest = hashlib.sha256()
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._failure: OSError | None = None
+
+    def __enter__(self) -> Self:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it; what is not synced yet is left to the system."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all that was appended."""
+        return self._digest.hexdigest()
+
+    def append(self, head: Mapping[str, Any], blocks: Sequence[bytes] = ()) -> int:
+        """Add a record and return where its body begins.
+
+        Raises:
+            OSError: it could not be written, of which nothing is left; or an earlier record could
+                not be synced.
+        """
+        text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
+        digest = hashlib.sha256(text)
+        for block in blocks:
+            digest.update(block)
+        length = sum(map(len, blocks))
+        pieces = [_PREFIX.pack(_MAGIC, len(text), length, digest.digest()), text, *blocks]
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            begin = self._file.tell()
+            try:
+                for piece in pieces:
+                    _write_whole(self._file, piece)
+            except OSError:
+                self._file.truncate(begin)
+                self._file.seek(begin)
+                raise
+            for piece in pieces:
+                self._digest.update(piece)
+            if self._timer is None:
+                self._timer = threading.Timer(_SYNC_INTERVAL_S, self._sync_later)
+                self._timer.daemon = True
+                self._timer.start()
+        return begin + _PREFIX.size + len(text)
+
+    def sync(self) -> None:
+        """Make sure that everything appended outlives a failure of the machine."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+                os.fsync(self._file.fileno())
+            if self._failure is not None:
+                raise self._failure
+
+    def _sync_later(self) -> None:
+        with self._lock:
+            self._timer = None
+            if self._file.closed:
+                return
+            try:
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                self._failure = error
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The records of a log, up to the first that is torn or damaged."""
+    with path.open("rb") as file:
+        while len(prefix := file.read(_PREFIX.size)) == _PREFIX.size:
+            magic, head_bytes, body_bytes, wanted = _PREFIX.unpack(prefix)
+            if magic != _MAGIC:
+                return
+            text = file.read(head_bytes)
+            body_at = file.tell()
+            digest = hashlib.sha256(text)
+            left = body_bytes
+            while left and (piece := file.read(min(left, _PIECE_BYTES))):
+                digest.update(piece)
+                left -= len(piece)
+            if left or digest.digest() != wanted:
+                return
+            yield Record(json.loads(text), body_at, file.tell())
+
+
+def _write_whole(file: IO[bytes], content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) :]

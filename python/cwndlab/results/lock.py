@@ -1,0 +1,91 @@
+"""Who may write into a results folder, and what to say when it cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from cwndlab.errors import DiskFullError, ResultsError, ResultsInUseError, read_failure
+from cwndlab.results.manifest import COMMIT, COPY, MANIFEST, OLD_MANIFEST
+from cwndlab.results.staging import ASIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCK = ".lock"
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class Lock:
+    """Held by the one process that writes into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is held yet."""
+        self._folder = folder
+        self._file: IO[str] | None = None
+
+    def take(self) -> None:
+        """Hold it.
+
+        Raises:
+            ResultsInUseError: another process holds it.
+        """
+        lock = (self._folder / _LOCK).open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.seek(0)
+            owner = lock.read().strip()
+            lock.close()
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            by = f" ({owner})" if owner else ""
+            msg = f"{self._folder}: another cwndlab is writing here{by}; wait for it or stop it"
+            raise ResultsInUseError(msg) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}\n")
+        with contextlib.suppress(OSError):
+            lock.flush()  # the owner is for the message only
+        self._file = lock
+
+    def drop(self) -> None:
+        """Let others write."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+
+
+@contextlib.contextmanager
+def naming_failures(path: Path) -> Iterator[None]:
+    """Say what to do when the disk is full or the folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            msg = f"{path}: {(error.strerror or str(error)).lower()}; make room on that disk"
+            raise DiskFullError(msg) from error
+        raise ResultsError(read_failure(Path(str(error.filename or path)), error)) from error
+
+
+def refuse_foreign(path: Path) -> None:
+    """A folder with something else in it is not ours to write into.
+
+    Raises:
+        ResultsError: it is one, or holds results of an older format.
+    """
+    ours = {MANIFEST, COPY, OLD_MANIFEST}
+    if any((path / name).exists() for name in ours) or (path / COMMIT).exists():
+        return
+    if not path.exists():
+        return
+    if not path.is_dir():
+        msg = f"{path}: is a file; name a folder for the results"
+        raise ResultsError(msg)
+    if foreign := sorted({entry.name for entry in path.iterdir()} - {_LOCK, ASIDE}):
+        msg = f"{path}: holds {foreign[0]}, which is not a result; name another folder"
+        raise ResultsError(msg)

@@ -1,0 +1,144 @@
+"""The manifest of a results folder: the SHA-256 of every file that belongs to it.
+
+It stands there twice, as `manifest.json` and as a hidden copy, each with a digest of its own, so
+that a damaged one is noticed and can be restored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import DamagedResultsError, NewerResultsError, ResultsError, read_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+FORMAT = 2
+"""Grows when an older version could not read what this one writes."""
+
+MANIFEST = "manifest.json"
+COPY = ".manifest.json"
+COMMIT = ".commit"
+"""A folder of files that replace those of the same name, but for a process that was killed."""
+
+OLD_MANIFEST = "manifest.jsonl"
+_KIND = "cwndlab results"
+_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Which files belong to a results folder, and what they hold."""
+
+    study: str
+    files: dict[str, str] = field(default_factory=dict)
+    """SHA-256 by name, relative to the folder."""
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    """By table: its columns that are copied from the matrix, for those who read a table alone."""
+    first_journal: int = 0
+    """Journals with smaller numbers are in the tables already."""
+
+    def to_json(self) -> bytes:
+        """The file's content."""
+        content = {
+            "format": FORMAT,
+            "kind": _KIND,
+            "study": self.study,
+            "labels": self.labels,
+            "first_journal": self.first_journal,
+            "files": dict(sorted(self.files.items())),
+        }
+        digest = hashlib.sha256(_canonical(content)).hexdigest()
+        return json.dumps({**content, "digest": digest}, indent=1).encode() + b"\n"
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of `folder`; None if it has none.
+
+    Raises:
+        DamagedResultsError: the manifest, or its copy, is damaged.
+        NewerResultsError: a later version has written it.
+        ResultsError: an earlier version has written it, in a format that is no longer read.
+    """
+    texts = {name: _read(folder, name) for name in (MANIFEST, COPY)}
+    if texts[MANIFEST] is None and texts[COPY] is None:
+        if (folder / OLD_MANIFEST).exists():
+            msg = (
+                f"{folder}: written by an older cwndlab (format 1, this one reads {FORMAT}); "
+                "run the study again into another folder with --results"
+            )
+            raise ResultsError(msg)
+        return None
+    manifests = {name: _parse(folder, text) for name, text in texts.items()}
+    for name, manifest in manifests.items():
+        if manifest is None or manifest != manifests[MANIFEST]:
+            raise DamagedResultsError(folder, [name])
+    return manifests[MANIFEST]
+
+
+def restored_manifest(folder: Path) -> Manifest | None:
+    """The manifest, or its copy if the manifest itself is damaged; None if both are."""
+    return next(filter(None, (_parse(folder, _read(folder, n)) for n in (MANIFEST, COPY))), None)
+
+
+def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) -> list[str]:
+    """Those of the files that are missing or hold something else than their digest says."""
+    wanted = list(names_and_digests)
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(lambda each: file_digest(located(folder, each[0])), wanted)
+        return [name for (name, digest), own in zip(wanted, found, strict=True) if own != digest]
+
+
+def located(folder: Path, name: str) -> Path:
+    """Where a file of a folder is: a commit that was decided but not carried out comes first."""
+    committed = folder / COMMIT / name
+    return committed if committed.exists() else folder / name
+
+
+def file_digest(path: Path) -> str | None:
+    """The SHA-256 of a file; None if it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                digest.update(piece)
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def _read(folder: Path, name: str) -> bytes | None:
+    path = located(folder, name)
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ResultsError(read_failure(path, error)) from None
+
+
+def _parse(folder: Path, text: bytes | None) -> Manifest | None:
+    """The manifest of a text; None if it is damaged or missing."""
+    try:
+        content: dict[str, Any] = json.loads(text or b"")
+        if content["format"] > FORMAT:
+            msg = (
+                f"{folder}: written by a newer cwndlab (format {content['format']}, this one reads "
+                f"{FORMAT}); update cwndlab, or name another folder with --results"
+            )
+            raise NewerResultsError(msg)
+        manifest = Manifest(
+            content["study"], content["files"], content["labels"], content["first_journal"]
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return manifest if manifest.to_json() == text else None
+
+
+def _canonical(content: object) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()

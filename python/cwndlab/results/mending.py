@@ -1,0 +1,46 @@
+"""What is lost with a damaged file of a results folder: the runs that have to be made again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cwndlab.results.blocks import part_block
+from cwndlab.results.folder import FILES, MATRIX, RUNS, is_part
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from cwndlab.results.folder import Folder
+
+
+def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -> set[str]:
+    """Keys of the finished runs of which `damaged` holds something that nothing else does.
+
+    A table's file holds rows of consecutive runs, so what a damaged one held is between its
+    neighbours; without the matrix, which says the order, everything counts as lost.
+    """
+    lost = {name.split("/")[1] for name in damaged if name.startswith(f"{FILES}/")}
+    tables = {name.split("/")[0] for name in damaged if is_part(name)} - {RUNS}
+    if not tables:
+        return lost & set(done)
+    if MATRIX in damaged:
+        return set(done)
+    matrix = pl.read_parquet(folder.path / MATRIX, columns=["run"], memory_map=False)["run"]
+    order = [key for key in matrix if key in done]
+    places = {key: n for n, key in enumerate(order)}
+    for table in tables:
+        begin, is_open = 0, False
+        for path in folder.parts(table):
+            if path.relative_to(folder.path).as_posix() in damaged:
+                is_open = True
+                continue
+            keys = [places[key] for key, _ in part_block(table, path).runs if key in places]
+            if is_open and keys:
+                lost.update(order[begin : keys[0] + 1])
+                is_open = False
+            begin = keys[-1] if keys else begin
+        if is_open:
+            lost.update(order[begin:])
+    return lost & set(done)

@@ -1,0 +1,102 @@
+"""Replacing several files of a folder at once, whatever happens meanwhile.
+
+New files are written into `.aside` and synced; renaming that folder to `.commit` decides. Then they
+are moved to their places, which a later process does if this one is killed. Readers look into
+`.commit` first, so that they see all of the change or nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from cwndlab.results.manifest import COMMIT, COPY, MANIFEST, located
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.results.manifest import Manifest
+
+ASIDE = ".aside"
+
+
+class Staging:
+    """Files that wait to be put into a folder together."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with none."""
+        self._folder = folder
+        self._aside = folder / ASIDE
+        self.digests: dict[str, str] = {}
+        """SHA-256 of the files that wait, by name."""
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+    def add(self, name: str, content: bytes) -> None:
+        """Let a file wait."""
+        path = self._aside / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_synced(path, content)
+        self.digests[name] = hashlib.sha256(content).hexdigest()
+
+    def publish(self, manifest: Manifest) -> None:
+        """Put the files that wait, and the manifest, into the folder."""
+        text = manifest.to_json()
+        for name in (COPY, MANIFEST):
+            self.add(name, text)
+        for path, _, _ in os.walk(self._aside):
+            sync_folder(path)
+        self._aside.rename(self._folder / COMMIT)
+        sync_folder(self._folder)
+        carry_out(self._folder)
+
+    def drop(self) -> None:
+        """Forget the files that wait."""
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+
+def carry_out(folder: Path) -> None:
+    """Do what is left of a change that was decided."""
+    commit = folder / COMMIT
+    if not (commit / MANIFEST).exists():
+        shutil.rmtree(commit, ignore_errors=True)  # all of it was done
+        return
+    waiting = sorted(path for path in commit.rglob("*") if path.is_file())
+    last = [commit / COPY, commit / MANIFEST]
+    folders = {folder}
+    for path in [*(path for path in waiting if path not in last), *last]:
+        if path.exists():
+            target = folder / path.relative_to(commit)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+            folders.add(target.parent)
+    for each in folders:
+        sync_folder(each)
+    shutil.rmtree(commit)
+
+
+def is_same(folder: Path, name: str, content: bytes) -> bool:
+    """Whether a file of the folder holds just this."""
+    try:
+        return located(folder, name).read_bytes() == content
+    except OSError:
+        return False
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a file, and wait until it is on the disk."""
+    with path.open("wb", buffering=0) as file:
+        view = memoryview(content)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: str | Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,359 @@
+"""Results on disk, safe against being killed at any point.
+
+```
+results/ID/
+  manifest.json      the format's version, and the SHA-256 of every file below
+  study.toml         the study, with paths that lead into this folder
+  scenarios.parquet  what each combination of its factors was resolved to
+  matrix.parquet     its runs: key, cell, factors, repetition, seed
+  traces/ presets/ algorithms/  the files that it needs
+  runs/ flows/ links/ ...       the tables: parts of some megabytes, in the order of the matrix
+  files/KEY/         what a run has beside tables, such as a capture
+  failed/KEY.json    a run that failed, and why
+  set-aside/KEY-N/   the tables of a run that was made again, as something disturbed it
+  history.parquet    when, where and how long each run was made
+  journal/N.log      finished runs that are not in the tables yet
+```
+
+Finished runs are appended to a journal; that is their commit. When a session ends, the tables are
+written anew from tables and journals, and the journals go. A session that is stopped or killed
+leaves its journal, which readers read and the next session goes on from. Host, time and duration
+stand in the history alone, so that the same study and seed give the same bytes of every other file
+everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from cwndlab.errors import DamagedResultsError, ResultsError
+from cwndlab.results.blocks import DONE, LOST, history_frame, part_block
+from cwndlab.results.compaction import write_tables, write_unused
+from cwndlab.results.folder import (
+    FILES,
+    HISTORY,
+    JOURNALS,
+    MATRIX,
+    UNUSED,
+    Folder,
+    is_part,
+    journals_of,
+)
+from cwndlab.results.journal import Journal
+from cwndlab.results.lock import Lock, naming_failures, refuse_foreign
+from cwndlab.results.manifest import Manifest, read_manifest, restored_manifest
+from cwndlab.results.mending import lost_runs
+from cwndlab.results.staging import ASIDE, Staging, carry_out, is_same, sync_folder
+from cwndlab.results.tables import split_files, to_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cwndlab.results.blocks import Entry
+
+Table = tuple[bytes, "Sequence[tuple[str, int]]"]
+"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
+
+
+class Writer:
+    """The one process that writes into a folder of results. A context manager."""
+
+    def __init__(self, path: Path, study_id: str) -> None:
+        """Nothing is touched before the context is entered."""
+        self.path = path
+        self._study_id = study_id
+        self._lock = Lock(path)
+        self._journal: Journal | None = None
+        self._manifest = Manifest(study_id)
+        self._done: set[str] = set()
+        self._growing: dict[str, hashlib._Hash] = {}
+        self._has_new_matrix = False
+        self.damaged: list[str] = []
+        """Files that were found damaged, whose runs do not count as finished."""
+
+    def __enter__(self) -> Self:
+        """Lock the folder, make it if it is not there, and mend what a killed process left.
+
+        Raises:
+            ResultsInUseError: another process is writing.
+            ResultsError: the folder holds something else, or another study.
+            NewerResultsError: a later version has written it.
+        """
+        with naming_failures(self.path):
+            refuse_foreign(self.path)
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.take()
+            try:
+                self._begin()
+            except BaseException:
+                self._lock.drop()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Make sure that all that was committed is on the disk, and let others write."""
+        try:
+            with naming_failures(self.path):
+                self._close_journal()
+        finally:
+            self._lock.drop()
+
+    @property
+    def folder(self) -> Folder:
+        """The folder as readers see it."""
+        return Folder.open(self.path)
+
+    def committed(self) -> set[str]:
+        """Keys of the runs that are finished."""
+        return set(self._done)
+
+    def history(self) -> list[Entry]:
+        """What is known of each run that was tried, in the order of time."""
+        return Folder(self.path, self._manifest).history
+
+    def replace(self, files: Mapping[str, bytes]) -> None:
+        """Put files into the folder, all or none of them; equal ones are left alone."""
+        changed = {
+            name: content
+            for name, content in files.items()
+            if not (name in self._manifest.files and is_same(self.path, name, content))
+        }
+        if not changed:
+            return
+        with naming_failures(self.path):
+            staging = Staging(self.path)
+            try:
+                for name, content in changed.items():
+                    staging.add(name, content)
+                self._has_new_matrix |= MATRIX in changed
+                known = self._manifest.files | staging.digests
+                self._manifest = replace(self._manifest, files=known)
+                staging.publish(self._manifest)
+            except BaseException:
+                staging.drop()
+                raise
+
+    def commit(self, key: str, files: Mapping[str, bytes], entry: Mapping[str, Any]) -> None:
+        """Keep a finished run for good: its tables, and files that it has beside them.
+
+        Raises:
+            DiskFullError: there was no room; nothing of this run is kept.
+        """
+        tables, beside = split_files(key, files)
+        self.commit_all([{"run": key, "status": DONE, **entry}], tables, beside)
+
+    def commit_all(
+        self,
+        entries: Sequence[Entry],
+        tables: Mapping[str, Table],
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Keep runs that were tried together.
+
+        Args:
+            entries: what the history says of each; those that are `done` count as finished.
+            tables: their rows, and earlier ones that `commit_part` has kept.
+            files: by KEY/NAME, what they have beside tables.
+
+        Raises:
+            DiskFullError: there was no room; nothing of these runs is kept.
+        """
+        head: dict[str, Any] = {"entries": list(entries), "blocks": [], "files": {}}
+        with naming_failures(self.path):
+            for name, content in (files or {}).items():
+                head["files"][f"{FILES}/{name}"] = self._end_of(f"{FILES}/{name}", content)
+            for table, (content, runs) in tables.items():
+                head["blocks"].append([table, len(content), list(runs)])
+            self._log().append(head, [content for content, _ in tables.values()])
+        self._done.update(each["run"] for each in entries if each["status"] == DONE)
+
+    def commit_part(
+        self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
+    ) -> None:
+        """Keep rows of a run that goes on; they count once `commit_all` says that it is done."""
+        with naming_failures(self.path):
+            for name, content in files.items():
+                self._add_to(f"{FILES}/{key}/{name}", content)
+            head = {
+                "blocks": [[table, len(own), list(runs)] for table, (own, runs) in tables.items()]
+            }
+            self._log().append(head, [content for content, _ in tables.values()])
+
+    def note_failure(self, key: str, reason: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
+        """Keep why a run failed, beside those that did not."""
+        with naming_failures(self.path):
+            path = self.path / "failed" / f"{key}.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(reason, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            entry = {"run": key, "status": "failed", "error": str(reason["error"]), **entry}
+            self._log().append({"entries": [entry]})
+
+    def set_aside(
+        self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
+    ) -> None:
+        """Keep the files of a run that is to be made again, as `set-aside/KEY-ATTEMPT`."""
+        entry = {"run": key, "status": "set aside", "attempt": attempt, **entry}
+        with naming_failures(self.path):
+            names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
+            digests = {name: self._end_of(name, content) for name, content in names.items()}
+            self._log().append({"entries": [entry], "files": digests})
+
+    def finish(self) -> None:
+        """Write the tables of all finished runs, which the matrix orders, and drop the journals.
+
+        Runs that the study no longer has are kept apart, for the day on which it has them again.
+        """
+        with naming_failures(self.path):
+            self._close_journal()
+            folder = Folder(self.path, self._manifest)
+            if not folder.logged.entries and not self.damaged and not self._has_new_matrix:
+                return
+            staging = Staging(self.path)
+            try:
+                self._manifest = self._compacted(folder, staging)
+                staging.publish(self._manifest)
+            except BaseException:
+                staging.drop()
+                raise
+            self._tidy()
+
+    def _begin(self) -> None:
+        carry_out(self.path)
+        shutil.rmtree(self.path / ASIDE, ignore_errors=True)
+        try:
+            manifest = read_manifest(self.path)
+        except DamagedResultsError as error:
+            manifest = restored_manifest(self.path)
+            if manifest is None:
+                msg = f"{error}; nothing here can be trusted without it: name another folder"
+                raise ResultsError(msg) from None
+            self.damaged = list(error.names)
+        if manifest is None:
+            manifest = self._manifest
+            Staging(self.path).publish(manifest)
+        if manifest.study != self._study_id:
+            msg = (
+                f"{self.path}: holds results of the study {manifest.study!r}, "
+                f"not of {self._study_id!r}; name another folder with --results"
+            )
+            raise ResultsError(msg)
+        self._manifest = manifest
+        folder = Folder(self.path, manifest)
+        self.damaged += folder.damaged()
+        if self.damaged:
+            self._mend(folder)
+        else:
+            self._done = folder.committed()
+        self._tidy()
+
+    def _mend(self, folder: Folder) -> None:
+        """Let runs whose rows are damaged count as not finished."""
+        entries = []
+        if HISTORY in self.damaged:
+            flows = [part for part in folder.parts("flows") if part.name not in self.damaged]
+            keys = {key for part in flows for key in part_block("flows", part).keys}
+            entries = [{"run": key, "status": DONE, "is_recovered": True} for key in sorted(keys)]
+            done = keys | folder.logged.done
+        else:
+            done = folder.committed()
+        lost = lost_runs(folder, self.damaged, done)
+        kept = {name: own for name, own in folder.digests.items() if name not in self.damaged}
+        self._manifest = replace(self._manifest, files=kept)
+        staging = Staging(self.path)
+        if entries:
+            staging.add(HISTORY, to_parquet(history_frame(entries)))
+            self._manifest.files.update(staging.digests)
+        staging.publish(self._manifest)
+        if lost:
+            gone = [{"run": key, "status": LOST} for key in sorted(lost)]
+            self._log().append({"entries": gone})
+        self._done = done - lost
+
+    def _log(self) -> Journal:
+        """The journal of this session."""
+        if self._journal is None:
+            folder = self.path / JOURNALS
+            folder.mkdir(exist_ok=True)
+            numbers = [int(path.stem) for path in journals_of(self.path, 0)]
+            number = max([self._manifest.first_journal - 1, *numbers]) + 1
+            self._journal = Journal(folder / f"{number:06}.log")
+            sync_folder(folder)
+            sync_folder(self.path)
+        return self._journal
+
+    def _close_journal(self) -> None:
+        """Sync this session's journal, and let the manifest know it."""
+        if self._journal is None:
+            return
+        journal, self._journal = self._journal, None
+        with journal:
+            journal.sync()
+        logged = Folder(self.path, self._manifest).logged.files
+        name = f"{JOURNALS}/{journal.path.name}"
+        known = self._manifest.files | logged | {name: journal.sha256}
+        self._manifest = replace(self._manifest, files=known)
+        Staging(self.path).publish(self._manifest)
+
+    def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
+        """Write all tables anew, and return the manifest with them."""
+        matrix = pl.read_parquet(self.path / MATRIX, memory_map=False).drop("cell")
+        finished = matrix.filter(pl.col("run").is_in(sorted(self._done)))
+        blocks = folder.blocks()
+        labels = write_tables(finished, blocks, self._manifest.labels, staging.add)
+        unused = sorted(self._done - set(finished["run"]))
+        if unused:
+            write_unused(unused, blocks, self._manifest.labels, staging.add)
+        staging.add(HISTORY, to_parquet(history_frame(folder.history)))
+        kept = {
+            name: digest
+            for name, digest in folder.digests.items()
+            if not (is_part(name) or name.startswith((f"{JOURNALS}/", f"{UNUSED}/")))
+        }
+        first = max([self._manifest.first_journal, *(int(p.stem) + 1 for p in folder.journals)])
+        return Manifest(self._study_id, kept | staging.digests, labels, first)
+
+    def _tidy(self) -> None:
+        """Remove what the manifest no longer has: old parts, journals, captures of no run."""
+        folder = Folder(self.path, self._manifest)
+        known = folder.digests
+        for path in journals_of(self.path, 0):
+            if int(path.stem) < self._manifest.first_journal:
+                path.unlink()
+        ours = [path for below in (FILES, UNUSED, "set-aside") for path in self._below(below)]
+        parts = (path for path in self.path.glob("*/*.parquet") if is_part(self._name(path)))
+        for path in [*ours, *parts]:
+            if self._name(path) not in known:
+                path.unlink()
+        for path in self._below("failed"):
+            if path.stem in self._done:
+                path.unlink()
+
+    def _below(self, folder: str) -> list[Path]:
+        return [path for path in (self.path / folder).rglob("*") if path.is_file()]
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
+    def _add_to(self, name: str, content: bytes) -> None:
+        """Let a file grow."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab" if name in self._growing else "wb") as file:
+            file.write(content)
+        self._growing.setdefault(name, hashlib.sha256()).update(content)
+
+    def _end_of(self, name: str, content: bytes) -> str:
+        """Write the end of a file, which may have grown before, and return its SHA-256."""
+        self._add_to(name, content)
+        with (self.path / name).open("rb+") as file:
+            os.fsync(file.fileno())
+        sync_folder((self.path / name).parent)
+        return self._growing.pop(name).hexdigest()

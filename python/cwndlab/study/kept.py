@@ -1,0 +1,111 @@
+"""The scenarios that a study was run with, as its results folder keeps them.
+
+Presets, hosts and defaults may change after a study has run. A `study.toml` in a results folder is
+therefore resolved by what is kept beside it: reports, packs and runs of it again are about the
+scenarios that ran.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cwndlab.errors import StudyError, TraceError
+from cwndlab.resolve import Resolved
+from cwndlab.resolve.algorithms import describe_file, references_in
+from cwndlab.resolve.traces import Trace, read_trace
+from cwndlab.schema import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from cwndlab.resolve.algorithms import FileAlgorithm
+    from cwndlab.study.runs import Cell
+
+SCENARIOS = "scenarios.parquet"
+STUDY = "study.toml"
+TRACES = "traces"
+_COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns")
+
+
+@dataclass(frozen=True)
+class KeptScenarios:
+    """The scenarios of a results folder, by number of their cell."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, study_file: Path) -> KeptScenarios | None:
+        """Those beside a study's file; None if it is not in a results folder."""
+        is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
+        return cls(study_file.parent) if is_kept else None
+
+    def resolved(self, cell: int, document: Mapping[str, Any]) -> Resolved:
+        """What a cell was resolved to.
+
+        Args:
+            cell: its number.
+            document: of the cell, which names the algorithms that are files.
+
+        Raises:
+            StudyError: there is no such cell, or another version of cwndlab has written it.
+        """
+        try:
+            _, text, jitter_ns, begin_within_ns = self._rows[cell]
+            scenario = Scenario.model_validate_json(text)
+        except (IndexError, ValidationError) as error:
+            reason = str(error).partition("\n")[0]
+            msg = f"{self.folder / SCENARIOS}: does not belong to this study ({reason})"
+            raise StudyError([msg]) from None
+        traces = {name: trace for name, trace in self._traces.items() if f'"{name}"' in text}
+        flows = chain(scenario.flows, *scenario.before)
+        named = {end.algorithm for flow in flows for end in (flow.sender, flow.receiver)}
+        files = {name: own for name, own in self._files_of(document).items() if name in named}
+        return Resolved(scenario, traces, files, tuple(jitter_ns), begin_within_ns)
+
+    def _files_of(self, document: Mapping[str, Any]) -> dict[str, FileAlgorithm]:
+        found = (describe_file(each, self.folder) for each in references_in(document).values())
+        return {each.algorithm.name: each for each in found}
+
+    @cached_property
+    def _rows(self) -> list[tuple[Any, ...]]:
+        import polars as pl  # noqa: PLC0415  a study that is not kept needs none
+
+        frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
+        return frame.select(_COLUMNS).rows()
+
+    @cached_property
+    def _traces(self) -> dict[str, Trace]:
+        """All traces of the folder by the names that scenarios have for them."""
+        traces = {}
+        for path in sorted((self.folder / TRACES).glob("*")):
+            try:
+                trace = read_trace(path)
+            except TraceError:
+                continue  # a drive test whose rates have another column: its log is kept beside it
+            traces[trace.content_name] = trace
+        return traces
+
+
+def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
+    """What each combination of a study's factors was resolved to, before seeds are drawn."""
+    import polars as pl  # noqa: PLC0415  as above
+
+    rows = [
+        (
+            n,
+            cell.resolved.scenario.to_json(),
+            list(cell.resolved.start_jitter_ns),
+            cell.resolved.begin_within_ns,
+        )
+        for n, cell in enumerate(cells)
+    ]
+    types = (pl.Int64, pl.String, pl.List(pl.Int64), pl.Int64)
+    return pl.DataFrame(rows, schema=dict(zip(_COLUMNS, types, strict=True)), orient="row")

@@ -1,0 +1,185 @@
+"""The runs of a study: each repetition of each cell, with its seed and the name of its result.
+
+A study may have more runs than there should be scenarios in memory, so a scenario is made when it
+is asked for. Runs of a cell differ in a few numbers alone, which are put into the cell's JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from cwndlab import core
+from cwndlab.resolve import reno_variants as recoveries
+from cwndlab.schema import Scenario, canonical_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.resolve import Resolved
+    from cwndlab.resolve.algorithms import FileAlgorithm
+    from cwndlab.resolve.traces import Trace
+
+Label = str | int | float | bool
+
+_KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
+_SEED_BITS = 53  # what every reader of JSON holds exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels."""
+
+    labels: Mapping[str, Label]
+    resolved: Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One repetition of one cell: what the simulator is given, and the name of its result."""
+
+    key: str
+    cell: int
+    labels: Mapping[str, Label]
+    repetition: int
+    seed: int
+    scenario_json: str
+    """The canonical JSON of its scenario."""
+    resolved: Resolved
+    """Its cell, whose seed is 0."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Everything that determines it, but the contents of traces and algorithms."""
+        return Scenario.model_validate_json(self.scenario_json)
+
+    @property
+    def traces(self) -> Mapping[str, Trace]:
+        """Its traces, by the names that the scenario has for them."""
+        return self.resolved.traces
+
+    @property
+    def algorithms(self) -> Mapping[str, FileAlgorithm]:
+        """Its algorithms that are files, by name."""
+        return self.resolved.algorithms
+
+
+class Runs(Sequence[Run]):
+    """All cells once, then all again, so that time favours no algorithm; as often as repeated."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        repetitions: int,
+        study_seed: int,
+        *,
+        has_own_seeds: bool = True,
+    ) -> None:
+        """Runs of these cells, whose seeds derive from the study's, and of a cell if it has own."""
+        self._cells = [
+            _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
+            for n, cell in enumerate(cells)
+        ]
+        self._repetitions = repetitions
+
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self._cells) * self._repetitions
+
+    @overload
+    def __getitem__(self, at: int) -> Run: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Run]: ...
+    def __getitem__(self, at: int | slice) -> Run | list[Run]:
+        """One run, or several."""
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            msg = f"there are {len(self)} runs"
+            raise IndexError(msg)
+        repetition, cell = divmod(at % len(self), len(self._cells))
+        return self._cells[cell].run(repetition)
+
+
+class _Template:
+    """A cell, from which its runs are made."""
+
+    def __init__(
+        self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool
+    ) -> None:
+        self._cell = cell
+        self._number = number
+        scenario = cell.resolved.scenario
+        self._content = scenario.model_dump(mode="json", exclude_none=True)
+        # The canonical JSON of {"cell": ..., "repetition": ..., "study": ...}, but for one number.
+        named = f'"cell":{canonical_json(_cell_without_algorithms(scenario))},'
+        self._before_repetition = f'{{{named if has_own_seeds else ""}"repetition":'
+        self._behind_repetition = f',"study":{study_seed}}}'
+        # And of what determines a result, but for the scenario.
+        flows = itertools.chain(scenario.flows, *scenario.before)
+        ends = [end for flow in flows for end in (flow.sender, flow.receiver)]
+        files = cell.resolved.algorithms
+
+        def sha256(name: str) -> str:
+            found = files[name].algorithm if name in files else core.algorithm(name)
+            return found.source_sha256
+
+        algorithms = canonical_json({end.algorithm: sha256(end.algorithm) for end in ends})
+        stacks = canonical_json({end.stack: core.stack(end.stack).sha256 for end in ends})
+        epoch = core.behaviour_epoch()
+        self._before_scenario = f'{{"algorithms":{algorithms},"behaviour_epoch":{epoch},"scenario":'
+        self._behind_scenario = f',"stacks":{stacks}}}'
+
+    def run(self, repetition: int) -> Run:
+        text = f"{self._before_repetition}{repetition}{self._behind_repetition}"
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        seed >>= 64 - _SEED_BITS
+        scenario = canonical_json(self._with_seed(seed))
+        whole = f"{self._before_scenario}{scenario}{self._behind_scenario}"
+        key = hashlib.sha256(whole.encode()).hexdigest()[:_KEY_DIGITS]
+        labels, resolved = self._cell.labels, self._cell.resolved
+        return Run(key, self._number, labels, repetition, seed, scenario, resolved)
+
+    def _with_seed(self, seed: int) -> dict[str, Any]:
+        """The scenario with a seed, which decides when the run and its flows begin."""
+        resolved = self._cell.resolved
+        begin_ns = _drawn_ns(seed, "begin", resolved.begin_within_ns)
+        flows = [
+            _later(flow, begin_ns, begin_ns + _drawn_ns(seed, f"flow.{flow['id']}.start", most_ns))
+            for flow, most_ns in zip(self._content["flows"], resolved.start_jitter_ns, strict=True)
+        ]
+        duration_ns = begin_ns + self._content["duration_ns"]
+        return {**self._content, "seed": seed, "flows": flows, "duration_ns": duration_ns}
+
+
+def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str, Any]:
+    if not start_by_ns:
+        return flow
+    later = {**flow, "start_ns": flow["start_ns"] + start_by_ns}
+    if "stop_ns" in flow:
+        later["stop_ns"] = flow["stop_ns"] + stop_by_ns
+    return later
+
+
+def _drawn_ns(seed: int, name: str, most_ns: int) -> int:
+    if not most_ns:
+        return 0
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:16], "big") % most_ns
+
+
+def _cell_without_algorithms(scenario: Scenario) -> str:
+    """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
+    kept_out = {"seed", "record", "before"}
+    content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
+    for flow in content["flows"]:
+        for end in ("sender", "receiver"):
+            for key in ("algorithm", "parameters", "host"):
+                flow[end].pop(key, None)
+            changes = flow[end].pop("stack_overrides", {})
+            if kept := {key: changes[key] for key in changes if key not in recoveries.SETTINGS}:
+                flow[end]["stack_overrides"] = kept
+    return canonical_json(content)
