@@ -24,6 +24,8 @@ from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
 from cwndlab.papers import paper_ids
 from cwndlab.run.campaign import default_folder, run_study
+from cwndlab.run.cost import cost_of
+from cwndlab.run.executor import available_cores
 from cwndlab.study.describe import describe_study
 
 if TYPE_CHECKING:
@@ -64,12 +66,14 @@ def run_command(  # noqa: PLR0913  one argument per option
     if is_dry:
         if output_format == "table":
             say(*describe_study(loaded))
+            cost = cost_of(loaded.cells, loaded.repetitions)
+            say("", f"  {cost.sentence(jobs or available_cores())}")
         else:
             print_rows(
-                [
+                (
                     {**run.labels, "repetition": run.repetition, "seed": run.seed, "run": run.key}
                     for run in loaded.matrix.runs
-                ],
+                ),
                 output_format,
             )
         return

@@ -26,7 +26,8 @@ from cwndlab.results.folder import MATRIX
 from cwndlab.results.tables import to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.run import progress
-from cwndlab.run.executor import Part, Task
+from cwndlab.run.cost import Cost, cost_of
+from cwndlab.run.executor import Part, Task, available_cores
 from cwndlab.schema.scenario import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.toml_writer import write_toml
@@ -75,6 +76,7 @@ def run_study(  # noqa: PLR0913  each has its default
         again: what the user does to go on after an interruption.
 
     Raises:
+        StudyError: it has no link, or a run of it would take longer than anyone waits.
         RunsFailedError: some runs failed; the others are done.
         InterruptedStudyError: the user stopped it.
         ResultsError: the folder cannot be used, or its disk is full.
@@ -84,6 +86,7 @@ def run_study(  # noqa: PLR0913  each has its default
     if any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
         message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
         raise StudyError([message])
+    cost = cost_of(matrix.cells, study.repetitions) if backend == "sim" else Cost()
     with Writer(folder, study.id) as writer:
         keys = keep_study(study, matrix, writer)
         committed = writer.committed()
@@ -91,6 +94,10 @@ def run_study(  # noqa: PLR0913  each has its default
         session = _Session(writer, matrix, keys, backend)
         try:
             if missing:
+                left = cost.times(len(missing) / len(keys))
+                if left.is_worth_saying:
+                    cores = jobs or available_cores()
+                    progress.tell(f"{study.title}: {left.sentence(cores)}")
                 with report(study.title, len(keys), len(keys) - len(missing)) as reporter:
                     executor = executor or backends.executor(backend, jobs, cluster)
                     session.compute(missing, executor, reporter)

@@ -114,6 +114,12 @@ class Lines:
         )
 
 
+def tell(text: str) -> None:
+    """Say something beside the progress; on standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 def reporter(title: str, total: int, done: int) -> Reporter:
     """A bar on a terminal or in a notebook, plain lines elsewhere; on standard error."""
     console = Console(stderr=True)

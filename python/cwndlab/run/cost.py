@@ -1,0 +1,157 @@
+"""What a study costs, estimated before it runs: computing time and room on the disk.
+
+The figures are those of one core of a common machine of 2023 (`make bench`), good for a factor of
+three or so: enough to decide whether to wait, and to refuse what would never end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import StudyError
+from cwndlab.schema import scenario as si
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cwndlab.resolve import Resolved
+    from cwndlab.study.runs import Cell
+
+WORTH_SAYING_S = 60.0
+WORTH_SAYING_BYTES = 1e9
+
+_LONGEST_RUN_S = 7 * 86_400.0
+_LARGEST_RUN_BYTES = 1e12
+
+_NS_PER_S = 1e9
+_PACKET_BITS = 12_000
+_RUN_S = 0.5e-3
+_PACKET_S = 0.5e-6
+_FLOW_SECOND_S = 20e-6  # of each flow in each simulated second, however little it sends
+_MEDIUM_SECOND_S = 1 / 400  # of a cell or a Wi-Fi channel, with its other users
+_UNLIMITED_BITS_PER_SEC = 10e9  # what windows let through where nothing else limits
+_SUMMARY_BYTES, _SAMPLE_BYTES, _ACK_BYTES, _CAPTURED_BYTES = 400, 30, 15, 90
+_ACKS_PER_PACKET = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What runs need."""
+
+    cpu_s: float = 0.0
+    size_bytes: float = 0.0
+
+    def times(self, count: float) -> Cost:
+        """That of so many."""
+        return Cost(self.cpu_s * count, self.size_bytes * count)
+
+    @property
+    def is_worth_saying(self) -> bool:
+        """Whether one would want to know it before."""
+        return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
+
+    def sentence(self, cores: int) -> str:
+        """It in words, on this many cores."""
+        cores_text = "one core" if cores == 1 else f"{cores} cores"
+        time = _time(self.cpu_s / cores)
+        return f"about {time} on {cores_text}, {_size(self.size_bytes)} of results"
+
+
+def cost_of(cells: Iterable[Cell], repetitions: int) -> Cost:
+    """The cost of the runs of a study.
+
+    Raises:
+        StudyError: a run would take more than a week of computing, or a terabyte.
+    """
+    cpu_s = 0.0
+    size_bytes = 0.0
+    for cell in cells:
+        own = cost_of_run(cell.resolved)
+        if own.cpu_s > _LONGEST_RUN_S or own.size_bytes > _LARGEST_RUN_BYTES:
+            labels = ", ".join(str(label) for label in cell.labels.values())
+            which = f"a run of {labels}" if labels else "a run"
+            msg = (
+                f"{which} would take {own.sentence(1)}; "
+                "shorten the duration, lower the rate or the number of flows, or record less"
+            )
+            raise StudyError([msg])
+        cpu_s += own.cpu_s
+        size_bytes += own.size_bytes
+    return Cost(cpu_s, size_bytes).times(repetitions)
+
+
+def cost_of_run(resolved: Resolved) -> Cost:
+    """The cost of one run."""
+    scenario = resolved.scenario
+    turns = 1 + len(scenario.before)
+    length_s = scenario.duration_ns / _NS_PER_S
+    flows = len(scenario.flows)
+    packets = _packets(resolved, length_s)
+    is_wire = isinstance(scenario.path, si.WirePath)
+    second_s = flows * _FLOW_SECOND_S + (0 if is_wire else _MEDIUM_SECOND_S)
+    cpu_s = _RUN_S + turns * (packets * _PACKET_S + length_s * second_s)
+    record = scenario.record
+    size_bytes = _SUMMARY_BYTES * (1 + flows / 4)
+    if record.sample_interval_ns:
+        size_bytes += flows * length_s * _NS_PER_S / record.sample_interval_ns * _SAMPLE_BYTES
+    acks = packets * _ACKS_PER_PACKET
+    if record.ack_trace:
+        size_bytes += acks * _ACK_BYTES
+    if record.pcap is not None:
+        size_bytes += (packets + acks) * _CAPTURED_BYTES
+    return Cost(cpu_s, size_bytes)
+
+
+def _packets(resolved: Resolved, length_s: float) -> float:
+    """Packets with data that a run's flows send, at most."""
+    path = resolved.scenario.path
+    if not isinstance(path, si.WirePath):
+        return 0.0  # a medium's own figure holds them
+    total = 0.0
+    for direction, stages in (("forward", path.forward), ("reverse", path.reverse)):
+        flows = [flow for flow in resolved.scenario.flows if flow.direction == direction]
+        limit = _bits_per_sec(stages, resolved) * length_s / _PACKET_BITS
+        total += min(limit, sum(_wanted(flow, length_s) for flow in flows))
+    return total
+
+
+def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
+    """Packets that a flow's application has to send; infinite if it always has."""
+    match flow.application:
+        case si.Sized() | si.Http() | si.Sftp():
+            return flow.application.bytes * 8 / _PACKET_BITS
+        case si.Paced():
+            return flow.application.bits_per_sec * length_s / _PACKET_BITS
+        case _:
+            return float("inf")
+
+
+def _bits_per_sec(stages: Sequence[si.Stage], resolved: Resolved) -> float:
+    """The rate of the slowest stage."""
+    rates = [_UNLIMITED_BITS_PER_SEC]
+    for stage in stages:
+        match stage.rate:
+            case si.FixedRate() | si.TokenBucketRate():
+                rates.append(float(stage.rate.bits_per_sec))
+            case si.MahimahiRate() | si.LogRate():
+                rates.append(float(resolved.traces[stage.rate.path].info["mean_rate_mbit_s"]) * 1e6)
+            case _:
+                pass
+    limited = rates[1:] or rates
+    return min(limited)
+
+
+def _time(seconds: float) -> str:
+    for unit, length_s in (("day", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+        if seconds >= 2 * length_s:
+            count = f"{seconds / length_s:,.0f}"
+            return f"{count} days" if unit == "day" else f"{count} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 else "a second"
+
+
+def _size(size_bytes: float) -> str:
+    for unit, one in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size_bytes >= one:
+            return f"{size_bytes / one:,.1f} {unit}"
+    return f"{size_bytes / 1e3:,.0f} kB"
