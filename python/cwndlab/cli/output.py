@@ -6,6 +6,7 @@ import functools
 import json
 import shlex
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
@@ -14,8 +15,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cwndlab.text.wording import spreadsheet_safe
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import polars as pl
@@ -72,7 +75,7 @@ def prose(text: str) -> RenderableType:
     return Text(text) if console().is_terminal else text
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
+def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
     """Print equal records, as one of the three formats."""
     if output_format == "json":
         click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
@@ -80,6 +83,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
         _print_csv(rows)
     else:
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+        rows = list(rows)
         for name in rows[0] if rows else ():
             table.add_column(_heading(name), overflow="fold")
         for row in rows:
@@ -89,7 +93,10 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
 
 def print_frame(frame: pl.DataFrame, output_format: str) -> None:
     """Print a frame for programs."""
-    print_rows(frame.to_dicts(), output_format)
+    if output_format == "csv":
+        _print_csv(frame.iter_rows(named=True))
+    else:
+        print_rows(frame.to_dicts(), output_format)
 
 
 def print_text(text: str) -> None:
@@ -122,21 +129,19 @@ def _cell(value: object) -> str:
             return str(value)
 
 
-def _print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print rows one by one: there may be more than memory has room for."""
     import csv  # noqa: PLC0415  seldom needed
-    import io  # noqa: PLC0415  seldom needed
 
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    if rows:
-        writer.writerow(rows[0])
-    for row in rows:
-        values = row.values()
-        writer.writerow(
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for number, row in enumerate(rows):
+        if number == 0:
+            writer.writerow([spreadsheet_safe(name) for name in row])
+        values = (
             " ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            for value in values
+            for value in row.values()
         )
-    click.echo(file.getvalue(), nl=False)
+        writer.writerow([spreadsheet_safe(value) for value in values])
 
 
 def indented(drawn: RenderableType) -> Padding:

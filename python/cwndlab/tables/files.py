@@ -10,6 +10,7 @@ import polars as pl
 import xlsxwriter
 
 from cwndlab.tables.model import ComparisonTable, TableCell
+from cwndlab.text.wording import spreadsheet_safe
 
 _CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  a fixed date, so that equal tables are equal files
 _LATEX_SPECIAL = {
@@ -70,7 +71,7 @@ def to_csv(table: ComparisonTable) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(frame.columns)
     writer.writerows(
-        [f"{value:.6g}" if isinstance(value, float) else value for value in row]
+        [f"{value:.6g}" if isinstance(value, float) else spreadsheet_safe(value) for value in row]
         for row in frame.iter_rows()
     )
     return out.getvalue()
@@ -118,15 +119,17 @@ def to_xlsx(table: ComparisonTable) -> bytes:
     workbook.set_properties({"created": _CREATED, "title": table.title})
     head = workbook.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
     best = workbook.add_format({"bold": True, "align": "right"})
-    plain = workbook.add_format({"align": "right"})
+    # With this a cell that begins with "=" stays a text, also once it is edited.
+    text = workbook.add_format({"quote_prefix": True})
+    plain = workbook.add_format({"align": "right", "quote_prefix": True})
     sheet = workbook.add_worksheet("comparison")
     sheet.freeze_panes(1, 1)
     sheet.set_column(0, 0, 16)
     sheet.set_column(1, len(table.columns), 22)
-    for at, text in enumerate(["algorithm", *(column.header for column in table.columns)]):
-        sheet.write_string(0, at, text, head)
+    for at, title in enumerate(["algorithm", *(column.header for column in table.columns)]):
+        sheet.write_string(0, at, title, head)
     for down, row in enumerate(table.rows, start=1):
-        sheet.write_string(down, 0, row.contestant)
+        sheet.write_string(down, 0, row.contestant, text)
         for across, cell in enumerate(row.cells, start=1):
             sheet.write_string(down, across, cell.text, best if cell.is_best else plain)
     sheet.write_string(len(table.rows) + 2, 0, table.note)
@@ -137,7 +140,10 @@ def to_xlsx(table: ComparisonTable) -> bytes:
         numbers.set_column(at, at, max(12, len(name) + 1))
         numbers.write_string(0, at, name, head)
         for down, value in enumerate(frame[name], start=1):
-            numbers.write(down, at, value)
+            if isinstance(value, str):
+                numbers.write_string(down, at, value, text)
+            else:
+                numbers.write(down, at, value)
     workbook.close()
     return out.getvalue()
 

@@ -95,3 +95,9 @@ def _fixed(value: float, decimals: int) -> str:
 def quoted(name: str) -> str:
     """Return a name of several words in quotes, so that it stays one in a sentence."""
     return f'"{name}"' if " " in name or "," in name else name
+
+
+def spreadsheet_safe(value: object) -> object:
+    """A value of a table as CSV: a text that spreadsheets would compute gets an apostrophe."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
+    return f"'{value}" if is_formula else value
