@@ -38,7 +38,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
-  docs bench bench-algorithms bench-peers bench-verdicts bench-calibration \
+  docs bench bench-algorithms bench-campaign bench-peers bench-verdicts bench-calibration \
   bench-emulator conformance fidelity validate-links images \
   setup clean
 
@@ -97,6 +97,9 @@ bench: $(STAMPS)/packages ## speed of the simulator: instructions and time a del
 
 bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, over reno
 	@$(PYTHON) bench/algorithms.py $(ARGS)
+
+bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, and what SIGKILL loses
+	@$(PYTHON) bench/campaign.py $(ARGS)
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)

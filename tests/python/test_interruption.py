@@ -1,0 +1,109 @@
+"""Ctrl-C ends any command at once, with what is done safe; also where Polars has been imported."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from finished import finished
+from patience import is_soon
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AT_ONCE_S = 0.5
+LOADED = 8.0
+"""Many times as long where other tests take the processors; alone it is less than half a second."""
+
+LINK = "rate=100 Mbit/s,delay=20 ms"
+LONG = """
+[study]
+algorithm = ["reno", "cubic"]
+duration = "100000 s"
+[link]
+rate = "100 Mbit/s"
+delay = "20 ms"
+"""
+COMMANDS = {
+    "run": ["run", "long.toml"],
+    "compare": ["compare", "--link", LINK, "--algorithm", "reno,cubic", "--duration", "100000 s"],
+    "advise": ["advise", "--link", "lossy", "--budget", "1000"],
+    "reproduce": ["reproduce", "lte-ns2-2011"],
+}
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[float, str]:
+    """How long a process takes to end once it is interrupted, and what it says."""
+    began_s = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    return time.monotonic() - began_s, err
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        text=True, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+
+
+def limit_s() -> float:
+    """The bound, for as many processes as compete for this machine."""
+    return AT_ONCE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) * 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_ends_a_command_at_once_and_says_what_is_safe(name: str, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    process = start(tmp_path, "-m", "cwndlab", *COMMANDS[name])
+    assert is_soon(lambda: any(tmp_path.glob("results/*/manifest.json")))
+    time.sleep(random.Random().uniform(0.3, 1.5))  # noqa: S311  no secret
+    took_s, err = interrupted(process)
+    assert process.returncode == 130
+    assert err.splitlines()[-1].startswith("stopped; ")
+    assert took_s < limit_s(), err
+
+
+def test_ctrl_c_before_the_first_run_says_so_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    for wait_s in (0.3, 0.6, 1.0, 1.5):
+        process = start(tmp_path, "-m", "cwndlab", "run", "long.toml")
+        time.sleep(wait_s)
+        took_s, err = interrupted(process)
+        assert took_s < limit_s(), (wait_s, err)
+        assert "Traceback" not in err, (wait_s, err)
+
+
+def test_a_notebook_cell_can_be_interrupted_and_run_again(tmp_path: Path) -> None:
+    """A kernel gets SIGINT as a command does, and goes on after it."""
+    program = """
+import sys, polars, cwndlab as cw
+link = "rate=100 Mbit/s,delay=20 ms"
+study = cw.Study(link=link, algorithm=["reno"], duration="100000 s", id="s")
+for _ in range(2):
+    try:
+        print("cell", file=sys.stderr, flush=True)
+        study.run("results/s")
+    except cw.errors.InterruptedStudyError as error:
+        print(error, file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("early", file=sys.stderr, flush=True)
+"""
+    process = start(tmp_path, "-c", program)
+    assert process.stderr is not None
+    for _ in range(2):
+        assert process.stderr.readline() == "cell\n"
+        time.sleep(1)
+        began_s = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline().startswith("stopped; 0 of 1 run is safe")
+        assert time.monotonic() - began_s < limit_s()
+    assert process.wait(20) == 0
+    assert finished(tmp_path / "results" / "s") == {}
