@@ -18,10 +18,11 @@ from cwndlab import cli
 from cwndlab.api.results import open_results
 from cwndlab.cli import doctor
 from cwndlab.cli.options import Where
-from cwndlab.errors import RunsFailedError
+from cwndlab.errors import RunsFailedError, plural
 from cwndlab.kernel import loading
 from cwndlab.kernel.capabilities import Kernel, Obstacle
 from cwndlab.papers import paper_ids
+from cwndlab.run.executor import available_cores
 from finished import finished
 from patience import PATIENCE_S, is_soon
 
@@ -118,6 +119,8 @@ def test_a_dry_run_shows_what_the_study_resolved_to_and_runs_nothing(
         "  1 flow: reno on linux-6.1, bulk, forward, from 0 s\n"
         "  cubic/10 ms, cubic/20 ms:\n"
         "  1 flow: cubic on linux-6.1, bulk, forward, from 0 s\n"
+        "\n"
+        f"  about a second on {plural(available_cores(), 'core')}, 56 kB of results\n"
     )
     assert not Path("results").exists()
     _, out, _ = run("run", "mine.toml", "--dry-run", "--quick", "--format", "csv")
@@ -264,7 +267,8 @@ def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, st
         status, _, err = run(*arguments)
         assert status == 2
         assert err.startswith(
-            "results/mine: written by a newer cwndlab (format 9, this one reads 2)"
+            "results/mine: written by a newer cwndlab (manifest.json has format 9, "
+            "this one reads 2)"
         )
 
 

@@ -136,7 +136,10 @@ def test_results_of_a_newer_version_are_refused_and_left_alone(folder: Path) -> 
         text = (folder / name).read_text()
         (folder / name).write_text(text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'))
     before = tree(folder)
-    message = f"{folder}: written by a newer cwndlab (format {FORMAT + 1}, this one reads {FORMAT})"
+    message = (
+        f"{folder}: written by a newer cwndlab (manifest.json has format {FORMAT + 1}, "
+        f"this one reads {FORMAT})"
+    )
     with pytest.raises(NewerResultsError) as caught:
         Folder.open(folder)
     assert str(caught.value).startswith(message)

@@ -74,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest | None:
             )
             raise ResultsError(msg)
         return None
-    manifests = {name: _parse(folder, text) for name, text in texts.items()}
+    manifests = {name: _parse(folder, name, text) for name, text in texts.items()}
     for name, manifest in manifests.items():
         if manifest is None or manifest != manifests[MANIFEST]:
             raise DamagedResultsError(folder, [name])
@@ -83,7 +83,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def restored_manifest(folder: Path) -> Manifest | None:
     """The manifest, or its copy if the manifest itself is damaged; None if both are."""
-    return next(filter(None, (_parse(folder, _read(folder, n)) for n in (MANIFEST, COPY))), None)
+    found = (_parse(folder, name, _read(folder, name)) for name in (MANIFEST, COPY))
+    return next(filter(None, found), None)
 
 
 def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) -> list[str]:
@@ -122,14 +123,14 @@ def _read(folder: Path, name: str) -> bytes | None:
         raise ResultsError(read_failure(path, error)) from None
 
 
-def _parse(folder: Path, text: bytes | None) -> Manifest | None:
+def _parse(folder: Path, name: str, text: bytes | None) -> Manifest | None:
     """The manifest of a text; None if it is damaged or missing."""
     try:
         content: dict[str, Any] = json.loads(text or b"")
         if content["format"] > FORMAT:
             msg = (
-                f"{folder}: written by a newer cwndlab (format {content['format']}, this one reads "
-                f"{FORMAT}); update cwndlab, or name another folder with --results"
+                f"{folder}: written by a newer cwndlab ({name} has format {content['format']}, "
+                f"this one reads {FORMAT}); update cwndlab, or name another folder with --results"
             )
             raise NewerResultsError(msg)
         manifest = Manifest(

@@ -40,7 +40,7 @@ CARICATURES = {
 
 @dataclass
 class SyntheticResults:
-    """Stands in for `cwndlab.results.store.Results`."""
+    """Stands in for `cwndlab.api.results.Results`."""
 
     algorithms: tuple[str, ...] = ("cubic", "bbr", "westwood", "vegas")
     repetitions: int = 20
