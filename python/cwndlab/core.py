@@ -101,8 +101,8 @@ def run_many(
     traces: Mapping[str, bytes],
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
-    take: Callable[[int, Tables], None] | None = None,
-) -> Tables:
+    take: Callable[[int, Columns], None] | None = None,
+) -> Columns:
     """Run scenarios one after the other, as many as make a batch; other threads go on meanwhile.
 
     Args:
@@ -117,7 +117,7 @@ def run_many(
         tried why it failed, or None.
     """
     found = dict(objects) if objects else None
-    tables: Tables = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
+    tables: Columns = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
     return tables
 
 

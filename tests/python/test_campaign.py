@@ -143,7 +143,7 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
     ran: list[str] = []
     real_run = core.run_many
 
-    def counted(texts: list[str], *more: Any) -> core.Tables:  # noqa: ANN401  what it takes
+    def counted(texts: list[str], *more: Any) -> core.Columns:  # noqa: ANN401  what it takes
         ran.extend(texts)
         return real_run(texts, *more)
 
@@ -278,7 +278,7 @@ def tasks(count: int, began: list[int] | None = None) -> Iterator[Task]:
         yield Task(str(n), "{}", {}, weight=1e9)
 
 
-NOTHING: core.Tables = {"errors": [None], "pcap": None}
+NOTHING: core.Columns = {"errors": [None], "pcap": None}
 
 
 def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ def compute(
     traces = {name: content for task in tasks for name, content in task.traces.items()}
     began_unix_s, began_s = time.time(), time.perf_counter()
 
-    def hand_over(position: int, recorded: core.Tables) -> None:
+    def hand_over(position: int, recorded: core.Columns) -> None:
         if take is not None:
             key = keys[position]
             for columns in recorded.values():

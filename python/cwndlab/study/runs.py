@@ -107,9 +107,7 @@ class Runs(Sequence[Run]):
 class _Template:
     """A cell, from which its runs are made."""
 
-    def __init__(
-        self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool
-    ) -> None:
+    def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell
         self._number = number
         scenario = cell.resolved.scenario

@@ -21,7 +21,7 @@ from cwndlab.usercode.worker import Early, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.usercode.worker import Request, WorkerRequest
+    from cwndlab.usercode.worker import WorkerRequest
 
 _GUARD_LINE = "cwndlab-guard"
 _END_S = 10.0
@@ -39,7 +39,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
     def ask(
         self,
-        request: Request,
+        request: WorkerRequest,
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  the request says what
