@@ -124,7 +124,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     else:
         print_answers(answers, output_format)
     if is_applied:
-        apply_winner(answers.together.first)
+        apply_winner(answers.together)
 
 
 def _print(title: str, folder: Path, answers: Answers) -> None:

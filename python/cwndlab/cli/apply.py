@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.cli.output import command_line, say
 from cwndlab.errors import ResultsError
+from cwndlab.judge.simulated_host import differences
+
+if TYPE_CHECKING:
+    from cwndlab.judge.decision import Decision
 
 
-def apply_winner(winner: str | None) -> None:
+def apply_winner(decision: Decision) -> None:
     """Load the winner into the kernel, if the user says yes; nothing else is changed.
+
+    What of this machine is not as it was simulated is said first.
 
     Raises:
         ResultsError: there is none.
     """
     from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
 
+    winner = decision.first
     if winner is None:
         msg = "nothing was measured; load the one you want: cwndlab algorithm load NAME --pin"
         raise ResultsError(msg)
+    if decision.host is not None:
+        for each in differences(decision.host):
+            say(f"  ! {each.setting} is {each.here} here; the answer is for {each.simulated}")
     if winner in this_kernel().available:
         say(f"  {winner} is in this kernel already; nothing is to be loaded.")
         _say_how_to_choose(winner)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from cwndlab.judge.coexistence import judge_coexistence
 from cwndlab.judge.comparison import flows_of
 from cwndlab.judge.decision import Decision, Runs, decide, runs_of
 from cwndlab.judge.directions import compare_directions
 from cwndlab.judge.evidence import networks
 from cwndlab.judge.goals import BALANCE, SHORT_TRANSFERS, THROUGHPUT
 from cwndlab.judge.measures import WithSeries, measures_of_flows
-from cwndlab.judge.question import NETWORKS
+from cwndlab.judge.question import COEXISTENCE, NETWORKS
 from cwndlab.judge.reality import reality_of
+from cwndlab.judge.simulated_host import simulated_host
 from cwndlab.judge.weighing import Weights, decide_population, equal_weights, weighted
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cwndlab.judge.coexistence import Coexistence
     from cwndlab.judge.comparison import Comparison
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
@@ -74,6 +77,8 @@ class Knowledge:
 
     networks: Measured | None = None
     """Runs on networks like it."""
+    coexistence: Measured | None = None
+    """Runs of flows beside flows on it."""
     weights: Weights | None = None
     """Of the settings, where they are classes of users; they count the same if None."""
 
@@ -96,7 +101,7 @@ def answers(
     if not directions:
         return None
     goal = goal or goal_measured(directions[0].comparisons[0])
-    knowledge = Knowledge(results.beside(NETWORKS), weights)
+    knowledge = Knowledge(results.beside(NETWORKS), results.beside(COEXISTENCE), weights)
     found = []
     for direction in directions:
         title = direction.title if len(directions) > 1 else ""
@@ -129,12 +134,12 @@ def answer(
 ) -> Decision:
     """Decide a goal in one setting, with all that is known of it."""
     decision = decide(comparison, goal, baseline=baseline)
-    reality = None if scenario is None else reality_of(class_of(scenario))
-    tried = None
-    if not comparison.cell:
-        runs = runs_of(comparison, goal)
-        tried = _networks(knowledge, decision, comparison.contestants, runs)
-    return replace(decision, reality=reality, networks=tried)
+    if scenario is not None:
+        reality, host = reality_of(class_of(scenario)), simulated_host(scenario)
+        decision = replace(decision, reality=reality, host=host)
+    if comparison.cell:
+        return decision  # what lies beside the runs is of all settings together
+    return _with(knowledge, decision, comparison.contestants, runs_of(comparison, goal))
 
 
 def answer_together(
@@ -159,8 +164,7 @@ def answer_together(
     if set(weights.shares) != set(by_class):
         return None
     decision = decide_population(names, by_class, weights, goal, baseline)
-    tried = _networks(knowledge, decision, names, weighted(by_class, weights))
-    return replace(decision, networks=tried)
+    return _with(knowledge, decision, names, weighted(by_class, weights))
 
 
 def class_name(comparison: Comparison, title: str) -> str:
@@ -172,6 +176,23 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Run
     runs = runs_of(comparison, goal)
     order = [comparison.contestants.index(name) for name in names]
     return Runs(runs.gain[order], runs.cost[order])
+
+
+def _with(knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: Runs) -> Decision:
+    """Return the decision with what runs beside those of the network say."""
+    return replace(
+        decision,
+        networks=_networks(knowledge, decision, names, runs),
+        encounters=_encounters(knowledge, decision),
+    )
+
+
+def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
+    """Return how the first of the decision gets on with CUBIC and with its own kind."""
+    beside, first = knowledge.coexistence, decision.first
+    if beside is None or first is None:
+        return ()
+    return judge_coexistence(beside.flows(), [first])
 
 
 def _networks(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -73,11 +73,33 @@ class Coexistence:
     starved: str | None
     """The algorithm of the side whose flows got less than `STARVING_SHARE` of the fair share."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the encounter for programs."""
+        share = self.share_pct
+        return {
+            "candidate": self.candidate,
+            "neighbour": self.neighbour,
+            "share_pct": None if share is None else share.estimate,
+            "share_pct_low": None if share is None else share.low,
+            "share_pct_high": None if share is None else share.high,
+            "starved": self.starved,
+            "harmed": [metric.value for metric in self.harmed],
+            "harm": _estimates(self.done),
+            "acceptable": _estimates(self.accepted),
+            "suffered": _estimates(self.suffered),
+        }
+
     @property
     def harmed(self) -> tuple[Metric, ...]:
         """The metrics that surely suffer more than from the neighbour's own kind."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
+
+
+def _estimates(harm: Harm) -> dict[str, float | None]:
+    """Return the harm to each metric for programs."""
+    found = {metric.value: getattr(harm, metric.value) for metric in Metric}
+    return {name: None if each is None else each.estimate for name, each in found.items()}
 
 
 def judge_coexistence(

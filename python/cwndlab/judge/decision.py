@@ -25,10 +25,12 @@ from cwndlab import core
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cwndlab.judge.coexistence import Coexistence
     from cwndlab.judge.comparison import Comparison
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
     from cwndlab.judge.reality import Reality
+    from cwndlab.judge.simulated_host import SimulatedHost
     from cwndlab.judge.weighing import PopulationView
     from cwndlab.stats.bootstrap import Floats
 
@@ -108,6 +110,10 @@ class Decision:
     """What networks like this one say; None where none was tried."""
     reality: Reality | None = None
     """None where advice for this class of network was never checked."""
+    host: SimulatedHost | None = None
+    """That it was simulated for; None of measurements."""
+    encounters: tuple[Coexistence, ...] = ()
+    """Of the first with a flow of CUBIC and with its own kind; empty where they did not meet."""
     population: PopulationView | None = None
     """Of an answer for classes of users; None where the answer is for one network."""
     is_alone: bool = field(default=False)
@@ -162,6 +168,7 @@ class Decision:
             "pairs": self.pairs,
             "zone": ZONE,
             "price_of_delay": self.goal.price,
+            "coexistence": [each.to_json() for each in self.encounters],
             "population": None if self.population is None else self.population.to_json(),
             "networks": None if self.networks is None else self.networks.to_json(),
             "algorithms": [
@@ -185,7 +192,8 @@ class Decision:
         if self.baseline is None:
             return None
         shares = {} if self.step is None else _shares(self.step)
-        return {"algorithm": self.baseline, "change": shares or None}
+        host = None if self.host is None else self.host.to_json()
+        return {"algorithm": self.baseline, "change": shares or None, "host": host}
 
 
 def _shares(step: Step) -> dict[str, Any]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FILE = "question.json"
 NETWORKS = "networks"
 """Folder, below the results, of the runs on networks like the one that is asked about."""
+COEXISTENCE = "coexistence"
+"""Folder, below the results, of the runs of flows beside flows."""
 DRAWS = "draws.json"
 """File in that folder: the values of the keys of each draw."""
 

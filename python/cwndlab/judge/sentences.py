@@ -1,4 +1,4 @@
-"""The decision in words.  All words of the answer are templates here, filled with values."""
+"""The decision in words: the values of a decision in the templates of `judge.templates`."""
 
 from __future__ import annotations
 
@@ -8,86 +8,19 @@ from typing import TYPE_CHECKING
 
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import share_given
+from cwndlab.judge.templates import KEYS, TEMPLATES
 from cwndlab.text.wording import join_words, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cwndlab.judge.coexistence import Harm, Metric
     from cwndlab.judge.decision import Bounds, Decision, Entrant, Step
     from cwndlab.judge.networks import Turn
+    from cwndlab.stats import Interval
 
-_TEMPLATES = {
-    "no result": "No run has a result.",
-    "not measured": "{goal}: not measured; {missing}.",
-    "alone": "{goal}: {name} is the only algorithm here; there is nothing to compare it with.",
-    "one": "{goal}: use {name}, {how_sure}.",
-    "several": "{goal}: use {names}; they are as good as each other here, {how_sure}.",
-    "all": "{goal}: any of {names}; no difference matters here, {how_sure}.",
-    # How sure, at the end of the headline.
-    "sure": "sure ({sure})",
-    "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
-    "not sure": "not sure ({sure}): {weakest}",
-    "not robust": "it is good on {share} of networks like this",
-    "not repeatable": "other random draws would name it with probability {share}",
-    "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
-    "this link only": "in simulation of exactly this network; networks like it were not tried",
-    "too few": "from {runs}, too few to say how sure",
-    "nothing random": "in simulation of exactly this network, in which nothing is random",
-    # The step from what the user runs.
-    "step": "From {old} to {new}: {changes} (95 % intervals).",
-    "step without intervals": "From {old} to {new}: {changes}.",
-    "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
-    "is baseline": "{baseline} is the best already; nothing is to be changed.",
-    # Conditions under which the answer is another.
-    "price": (
-        "{name} is right as long as half the delay is worth {range} of the throughput to you"
-        "{others}."
-    ),
-    "price other": "; {name} if it is worth {side}",
-    "break-even": "{name} instead if {condition}.",
-    "turn above": "{title} is above {value}",
-    "turn below": "{title} is below {value}",
-    "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions: {names}; now networks like it are tried",
-    "loser": "{name} loses: to these {weight} of the users {best} is worth {regret} {first}.",
-    "times": "{times} times as much as",
-    "more": "{share} more than",
-    "weight turn": "{first} unless {name} {side} {at} of the users, then {instead}{invented}.",
-    "invented": " (weights are invented)",
-    "safest": (
-        "Over networks like this {safest} gives away least: {least} of utility on average, where "
-        "{first} gives away {own}."
-    ),
-    "distances": "By the distance of the server: {places}.",
-    "distance": "{names} if it is {name} ({range} one way)",
-    "distance below": "below {most}",
-    "distance between": "{least} to {most}",
-    "distance above": "from {least} on",
-    # The three lines.
-    "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
-    "repeatable unknown": "{runs}: at least 6 random ones are needed",
-    "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
-    "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
-    "reality": (
-        "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
-    ),
-    "reality unknown": "never checked",
-}
-
-
-_KEYS = {
-    "server": "the one-way delay to the server",
-    "queue": "the bottleneck's queue",
-    "coverage": "the signal-to-noise ratio",
-    "drift": "the spread of shadowing",
-    "speed": "the Doppler frequency",
-    "load": "the number of other users",
-    "length": "the time a connection sends",
-    "stack": "the TCP stack",
-    "qdisc": "the sender's queueing discipline",
-    "loss": "the random loss",
-}
-"""Keys of ranges in words."""
+_UNEVEN_PCT = 35.0
+"""Of what two flows get: a flow with less does not share as its users would expect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +45,14 @@ def headline(decision: Decision) -> str:
             "one",
             goal=goal,
             name=quoted(decision.best[0]),
+            beside=_beside(decision),
             how_sure=_how_sure(decision),
         )
     template = "all" if len(decision.best) == len(decision.entrants) else "several"
     names = join_words([quoted(name) for name in decision.best], "or")
-    return _say(template, goal=goal, names=names, how_sure=_how_sure(decision))
+    return _say(
+        template, goal=goal, names=names, beside=_beside(decision), how_sure=_how_sure(decision)
+    )
 
 
 def step_sentence(decision: Decision) -> str:
@@ -155,7 +91,7 @@ def condition(decision: Decision) -> str:
 
 
 def _condition(turn: Turn) -> str:
-    title = _KEYS.get(turn.key, turn.key)
+    title = KEYS.get(turn.key, turn.key)
     return _say(f"turn {turn.side}", title=title, value=turn.value)
 
 
@@ -210,6 +146,7 @@ def sentences(decision: Decision) -> list[str]:
         condition(decision),
         _distances(decision),
         _safest(decision),
+        _harms(decision),
         *_population(decision),
     ]
     return [sentence for sentence in found if sentence]
@@ -255,6 +192,58 @@ def _safest(decision: Decision) -> str:
         first=quoted(first),
         own=percent(own),
     )
+
+
+def _beside(decision: Decision) -> str:
+    """Return in the headline who starves or is starved; empty where flows share."""
+    for each in decision.encounters:
+        share = each.share_pct
+        if share is None:
+            continue
+        is_own = each.neighbour == each.candidate
+        if is_own:
+            lower = min(share.estimate, 100 - share.estimate)
+            if lower < _UNEVEN_PCT:
+                return _say("own kind", share=percent(lower / 100))
+        elif each.starved == each.neighbour:
+            left = percent(1 - share.estimate / 100)
+            return _say("starves", neighbour=_title(each.neighbour), share=left)
+        elif each.starved == each.candidate:
+            got = percent(share.estimate / 100)
+            return _say("is starved", neighbour=_title(each.neighbour), share=got)
+        elif abs(share.estimate - 50) > 50 - _UNEVEN_PCT:
+            got = percent(share.estimate / 100)
+            return _say("share", neighbour=_title(each.neighbour), share=got)
+    return ""
+
+
+def _harms(decision: Decision) -> str:
+    """Return what a flow beside the first loses more than beside its own kind."""
+    for each in decision.encounters:
+        if each.neighbour == each.candidate or not each.harmed:
+            continue
+        parts = [
+            _say(
+                "harm",
+                metric=metric.value,
+                harm=percent(done),
+                accepted=percent(max(accepted, 0.0)),
+            )
+            for metric in each.harmed
+            if (done := _estimate(each.done, metric)) is not None
+            and (accepted := _estimate(each.accepted, metric)) is not None
+        ]
+        return _say("harms", neighbour=_title(each.neighbour), metrics=join_words(parts))
+    return ""
+
+
+def _estimate(harm: Harm, metric: Metric) -> float | None:
+    interval: Interval | None = getattr(harm, metric.value)
+    return None if interval is None else interval.estimate
+
+
+def _title(algorithm: str) -> str:
+    return algorithm.upper() if algorithm == "cubic" else quoted(algorithm)
 
 
 def _worth(utility: float) -> str:
@@ -318,7 +307,7 @@ def percent(share: float) -> str:
 
 
 def _say(template: str, **values: object) -> str:
-    return _TEMPLATES[template].format(**values)
+    return TEMPLATES[template].format(**values)
 
 
 def _how_sure(decision: Decision) -> str:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from cwndlab.figures import save_figure
 from cwndlab.judge.answer import Knowledge
 from cwndlab.judge.decision import ZONE
-from cwndlab.judge.question import NETWORKS, read_question
+from cwndlab.judge.question import COEXISTENCE, NETWORKS, read_question
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.files import setting_figure, write_files
@@ -90,7 +90,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
         origin_of(results),
         smallest_effect=smallest_effect,
         question=question,
-        knowledge=Knowledge(results.beside(NETWORKS), weights),
+        knowledge=Knowledge(results.beside(NETWORKS), results.beside(COEXISTENCE), weights),
     )
 
 

@@ -1,0 +1,199 @@
+"""What advice runs: the network that is asked about, networks like it, and flows beside flows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.api.repetitions import randomness, resolve_text
+from cwndlab.api.results import open_results
+from cwndlab.api.study import Study
+from cwndlab.judge.answer import CLASS
+from cwndlab.judge.encounters import document_of, encounters_of
+from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
+from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS
+from cwndlab.judge.populations import expand, load_population, population_of_links
+from cwndlab.judge.question import COEXISTENCE, NETWORKS, Question
+from cwndlab.judge.sampling import vary
+from cwndlab.judge.uses import use_named
+from cwndlab.run.campaign import default_folder, run_study
+from cwndlab.schema import scenario as si
+from cwndlab.schema.cell import CellPath
+from cwndlab.text.linkspec import short_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.judge.answer import Answers
+    from cwndlab.judge.goals import Goal
+    from cwndlab.judge.populations import Population
+    from cwndlab.resolve import ResolvedLink
+
+_WARM_UP = "5 s"
+_USUAL_S, _SHORTEST_S = 30, 15
+_MOST_PACKETS = 150_000  # of a run: more would not let ten of each fit into five seconds
+_PACKET_BITS = 12_000
+_TRANSFER = "500 kB"
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What is to be found out, and where."""
+
+    goal: Goal
+    baseline: str
+    document: Mapping[str, Any]
+    """The study of one network, or that of all classes, without repetitions."""
+    link: str
+    """Of one network; empty of a population."""
+    population: Population | None
+    folder: Path
+    jobs: int | None
+
+    def look(self, repetitions: int) -> tuple[Results, Answers]:
+        """Run as many repetitions, and decide."""
+        results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
+        self._question().write(self.folder)
+        return results, results.answers(self.goal.name, baseline=self.baseline)
+
+    def _question(self) -> Question:
+        if self.population is None:
+            return Question(self.goal.name, self.baseline)
+        weights = {each.name: each.weight for each in self.population.classes}
+        is_invented = any(each.is_invented for each in self.population.classes)
+        return Question(self.goal.name, self.baseline, weights, is_invented)
+
+    def try_networks(self, draws: int) -> None:
+        """Run every algorithm once on networks like it, below the results."""
+        if self.population is None:
+            sample = vary(self.link, draws, _SEED)
+            levels = [draw.level() for draw in sample.draws]
+            kept = draws_of_link(sample)
+        else:
+            drawn = expand(self.population, draws, _SEED)
+            levels = [_in_time(level) for each in drawn for level in each.levels()]
+            kept = draws_of_population(
+                [
+                    {each.levels()[n]["name"]: each.users.weight for each in drawn}
+                    for n in range(draws)
+                ]
+            )
+        changed = {path for level in levels for path in level} | {"factors"}
+        base = {key: value for key, value in self.document.items() if key not in changed}
+        base |= {
+            "id": f"{self.document['id']}-networks",
+            "title": f"{self.document['title']}: networks like it",
+        }
+        _run(Study(**base, factors={"draw": levels}), self.folder / NETWORKS, self.jobs)
+        write_draws(self.folder / NETWORKS, kept)
+
+    def try_coexistence(self) -> None:
+        """Run every algorithm beside a flow of CUBIC and beside its own kind, below the results.
+
+        Of a population on the network of its heaviest class.
+        """
+        link: str | Mapping[str, Any] = self.link
+        if self.population is not None:
+            link = max(self.population.classes, key=lambda each: each.weight).link
+        keys = {"link": link, "direction": self.document["direction"], "seed": _SEED}
+        study = Study(**document_of(keys, encounters_of(self.document["algorithm"])))
+        _run(study, self.folder / COEXISTENCE, self.jobs)
+
+
+def inquire(  # noqa: PLR0913, PLR0917  what was asked
+    links: list[str],
+    users: str | None,
+    goal: Goal,
+    algorithms: list[str],
+    baseline: str,
+    direction: str,
+    folder: Path | None,
+    jobs: int | None,
+) -> Inquiry:
+    """Return what is to be found out of links or users.
+
+    Raises:
+        CwndlabError: a link or an algorithm is not known.
+    """
+    document: dict[str, Any] = {
+        "algorithm": algorithms,
+        "direction": direction,
+        "warm_up": _WARM_UP,
+        "seed": _SEED,
+        **_of_goal(goal),
+    }
+    if goal is SHORT_TRANSFERS:
+        del document["warm_up"]
+    population = None
+    if users is None and len(links) == 1:
+        document |= {"link": links[0], **_times(links[0], direction), **_of_goal(goal)}
+        title = short_spec(links[0])
+    else:
+        population = population_of_links(links) if users is None else load_population(users)
+        levels = [{**_times(each.link, direction), **each.level()} for each in population.classes]
+        document |= {"factors": {CLASS: levels}}
+        title = population.title
+    name = hashlib.sha256(repr(sorted(document.items(), key=str)).encode()).hexdigest()[:8]
+    document |= {"id": f"advise-{name}", "title": f"{title}: {goal.title.lower()}"}
+    where = folder or default_folder(Study(**document, repetitions=1))
+    link = "" if population is not None else links[0]
+    return Inquiry(goal, baseline, document, link, population, where, jobs)
+
+
+def _of_goal(goal: Goal) -> dict[str, Any]:
+    """Return what a study needs so that the goal is measured."""
+    match goal.name:
+        case "short-transfers":
+            return {"application": {"kind": "sized", "bytes": _TRANSFER}}
+        case "fairness":
+            return {"flow": [{"count": 2}]}
+        case "fairness-to-cubic":
+            return {"flow": [{}, {"algorithm": "cubic"}]}
+        case name if name in GOALS_OF_USES:
+            return use_named(name).document()
+        case _:
+            return {}
+
+
+def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
+    """Return how long runs on a link are, and by what they differ."""
+    resolved = resolve_text(link)
+    return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
+
+
+def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a network of a class with the usual length of runs, unless it has one of its own."""
+    return {**_times(level["link"], "downlink"), **level}
+
+
+def _run(study: Study, folder: Path, jobs: int | None) -> Results:
+    run_study(study, folder, jobs=jobs, again="the same command")
+    return open_results(folder)
+
+
+def duration_s(resolved: ResolvedLink, direction: str) -> int:
+    """Return how long a run is: by the packets it has, so that it is the same on every machine."""
+    path = resolved.path
+    if not isinstance(path, si.WirePath):
+        is_fast = isinstance(path, CellPath) and path.radio.kind == "nr"
+        return _SHORTEST_S if is_fast else _USUAL_S
+    stages = path.forward if direction == "downlink" else path.reverse
+    rates = [rate for stage in stages if (rate := _bits_per_sec(stage.rate, resolved)) is not None]
+    if not rates:
+        return _USUAL_S
+    seconds = int(_MOST_PACKETS * _PACKET_BITS / min(rates))
+    return max(_SHORTEST_S, min(2 * _USUAL_S, seconds))
+
+
+def _bits_per_sec(rate: si.Rate, resolved: ResolvedLink) -> float | None:
+    match rate:
+        case si.FixedRate() | si.TokenBucketRate():
+            return float(rate.bits_per_sec)
+        case si.MahimahiRate() | si.LogRate():
+            return float(resolved.traces[rate.path].info["mean_rate_mbit_s"]) * 1e6
+        case _:
+            return None

@@ -1,0 +1,95 @@
+"""The host that an answer was simulated for: what its sender has between TCP and the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PROC = Path("/proc/sys/net")
+_SYSCTL_NAMES = {"pfifo": "pfifo_fast", "fq": "fq"}
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedHost:
+    """What of a sender changes how an algorithm behaves."""
+
+    stack: str
+    qdisc: str | None
+    """Queueing discipline of its device; None where nothing stands between TCP and the link."""
+    is_paced: bool
+    """Whether every algorithm is paced; BBR is in any case."""
+    has_offload: bool
+    """Whether the device splits large segments."""
+    send_buffer_max_bytes: int | None
+    receive_buffer_max_bytes: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the host for programs."""
+        return {
+            "stack": self.stack,
+            "qdisc": self.qdisc,
+            "pacing": self.is_paced,
+            "offload": self.has_offload,
+            "send_buffer_max_bytes": self.send_buffer_max_bytes,
+            "receive_buffer_max_bytes": self.receive_buffer_max_bytes,
+        }
+
+
+def simulated_host(scenario: Mapping[str, Any]) -> SimulatedHost:
+    """Return the host of a scenario's first sender."""
+    sender = scenario["flows"][0]["sender"]
+    values = core.stack(sender["stack"]).values.get("linux", {})
+    values = {**values, **sender.get("stack_overrides", {})}
+    host = sender.get("host") or {}
+    return SimulatedHost(
+        stack=sender["stack"],
+        qdisc=_SYSCTL_NAMES.get(host.get("qdisc", "")),
+        is_paced=bool(values.get("pacing", False)),
+        has_offload=bool(values.get("segmentation_offload", False)) or bool(host),
+        send_buffer_max_bytes=values.get("send_buffer_max_bytes"),
+        receive_buffer_max_bytes=values.get("receive_buffer_max_bytes"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HostDifference:
+    """A setting of this machine that is not as it was simulated."""
+
+    setting: str
+    """The sysctl's name."""
+    here: str
+    simulated: str
+
+
+def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
+    """Return what of this machine differs from the simulated host; `proc` is `/proc/sys/net`."""
+    found = []
+    qdisc = _read(proc / "core/default_qdisc")
+    if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:
+        found.append(HostDifference("net.core.default_qdisc", str(qdisc), str(host.qdisc)))
+    for name, wanted in (
+        ("tcp_wmem", host.send_buffer_max_bytes),
+        ("tcp_rmem", host.receive_buffer_max_bytes),
+    ):
+        here = _read(proc / "ipv4" / name)
+        if here is not None and wanted is not None and int(here.split()[-1]) < wanted:
+            difference = HostDifference(
+                f"net.ipv4.{name} (largest)",
+                f"{int(here.split()[-1]):,} bytes",
+                f"{wanted:,} bytes",
+            )
+            found.append(difference)
+    return tuple(found)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None  # not Linux, or not to be read in this container

@@ -1,0 +1,80 @@
+"""All words of the answer: sentences with places for values, and keys of ranges in words."""
+
+TEMPLATES = {
+    "no result": "No run has a result.",
+    "not measured": "{goal}: not measured; {missing}.",
+    "alone": "{goal}: {name} is the only algorithm here; there is nothing to compare it with.",
+    "one": "{goal}: use {name}{beside}, {how_sure}.",
+    "several": ("{goal}: use {names}; they are as good as each other here{beside}, {how_sure}."),
+    "all": "{goal}: any of {names}; no difference matters here{beside}, {how_sure}.",
+    # What flows beside flows get, in the middle of the headline.
+    "share": " (beside a flow of {neighbour} it gets {share} of the link)",
+    "starves": " (it starves a flow of {neighbour} beside it, which gets {share} of the link)",
+    "is starved": " (a flow of {neighbour} beside it starves it: it gets {share} of the link)",
+    "own kind": " (two flows of it do not share: one gets {share})",
+    "harms": "Beside it, a flow of {neighbour} loses more than beside its own kind: {metrics}.",
+    "harm": "{metric} by {harm} (acceptable {accepted})",
+    # How sure, at the end of the headline.
+    "sure": "sure ({sure})",
+    "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
+    "not sure": "not sure ({sure}): {weakest}",
+    "not robust": "it is good on {share} of networks like this",
+    "not repeatable": "other random draws would name it with probability {share}",
+    "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
+    "this link only": "in simulation of exactly this network; networks like it were not tried",
+    "too few": "from {runs}, too few to say how sure",
+    "nothing random": "in simulation of exactly this network, in which nothing is random",
+    # The step from what the user runs.
+    "step": "From {old} to {new}: {changes} (95 % intervals).",
+    "step without intervals": "From {old} to {new}: {changes}.",
+    "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
+    "is baseline": "{baseline} is the best already; nothing is to be changed.",
+    # Conditions under which the answer is another.
+    "price": (
+        "{name} is right as long as half the delay is worth {range} of the throughput to you"
+        "{others}."
+    ),
+    "price other": "; {name} if it is worth {side}",
+    "break-even": "{name} instead if {condition}.",
+    "turn above": "{title} is above {value}",
+    "turn below": "{title} is below {value}",
+    "turn is": "{title} is {value}",
+    "first look": "after {pairs} repetitions: {names}; now networks like it are tried",
+    "loser": "{name} loses: to these {weight} of the users {best} is worth {regret} {first}.",
+    "times": "{times} times as much as",
+    "more": "{share} more than",
+    "weight turn": "{first} unless {name} {side} {at} of the users, then {instead}{invented}.",
+    "invented": " (weights are invented)",
+    "safest": (
+        "Over networks like this {safest} gives away least: {least} of utility on average, where "
+        "{first} gives away {own}."
+    ),
+    "distances": "By the distance of the server: {places}.",
+    "distance": "{names} if it is {name} ({range} one way)",
+    "distance below": "below {most}",
+    "distance between": "{least} to {most}",
+    "distance above": "from {least} on",
+    # The three lines.
+    "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
+    "repeatable unknown": "{runs}: at least 6 random ones are needed",
+    "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
+    "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
+    "reality": (
+        "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
+    ),
+    "reality unknown": "never checked",
+}
+
+KEYS = {
+    "server": "the one-way delay to the server",
+    "queue": "the bottleneck's queue",
+    "coverage": "the signal-to-noise ratio",
+    "drift": "the spread of shadowing",
+    "speed": "the Doppler frequency",
+    "load": "the number of other users",
+    "length": "the time a connection sends",
+    "stack": "the TCP stack",
+    "qdisc": "the sender's queueing discipline",
+    "loss": "the random loss",
+}
+"""Keys of ranges in words."""
