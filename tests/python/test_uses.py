@@ -12,7 +12,6 @@ import cwndlab as cw
 from cwndlab.errors import StudyError
 from cwndlab.judge.goals import CALL, RPC, VIDEO, WEB, Goal, goal_named
 from cwndlab.judge.uses import STANDSTILL_PRICE, USES, Use, call_rating, gains_of_uses
-from cwndlab.results.tables import to_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,15 +138,3 @@ def test_what_an_application_cannot_be_is_said(
 ) -> None:
     with pytest.raises(StudyError, match=message):
         cw.Study(link=LINK, algorithm="cubic", application=application)
-
-
-def test_results_of_before_the_columns_are_read_with_those_of_after(tmp_path: Path) -> None:
-    study = cw.Study(link=LINK, algorithm=["cubic", "reno"], duration="2 s")
-    results = study.run(tmp_path / "results")
-    files = sorted((tmp_path / "results" / "runs").glob("*/flows.parquet"))
-    for n in (0, 1):
-        whole = pl.read_parquet(files[n])
-        files[n].write_bytes(to_parquet(whole.drop("responses", "datagram_loss_pct")))
-        again = cw.open_results(results.path)
-        assert again.flows().height == 2
-        files[n].write_bytes(to_parquet(whole))
