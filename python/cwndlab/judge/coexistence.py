@@ -40,6 +40,9 @@ class Metric(StrEnum):
     LOSS = "loss"
 
 
+_CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni's, of four intervals that hold together
+
+
 @dataclass(frozen=True, slots=True)
 class Harm:
     """Shares of what a flow has alone that it loses, between -1 and 1; None if not measured."""
@@ -67,7 +70,7 @@ class Coexistence:
     accepted: Harm
     """To the neighbour, by its own kind in the same mix."""
     excess: Harm
-    """What was done less what is accepted, pair by pair."""
+    """What was done less what is accepted, pair by pair; its intervals hold together with 95 %."""
     suffered: Harm
     """By the candidate, beside this neighbour."""
     starved: str | None
@@ -203,7 +206,7 @@ def _coexistence(
         share_pct=_interval(100 * ours / (ours + theirs)),
         done=_as_harm(done),
         accepted=_as_harm(accepted),
-        excess=_as_harm(excess),
+        excess=_as_harm(excess, _CONFIDENCE_OF_ONE),
         suffered=_as_harm(_suffered(measured, both)),
         starved=_starved(both, ours, theirs),
     )
@@ -252,8 +255,8 @@ def _harm(metric: Metric, alone: Floats, beside: Floats) -> Floats:
     return harm_where_less_is_better(alone, beside)
 
 
-def _as_harm(values: Mapping[Metric, Floats]) -> Harm:
-    return Harm(**{metric.value: _interval(values[metric]) for metric in Metric})
+def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDENCE) -> Harm:
+    return Harm(**{metric.value: _interval(values[metric], confidence) for metric in Metric})
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
@@ -269,6 +272,6 @@ def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
     return None
 
 
-def _interval(values: Floats) -> stats.Interval | None:
+def _interval(values: Floats, confidence: float = stats.CONFIDENCE) -> stats.Interval | None:
     finite = values[np.isfinite(values)]
-    return stats.covering_mean(finite) if finite.size else None
+    return stats.covering_mean(finite, confidence=confidence) if finite.size else None
