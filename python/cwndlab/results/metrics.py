@@ -11,24 +11,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cwndlab import stats
+from cwndlab.results.columns import Together, all_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_RATES = frozenset({"goodput_mbit_s", "throughput_mbit_s", "utilisation_pct"})
-_COUNTS = frozenset(
-    {
-        "delivered_bytes",
-        "sent_pkts",
-        "retransmitted_pkts",
-        "timeouts",
-        "spurious_timeouts",
-        "recoveries",
-        "tail_loss_probes",
-        "ecn_marked_pkts",
-    }
-)
-TOTALS = _RATES | _COUNTS
+_COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
+TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
 """Columns of flows that are more for more flows; of the others flows together have the mean."""
 
 _OF_RUNS = (
