@@ -227,9 +227,12 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
     what ran is in the scenarios.
     """
     copies: dict[str, bytes] = {}
+    is_kept = (folder / SCENARIOS).exists()
     for name in link_names(document):
+        kept = folder / PRESETS / f"{name}.toml"
         try:
-            content = preset_file(name, folder).read_bytes()
+            source = kept if is_kept and kept.exists() else preset_file(name, folder)
+            content = source.read_bytes()
         except (CwndlabError, OSError):
             continue  # the study was resolved by what was kept of it
         if not name.endswith(".toml"):
