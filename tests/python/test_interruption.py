@@ -25,8 +25,9 @@ LOADED = 8.0
 LINK = "rate=100 Mbit/s,delay=20 ms"
 LONG = """
 [study]
-algorithm = ["reno", "cubic"]
 duration = "100000 s"
+[factors]
+algorithm = ["reno", "cubic"]
 [link]
 rate = "100 Mbit/s"
 delay = "20 ms"
@@ -34,8 +35,8 @@ delay = "20 ms"
 COMMANDS = {
     "run": ["run", "long.toml"],
     "compare": ["compare", "--link", LINK, "--algorithm", "reno,cubic", "--duration", "100000 s"],
-    "advise": ["advise", "--link", "lossy", "--budget", "1000"],
-    "reproduce": ["reproduce", "lte-ns2-2011"],
+    "advise": ["advise", "--link", "lossy", "--budget", "1000 s"],
+    "reproduce": ["reproduce", "hsdpa-2010"],
 }
 
 
@@ -67,7 +68,7 @@ def test_ctrl_c_ends_a_command_at_once_and_says_what_is_safe(name: str, tmp_path
     time.sleep(random.Random().uniform(0.3, 1.5))  # noqa: S311  no secret
     took_s, err = interrupted(process)
     assert process.returncode == 130
-    assert err.splitlines()[-1].startswith("stopped; ")
+    assert err.splitlines()[-1].startswith("stopped")
     assert took_s < limit_s(), err
 
 
