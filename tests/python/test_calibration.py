@@ -1,4 +1,4 @@
-"""Stated probabilities are met where the truth is known; the whole table is bench/calibration.py."""
+"""Stated probabilities are met where the truth is known: bench/calibration.py in short."""
 
 import subprocess
 import sys

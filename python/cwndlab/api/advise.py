@@ -65,6 +65,7 @@ def advise(  # noqa: PLR0913  each has its default
     budget_s: float | None = None,
     folder: Path | None = None,
     jobs: int | None = None,
+    has_mixes: bool = False,
     on_first: Callable[[Answers], None] | None = None,
 ) -> Advice:
     """Say which congestion control to use on a link, and how sure that is.
@@ -83,6 +84,8 @@ def advise(  # noqa: PLR0913  each has its default
         budget_s: time for all of it; 15 s for one network, 20 s for each class of a population.
         folder: of the results; `results/advise-HASH` if None.
         jobs: runs at once; one per core if None.
+        has_mixes: whether the recommended algorithm is run beside others in all mixes, for the
+            report: many flows, other round trips, queues and orders of starting.
         on_first: is given the answer of the first look, before networks like it are tried.
 
     Raises:
@@ -128,4 +131,6 @@ def advise(  # noqa: PLR0913  each has its default
         results, answers = inquiry.look(count)
         done = count
     final = results.answers(goal, baseline=baseline)
+    if has_mixes and final.together.first is not None:
+        inquiry.try_mixes(final.together.first)
     return Advice(final, results, is_late)

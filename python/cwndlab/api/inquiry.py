@@ -10,11 +10,11 @@ from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.api.results import open_results
 from cwndlab.api.study import Study
 from cwndlab.judge.answer import CLASS
-from cwndlab.judge.encounters import document_of, encounters_of
+from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
 from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
 from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS
 from cwndlab.judge.populations import expand, load_population, population_of_links
-from cwndlab.judge.question import COEXISTENCE, NETWORKS, Question
+from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
 from cwndlab.run.campaign import default_folder, run_study
@@ -38,6 +38,7 @@ _MOST_PACKETS = 150_000  # of a run: more would not let ten of each fit into fiv
 _PACKET_BITS = 12_000
 _TRANSFER = "500 kB"
 _SEED = 1
+_FEW = 3  # repetitions of a mix: a report shows them, nothing is decided by them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,26 @@ class Inquiry:
 
         Of a population on the network of its heaviest class.
         """
+        study = Study(**document_of(self._keys(), encounters_of(self.document["algorithm"])))
+        _run(study, self.folder / COEXISTENCE, self.jobs)
+
+    def try_mixes(self, candidate: str) -> None:
+        """Run the candidate in all mixes of a report, below the results of coexistence."""
+        study = Study(**document_of(self._keys(), encounters_of([candidate])))
+        path = study.matrix.runs[0].scenario.path
+        flows = open_results(self.folder / COEXISTENCE).flows()
+        wire = "reverse" if self.document["direction"] == "uplink" else "forward"
+        network = network_of(path, wire, flows)
+        met = encounters_of([candidate], report_mixes(is_shared=network.is_shared))
+        document = document_of(self._keys(), met, network=network, repetitions=_FEW)
+        _run(Study(**document), self.folder / MIXES, self.jobs)
+
+    def _keys(self) -> dict[str, Any]:
+        """Return the keys of a study that say on which network flows meet."""
         link: str | Mapping[str, Any] = self.link
         if self.population is not None:
             link = max(self.population.classes, key=lambda each: each.weight).link
-        keys = {"link": link, "direction": self.document["direction"], "seed": _SEED}
-        study = Study(**document_of(keys, encounters_of(self.document["algorithm"])))
-        _run(study, self.folder / COEXISTENCE, self.jobs)
+        return {"link": link, "direction": self.document["direction"], "seed": _SEED}
 
 
 def inquire(  # noqa: PLR0913, PLR0917  what was asked

@@ -58,6 +58,9 @@ _TRACE_DELAY = "20 ms"
     metavar="TIME",
     help="Time for all runs.  [default: 15 s; 20 s for each class of users]",
 )
+@click.option(
+    "--mixes", "has_mixes", is_flag=True, help="Also run it beside many flows, for the report."
+)
 @click.option("--apply", "is_applied", is_flag=True, help="Load the winner into this kernel.")
 @jobs_option
 @format_option
@@ -72,6 +75,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     baseline: str,
     direction: str,
     budget: str | None,
+    has_mixes: bool,  # noqa: FBT001  click calls it so
     is_applied: bool,  # noqa: FBT001  click calls it so
     jobs: int | None,
     output_format: str,
@@ -116,6 +120,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
             direction=direction,
             budget_s=parse_duration(budget) / 1e9 if budget else None,
             jobs=jobs,
+            has_mixes=has_mixes,
             on_first=lambda found: click.echo(first_look(found.together), err=True),
         )
         opened, answers = advice.results, advice.answers

@@ -12,7 +12,7 @@ from cwndlab.judge.directions import compare_directions
 from cwndlab.judge.evidence import networks
 from cwndlab.judge.goals import BALANCE, SHORT_TRANSFERS, THROUGHPUT
 from cwndlab.judge.measures import WithSeries, measures_of_flows
-from cwndlab.judge.question import COEXISTENCE, NETWORKS
+from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS
 from cwndlab.judge.reality import reality_of
 from cwndlab.judge.simulated_host import simulated_host
 from cwndlab.judge.weighing import Weights, decide_population, equal_weights, weighted
@@ -79,6 +79,8 @@ class Knowledge:
     """Runs on networks like it."""
     coexistence: Measured | None = None
     """Runs of flows beside flows on it."""
+    mixes: Measured | None = None
+    """Runs of the first beside others in all mixes."""
     weights: Weights | None = None
     """Of the settings, where they are classes of users; they count the same if None."""
 
@@ -101,7 +103,7 @@ def answers(
     if not directions:
         return None
     goal = goal or goal_measured(directions[0].comparisons[0])
-    knowledge = Knowledge(results.beside(NETWORKS), results.beside(COEXISTENCE), weights)
+    knowledge = known_of(results, weights)
     found = []
     for direction in directions:
         title = direction.title if len(directions) > 1 else ""
@@ -122,6 +124,12 @@ def answers(
         knowledge=knowledge,
     )
     return Answers(tuple(found), together or found[0].decision)
+
+
+def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
+    """Return what lies in folders below results."""
+    networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
+    return Knowledge(networks, coexistence, mixes, weights)
 
 
 def answer(

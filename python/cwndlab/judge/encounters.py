@@ -102,8 +102,11 @@ class Network:
         return isinstance(self.path, CellPath | WifiPath)
 
 
-def report_mixes(network: Network) -> tuple[Mix, ...]:
-    """Return every mix that a report shows of a link, the plain one first."""
+def report_mixes(*, is_shared: bool) -> tuple[Mix, ...]:
+    """Return every mix that a report shows of a link, the plain one first.
+
+    `is_shared` says whether users of the link have queues of their own.
+    """
     mixes = [
         PLAIN,
         Mix(candidates=1, neighbours=_MANY),
@@ -114,7 +117,7 @@ def report_mixes(network: Network) -> tuple[Mix, ...]:
         Mix(order=Order.CANDIDATE_FIRST),
         *(Mix(queue_bdp=bdp) for bdp in _BUFFERS_BDP),
     ]
-    return (*mixes, Mix(is_across_users=True)) if network.is_shared else tuple(mixes)
+    return (*mixes, Mix(is_across_users=True)) if is_shared else tuple(mixes)
 
 
 def encounters_of(

@@ -18,6 +18,8 @@ NETWORKS = "networks"
 """Folder, below the results, of the runs on networks like the one that is asked about."""
 COEXISTENCE = "coexistence"
 """Folder, below the results, of the runs of flows beside flows."""
+MIXES = "mixes"
+"""Folder, below the results, of the runs of many flows beside flows in all mixes."""
 DRAWS = "draws.json"
 """File in that folder: the values of the keys of each draw."""
 

@@ -204,16 +204,28 @@ def _beside(decision: Decision) -> str:
         if is_own:
             lower = min(share.estimate, 100 - share.estimate)
             if lower < _UNEVEN_PCT:
-                return _say("own kind", share=percent(lower / 100))
+                return _say("own kind", first=quoted(each.candidate), share=percent(lower / 100))
         elif each.starved == each.neighbour:
             left = percent(1 - share.estimate / 100)
-            return _say("starves", neighbour=_title(each.neighbour), share=left)
+            return _say(
+                "starves",
+                first=quoted(each.candidate),
+                neighbour=_title(each.neighbour),
+                share=left,
+            )
         elif each.starved == each.candidate:
             got = percent(share.estimate / 100)
-            return _say("is starved", neighbour=_title(each.neighbour), share=got)
+            return _say(
+                "is starved",
+                first=quoted(each.candidate),
+                neighbour=_title(each.neighbour),
+                share=got,
+            )
         elif abs(share.estimate - 50) > 50 - _UNEVEN_PCT:
             got = percent(share.estimate / 100)
-            return _say("share", neighbour=_title(each.neighbour), share=got)
+            return _say(
+                "share", first=quoted(each.candidate), neighbour=_title(each.neighbour), share=got
+            )
     return ""
 
 
@@ -233,7 +245,12 @@ def _harms(decision: Decision) -> str:
             if (done := _estimate(each.done, metric)) is not None
             and (accepted := _estimate(each.accepted, metric)) is not None
         ]
-        return _say("harms", neighbour=_title(each.neighbour), metrics=join_words(parts))
+        return _say(
+            "harms",
+            first=quoted(each.candidate),
+            neighbour=_title(each.neighbour),
+            metrics=join_words(parts),
+        )
     return ""
 
 

@@ -8,11 +8,11 @@ TEMPLATES = {
     "several": ("{goal}: use {names}; they are as good as each other here{beside}, {how_sure}."),
     "all": "{goal}: any of {names}; no difference matters here{beside}, {how_sure}.",
     # What flows beside flows get, in the middle of the headline.
-    "share": " (beside a flow of {neighbour} it gets {share} of the link)",
-    "starves": " (it starves a flow of {neighbour} beside it, which gets {share} of the link)",
-    "is starved": " (a flow of {neighbour} beside it starves it: it gets {share} of the link)",
-    "own kind": " (two flows of it do not share: one gets {share})",
-    "harms": "Beside it, a flow of {neighbour} loses more than beside its own kind: {metrics}.",
+    "share": " (beside a flow of {neighbour}, {first} gets {share} of the link)",
+    "starves": " ({first} starves a flow of {neighbour} beside it, which gets {share} of the link)",
+    "is starved": " (a flow of {neighbour} starves {first} beside it, which gets {share} of the link)",
+    "own kind": " (two flows of {first} do not share: one gets {share})",
+    "harms": "Beside {first}, a flow of {neighbour} loses more than beside its own kind: {metrics}.",
     "harm": "{metric} by {harm} (acceptable {accepted})",
     # How sure, at the end of the headline.
     "sure": "sure ({sure})",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from cwndlab.figures import save_figure
-from cwndlab.judge.answer import Knowledge
+from cwndlab.judge.answer import known_of
 from cwndlab.judge.decision import ZONE
-from cwndlab.judge.question import COEXISTENCE, NETWORKS, read_question
+from cwndlab.judge.question import read_question
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.files import setting_figure, write_files
@@ -19,6 +19,7 @@ from cwndlab.report.scenario_text import facts
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection
 from cwndlab.report.sections.answer import ANSWER, TABLE, TRADE_OFF
 from cwndlab.report.sections.befell import BEFELL
+from cwndlab.report.sections.coexistence import COEXISTENCE
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
 from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.goals import GOALS
@@ -44,6 +45,7 @@ SECTIONS: Sections = (
     OPERATING_POINT,
     LIMITS,
     FAIRNESS,
+    COEXISTENCE,
     BEFELL,
     MADE,
     WORDS,
@@ -90,7 +92,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
         origin_of(results),
         smallest_effect=smallest_effect,
         question=question,
-        knowledge=Knowledge(results.beside(NETWORKS), results.beside(COEXISTENCE), weights),
+        knowledge=known_of(results, weights),
     )
 
 

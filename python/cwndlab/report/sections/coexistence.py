@@ -1,0 +1,80 @@
+"""What flows beside flows get: mixes of the recommended algorithm with CUBIC and its kind."""
+
+from dataclasses import dataclass
+
+from cwndlab.judge.coexistence import Coexistence, judge_coexistence
+from cwndlab.judge.encounters import Mix, Order, report_mixes
+from cwndlab.judge.sentences import percent
+from cwndlab.report.context import Context
+from cwndlab.report.page import render
+from cwndlab.report.section import Content, PageSection
+from cwndlab.stats import Interval
+
+_SHARED = frozenset({"cell", "wifi"})
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One encounter, ready to be shown."""
+
+    neighbour: str
+    mix: str
+    share: str
+    starved: str
+    harms: tuple[str, ...]
+    """To throughput, delay, completion and loss, each with what is acceptable."""
+
+
+def _coexistence(context: Context) -> Content | None:
+    if not context.settings:
+        return None
+    decision = context.together or context.settings[0].decision
+    met = decision.encounters
+    scenario = context.settings[0].scenario
+    mixes = context.knowledge.mixes
+    if mixes is not None and decision.first is not None and scenario is not None:
+        is_shared = scenario["path"]["kind"] in _SHARED
+        met = judge_coexistence(mixes.flows(), [decision.first], report_mixes(is_shared=is_shared))
+    rows = [_row(each) for each in met if each.share_pct is not None]
+    if not rows:
+        return None
+    return Content(render("coexistence.html", first=decision.first, rows=rows))
+
+
+def _row(met: Coexistence) -> _Row:
+    pairs = [
+        (met.done.throughput, met.accepted.throughput),
+        (met.done.delay, met.accepted.delay),
+        (met.done.completion, met.accepted.completion),
+        (met.done.loss, met.accepted.loss),
+    ]
+    return _Row(
+        neighbour="its own kind" if met.neighbour == met.candidate else met.neighbour,
+        mix=_mix(met.mix),
+        share="-" if met.share_pct is None else percent(met.share_pct.estimate / 100),
+        starved=met.starved or "",
+        harms=tuple(_harm(done, accepted) for done, accepted in pairs),
+    )
+
+
+def _mix(mix: Mix) -> str:
+    parts = [f"{mix.candidates} : {mix.neighbours}"]
+    if mix.rtt_ratio != 1:
+        parts.append(f"{mix.rtt_ratio:g} times its round trip")
+    if mix.queue_bdp is not None:
+        parts.append(f"queue of {mix.queue_bdp:g} BDP")
+    if mix.order is not Order.TOGETHER:
+        parts.append(mix.order.value)
+    if mix.is_across_users:
+        parts.append("another user")
+    return ", ".join(parts)
+
+
+def _harm(done: Interval | None, accepted: Interval | None) -> str:
+    if done is None:
+        return "-"
+    value = percent(done.estimate)
+    return value if accepted is None else f"{value} ({percent(accepted.estimate)})"
+
+
+COEXISTENCE = PageSection("coexistence", "Beside other flows", _coexistence)
