@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import share_given
 from cwndlab.judge.templates import KEYS, TEMPLATES
-from cwndlab.text.wording import join_words, quoted
+from cwndlab.text.wording import (
+    join_words,
+    percent,
+    probability,
+    quoted,
+    signed_percent,
+    whole_percent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -311,18 +318,6 @@ def first_look(decision: Decision) -> str:
     return _say("first look", pairs=decision.pairs, names=names)
 
 
-def probability(value: float) -> str:
-    """Return "0.93"; what rounds to 1 and is not is "> 0.99"."""
-    if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
-        return "> 0.99"
-    return f"{value:.2f}"
-
-
-def percent(share: float) -> str:
-    """Return "12 %", with a decimal below one per cent."""
-    return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
-
-
 def _say(template: str, **values: object) -> str:
     return TEMPLATES[template].format(**values)
 
@@ -376,20 +371,8 @@ def _change(bounds: Bounds) -> str:
     if bounds.estimate >= 1:
         low, high = (f"{each + 1:.2g}" for each in (bounds.low, bounds.high))
         return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
-    low, high = (_number(each) for each in (bounds.low, bounds.high))
+    low, high = (whole_percent(each) for each in (bounds.low, bounds.high))
     return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
-
-
-def signed_percent(share: float) -> str:
-    """Return "-12 %", "+3 %" or "0 %"; beyond a doubling "3.1 times"."""
-    if share >= 1:
-        return f"{share + 1:.2g} times"
-    return "0 %" if _number(share) == "0" else f"{_number(share)} %"
-
-
-def _number(share: float) -> str:
-    value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
-    return "0" if value == 0 else f"{value:+g}"
 
 
 def _given(low: float, high: float) -> str:

@@ -10,9 +10,9 @@ TEMPLATES = {
     # What flows beside flows get, in the middle of the headline.
     "share": " (beside a flow of {neighbour}, {first} gets {share} of the link)",
     "starves": " ({first} starves a flow of {neighbour} beside it, which gets {share} of the link)",
-    "is starved": " (a flow of {neighbour} starves {first} beside it, which gets {share} of the link)",
+    "is starved": " (beside a flow of {neighbour}, {first} starves: it gets {share} of the link)",
     "own kind": " (two flows of {first} do not share: one gets {share})",
-    "harms": "Beside {first}, a flow of {neighbour} loses more than beside its own kind: {metrics}.",
+    "harms": "Beside {first}, a flow of {neighbour} loses more than beside its kind: {metrics}.",
     "harm": "{metric} by {harm} (acceptable {accepted})",
     # How sure, at the end of the headline.
     "sure": "sure ({sure})",

@@ -101,3 +101,28 @@ def spreadsheet_safe(value: object) -> object:
     """A value of a table as CSV: a text that spreadsheets would compute gets an apostrophe."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
+
+
+def probability(value: float) -> str:
+    """Return "0.93"; what rounds to 1 and is not is "> 0.99"."""
+    if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
+        return "> 0.99"
+    return f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """Return "12 %", with a decimal below one per cent."""
+    return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
+
+
+def signed_percent(share: float) -> str:
+    """Return "-12 %", "+3 %" or "0 %"; beyond a doubling "3.1 times"."""
+    if share >= 1:
+        return f"{share + 1:.2g} times"
+    return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"
+
+
+def whole_percent(share: float) -> str:
+    """Return "+12", a share in per cent without a unit; "0" where it rounds to that."""
+    value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
+    return "0" if value == 0 else f"{value:+g}"

@@ -5,7 +5,8 @@ from rich.text import Text
 
 from cwndlab.judge.answer import Answers
 from cwndlab.judge.decision import Decision
-from cwndlab.judge.sentences import certainty, headline, percent, sentences
+from cwndlab.judge.sentences import certainty, headline, sentences
+from cwndlab.text.wording import percent
 
 
 def terminal_decision(decision: Decision) -> list[Text | Table]:

@@ -1,7 +1,7 @@
 """The first screen: the decision in a sentence, throughput against delay, the table."""
 
 from cwndlab.judge.decision import ZONE, Decision
-from cwndlab.judge.sentences import certainty, headline, percent, sentences
+from cwndlab.judge.sentences import certainty, headline, sentences
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import rounded
@@ -9,6 +9,7 @@ from cwndlab.report.section import Content, SettingSection
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.tables import comparison_table, to_csv, to_latex, to_markdown
+from cwndlab.text.wording import percent
 
 THROUGHPUT = "goodput_mbit_s"
 DELAY = "rtt_p50_ms"

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from cwndlab.judge.coexistence import Coexistence, judge_coexistence
 from cwndlab.judge.encounters import Mix, Order, report_mixes
-from cwndlab.judge.sentences import percent
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
 from cwndlab.stats import Interval
+from cwndlab.text.wording import percent
 
 _SHARED = frozenset({"cell", "wifi"})
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from cwndlab.judge.decision import Decision, Entrant
 from cwndlab.judge.directions import between_places
 from cwndlab.judge.goals import GOALS as ALL_GOALS
-from cwndlab.judge.sentences import headline, percent, sentences
+from cwndlab.judge.sentences import headline, sentences
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, SettingSection
+from cwndlab.text.wording import percent
 
 _SEVERAL = 2
 

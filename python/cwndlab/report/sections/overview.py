@@ -1,11 +1,11 @@
 """All settings of the study at a glance: the answer for all of them, and the best of each."""
 
-from cwndlab.judge.sentences import percent
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
 from cwndlab.report.sections.answer import DELAY, THROUGHPUT, said
 from cwndlab.tables import format_estimate
+from cwndlab.text.wording import percent
 
 
 def _overview(context: Context) -> Content | None:
