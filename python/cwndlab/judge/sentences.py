@@ -119,7 +119,7 @@ def price_sentence(decision: Decision) -> str:
     ):
         others += _say("price other", name=quoted(name), side="more")
     if not others:
-        return ""
+        return _say("no turn")
     return _say("price", name=quoted(first), range=_given(low, high), others=others)
 
 

@@ -35,6 +35,7 @@ TEMPLATES = {
         "{others}."
     ),
     "price other": "; {name} if it is worth {side}",
+    "no turn": "No price of delay turns it, from none to any.",
     "break-even": "{name} instead if {condition}.",
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
