@@ -14,6 +14,7 @@ PYTHON := $(VENV)/bin/python
 PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity tests/conformance tests/links)
 STUDY ?= studies/demo.toml
 ARGS ?=
+SECONDS ?= 60
 
 # A shell that is not a login shell may lack cargo's folder, and a HOME of its own hides the
 # toolchain of a rustup whose programs are found all the same: it is beside them.
@@ -39,7 +40,7 @@ CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-peers bench-verdicts bench-calibration \
-  bench-emulator conformance fidelity validate-links images \
+  bench-emulator conformance fidelity validate-links fuzz images \
   setup clean
 
 help: ## list the targets
@@ -122,10 +123,16 @@ validate-links: $(STAMPS)/packages ## links beside their targets; TRACES=FOLDER 
 conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux 6.1 beside ours
 	@$(PYTHON) tests/conformance/run.py $(ARGS)
 
+fuzz: $(STAMPS)/core $(STAMPS)/fuzz ## search for input that a parser does not survive, SECONDS each
+	@tools/fuzz $(SECONDS) $(ARGS)
+
 images: demo ## make the pictures of the documentation anew
 	@$(PYTHON) tools/make_images.py results/demo docs/images
 
 setup: $(STAMPS)/core ## only the set-up that the other targets do by themselves
+
+$(STAMPS)/fuzz: $(STAMPS)/packages tools/setup
+	@tools/setup fuzz
 
 $(STAMPS)/packages: pyproject.toml tools/setup
 	@tools/setup packages

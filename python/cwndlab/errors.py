@@ -6,6 +6,7 @@ The command line maps every one of them, in one place, to its exit status; none 
 from __future__ import annotations
 
 import difflib
+import errno
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -148,3 +149,23 @@ def plural(count: int, noun: str) -> str:
 def read_failure(path: Path, error: OSError) -> str:
     """Why a file could not be read, in the system's own words."""
     return f"{path}: {(error.strerror or str(error)).lower()}"
+
+
+def file_failure(error: OSError) -> str:
+    """Which file or folder could not be read or written, why, and what to do where it is known."""
+    reason = (error.strerror or str(error)).lower()
+    remedy = _FILE_REMEDIES.get(error.errno or 0, "")
+    return f"{f'{error.filename}: ' if error.filename else ''}{reason}{remedy}"
+
+
+_NO_ROOM = "; make room on that disk"
+_NOT_ALLOWED = "; name another place, or change who may write there"
+_FILE_REMEDIES = {
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+    errno.EACCES: _NOT_ALLOWED,
+    errno.EPERM: _NOT_ALLOWED,
+    errno.EROFS: _NOT_ALLOWED,
+    errno.EEXIST: "; name another place",
+    errno.ENOTDIR: "; name another place",
+}

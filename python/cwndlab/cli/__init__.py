@@ -13,7 +13,7 @@ import threading
 import click
 
 from cwndlab.cli.group import SectionedGroup
-from cwndlab.errors import CwndlabError
+from cwndlab.errors import CwndlabError, file_failure
 
 STATUS_INTERRUPTED = 130
 
@@ -68,6 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; its exit status."""
     try:
+        _refuse_undecoded(arguments)
         status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -81,4 +82,17 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read has gone
         return 0
+    except OSError as error:  # a file or folder that no command has looked at more closely
+        click.echo(file_failure(error), err=True)
+        return CwndlabError.exit_status
     return status if isinstance(status, int) else 0
+
+
+def _refuse_undecoded(arguments: list[str]) -> None:
+    """Bytes that are not text could be opened as a path, but not be written into any result."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            msg = f"{argument!a}: not UTF-8; rename the file, or write the argument as UTF-8"
+            raise click.UsageError(msg) from None

@@ -6,8 +6,6 @@ as a phone's or a scanner's, is read by its times. What a source does not tell i
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 import shutil
 import subprocess
@@ -15,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab.errors import MeasurementError, read_failure
+from cwndlab.text.untrusted import csv_rows, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,11 +175,15 @@ class RadioLog:
             MeasurementError: the file cannot be read, or has no times.
         """
         try:
-            with self._path.open(encoding="utf-8", newline="") as file:
-                readings = [self._reading(line) for line in csv.DictReader(file)]
+            with self._path.open(encoding="utf-8", newline=None) as file:
+                rows = csv_rows(file)
+                _, heading = next(rows, (0, []))
+                readings = [
+                    self._reading(dict(zip(heading, row, strict=False))) for _, row in rows if row
+                ]
         except OSError as error:
             raise MeasurementError(read_failure(self._path, error)) from None
-        except (ValueError, KeyError, csv.Error):
+        except (ValueError, KeyError, OverflowError):
             msg = (
                 f"{self._path}: needs a column time (seconds since 1970, or 2026-05-01T12:00:00), "
                 f"beside some of {', '.join(COLUMNS[1:])}"
@@ -215,7 +218,7 @@ def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, s
 def _modem_of(interface: str) -> str | None:
     """The modem that has a port of this name."""
     try:
-        paths = json.loads(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
+        paths = read_json(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
     except (ValueError, AttributeError):
         return None
     for path in paths:
@@ -300,7 +303,7 @@ def _output(*command: str) -> str:
 def _json(text: str) -> Mapping[str, Any]:
     """The modem in an answer of mmcli; empty if there is none."""
     try:
-        content = json.loads(text)
+        content = read_json(text)
     except ValueError:
         return {}
     return _inner(content, "modem") if isinstance(content, dict) else {}

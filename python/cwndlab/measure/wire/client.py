@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 import socket
 import threading
@@ -334,8 +333,8 @@ def _reason(error: OSError | EOFError) -> str:
 
 
 def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
-    body = signer.check(_read_line(connection, protocol.MAX_ANSWER_BYTES))
-    answer: dict[str, Any] = json.loads(body)
+    line = _read_line(connection, protocol.MAX_ANSWER_BYTES)
+    answer = protocol.read_answer(signer.check(line))
     if answer.get("is_algorithm_missing"):
         raise AlgorithmMissingError(answer["error"])
     if answer.get("is_library_missing"):

@@ -20,6 +20,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from cwndlab.errors import CwndlabError
 from cwndlab.schema.base import Model
 from cwndlab.schema.scenario import Application, Bulk, canonical_json
+from cwndlab.text.untrusted import read_json
 
 DEFAULT_PORT = 5209
 VERSION = 1
@@ -219,6 +220,23 @@ def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Saturate
         return _REQUEST.validate_json(body)
     except ValidationError as error:
         raise _refused(error) from None
+
+
+def read_answer(body: bytes) -> dict[str, Any]:
+    """What the server answers.
+
+    Raises:
+        ProtocolError: it is no answer.
+    """
+    try:
+        answer = read_json(body)
+    except ValueError as error:
+        msg = f"no answer: {error}"
+        raise ProtocolError(msg) from None
+    if not isinstance(answer, dict):
+        msg = "no answer: it is not a JSON object"
+        raise ProtocolError(msg)
+    return answer
 
 
 def _refused(error: ValidationError) -> ProtocolError:

@@ -1,0 +1,14 @@
+//! Any text is a scenario or an error, and what is accepted reads back as itself.
+#![no_main]
+
+use cwndlab_cc::Algorithms;
+use cwndlab_link::Traces;
+use cwndlab_sim::{Scenario, check};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(scenario) = Scenario::from_json(text) {
+        assert_eq!(Scenario::from_json(&scenario.to_json()).as_ref(), Ok(&scenario));
+        let _ = check(&scenario, &Traces::new(), &Algorithms::default());
+    }
+});
