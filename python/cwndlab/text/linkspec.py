@@ -46,7 +46,7 @@ def parse_spec(text: str) -> dict[str, Any]:
             msg = f'"{key}" is given twice; {_REMEDY}'
             raise QuantityError(msg)
         place[last] = _plain(value)
-    if not table or "" in table.values():
+    if not table or "" in table.values() or "\0" in text:
         msg = f"not a link; {_REMEDY}"
         raise QuantityError(msg)
     return table

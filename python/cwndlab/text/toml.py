@@ -89,6 +89,9 @@ def read_toml(text: str) -> dict[str, Any]:
     level: list[object] = [document]
     for _ in range(_MOST_NESTED):
         level = [inner for value in level for inner in _inside(value)]
+        if any(isinstance(value, str) and "\0" in value for value in level):
+            msg = "a text holds the character NUL, which no name of a file can"
+            raise ValueError(msg)
     if level:
         raise ValueError(too_deep)
     return document
