@@ -56,7 +56,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "link show a TOML file": ("link", "show", "FILE.toml"),
     "compare a trace": (*COMPARE, "trace:FILE"),
     "compare a log": (*COMPARE, "log:FILE"),
-    "compare an algorithm": (*COMPARE, LINK, "--algorithm", "FILE.c"),
+    "compare an algorithm": (*COMPARE, LINK, "--algorithm", "FILE.h"),
     "compare --stack": (*COMPARE, LINK, "--stack", "FILE"),
     "advise --results": ("advise", "--results", "FILE"),
     "advise --trace": ("advise", "--trace", "FILE"),

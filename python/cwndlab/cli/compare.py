@@ -105,7 +105,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         "warm_up": warm_up,
         "stack": stack,
         "direction": direction,
-        "application": {"kind": "sized", "bytes": transfer} if transfer else None,
+        "application": {"kind": "sized", "bytes": transfer} if transfer is not None else None,
     }
     given = {key: value for key, value in options.items() if value is not None}
     document = {

@@ -25,5 +25,6 @@ def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None
     Study, raw data, versions, report, methods, citations and the script of each figure. Prints the
     path.
     """
-    archive = out or results.with_name(f"{results.resolve().name}.zip")
+    beside = results if results.name else results.resolve()  # "." has no name
+    archive = out or beside.parent / f"{results.resolve().name}.zip"
     click.echo(pack(open_results(results), archive, is_anonymous=is_anonymous))
