@@ -30,17 +30,7 @@ COMPARE = ("compare", "--algorithm", "reno", "--duration", "1 s", "--link")
 NOWHERE = "127.0.0.1:9"  # the port of discard, on which nothing listens
 
 # Names of files that are none, or none of ours.
-FILES = {
-    "missing": "no such",
-    "folder": "",
-    "empty": "",
-    "binary": "",
-    "file/inside": "",
-    "ünï 名/x": "",
-    "x" * 300: "",
-    "\udcff": "not UTF-8",
-    "": "",
-}
+FILES = ("missing", "folder", "empty", "binary", "file/inside", "x" * 300, "\udcff", "")
 READERS: dict[str, tuple[str, ...]] = {
     "run": ("run", "FILE"),
     "report": ("report", "FILE"),
@@ -57,6 +47,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "compare a trace": (*COMPARE, "trace:FILE"),
     "compare a log": (*COMPARE, "log:FILE"),
     "compare an algorithm": (*COMPARE, LINK, "--algorithm", "FILE.h"),
+    "compare a link again and again": (*COMPARE, "FILE", "--repeat", "2"),
     "compare --stack": (*COMPARE, LINK, "--stack", "FILE"),
     "advise --results": ("advise", "--results", "FILE"),
     "advise --trace": ("advise", "--trace", "FILE"),
@@ -80,7 +71,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "algorithm show": ("algorithm", "show", "reno", "--duration", "1 s", "--out", "PLACE/x.svg"),
 }
 
-NUMBERS = ("", "nan", "inf", "-1", "1e999", "9" * 400, "ten s", "-5 s", "0x10", "\u0662 s")
+NUMBERS = ("", "nan", "-1", "9" * 400, "ten s")
 SETTINGS: dict[str, tuple[str, ...]] = {
     "--duration": ("compare", "--link", LINK, "--algorithm", "reno", "--duration", "N"),
     "--warm-up": (*COMPARE, LINK, "--warm-up", "N"),
@@ -90,6 +81,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "--bytes": (*COMPARE, LINK, "--bytes", "N"),
     "rate": (*COMPARE, "rate=N,delay=1 ms"),
     "rate in Mbit/s": (*COMPARE, "delay=1 ms,rate=N Mbit"),
+    "rate again and again": (*COMPARE, "rate=N,delay=1 ms", "--repeat", "2"),
     "delay": (*COMPARE, "rate=1 Mbit/s,delay=N"),
     "queue": (*COMPARE, f"{LINK},queue=N"),
     "loss": (*COMPARE, f"{LINK},loss=N"),
@@ -157,7 +149,7 @@ def test_a_file_that_is_none_of_its_kind(
     arguments = [word.replace("FILE", name) for word in READERS[reader]]
     told = complaint(capsys, *arguments)
     if name == "missing" and reader in ("run", "link show a TOML file", "compare a trace"):
-        assert FILES[name] in told
+        assert "no such file" in told
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -118,7 +118,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
             algorithms=names or CANDIDATES,
             baseline=baseline,
             direction=direction,
-            budget_s=parse_duration(budget) / 1e9 if budget else None,
+            budget_s=None if budget is None else parse_duration(budget) / 1e9,
             jobs=jobs,
             has_mixes=has_mixes,
             on_first=lambda found: click.echo(first_look(found.together), err=True),

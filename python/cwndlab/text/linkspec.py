@@ -14,6 +14,7 @@ from typing import Any
 from cwndlab.errors import QuantityError
 
 _PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_][A-Za-z_0-9.]*\s*=)")
+_MOST_DIGITS = 18  # of a count
 _HEADS = ("trace", "log")
 _REMEDY = (
     'write for example "rate=10 Mbit/s,delay=20 ms,queue=50 packets", '
@@ -42,6 +43,9 @@ def parse_spec(text: str) -> dict[str, Any]:
         place = table
         for name in tables:
             place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                msg = f'"{name}" has a value already, so that "{key}" cannot be in it; {_REMEDY}'
+                raise QuantityError(msg)
         if last in place:
             msg = f'"{key}" is given twice; {_REMEDY}'
             raise QuantityError(msg)
@@ -63,4 +67,5 @@ def short_spec(text: str) -> str:
 
 def _plain(text: str) -> str | int:
     """A number without a unit is a count."""
-    return int(text) if text.isascii() and text.isdecimal() else text
+    is_count = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_count else text
