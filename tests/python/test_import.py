@@ -241,6 +241,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
         ("{algorithm}_{algorithm}", "stands twice"),
         ("{algorithm", "write fields as"),
         ("{run}", "no name of a field"),
+        ("{algorithm}{direction}", "follows a field at once"),
         ("{algorithm}.txt", "none of its 5 files"),
     ],
 )

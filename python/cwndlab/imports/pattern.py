@@ -41,7 +41,7 @@ class NamePattern:
         """Read a pattern.
 
         Raises:
-            MeasurementError: it has a field twice, or one that cannot be.
+            MeasurementError: it has a field twice, one that cannot be, or two that nothing parts.
         """
         expression, fields = "", []
         try:
@@ -49,10 +49,13 @@ class NamePattern:
         except ValueError as error:
             msg = f'"{text}": {error}; write fields as {{algorithm}}'
             raise MeasurementError(msg) from None
-        for literal, name, form, conversion in parts:
+        for at, (literal, name, form, conversion) in enumerate(parts):
             expression += re.escape(literal)
             if name is None:
                 continue
+            if at and not literal:
+                msg = f"{{{name}}} in {text!r} follows a field at once; write {{a}}_{{b}}"
+                raise MeasurementError(msg)
             if name in ("", IGNORED):
                 expression += "[^/]*?"
                 continue

@@ -174,10 +174,10 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
     if unknown:
         msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
         raise ValueError(msg)
-    study = {"row_factor": None, "is_deterministic": False, **document["study"]}
-    variants = tuple(study.pop("variants"))
-    where = study.pop("where", {})
     try:
+        study = {"row_factor": None, "is_deterministic": False, **document["study"]}
+        variants = tuple(study.pop("variants"))
+        where = study.pop("where", {})
         claims = tuple(_claim(table, variants, where) for table in document["claim"])
         known = {claim.id for claim in claims}
         return Claims(
@@ -190,7 +190,10 @@ def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
             ),
             **study,
         )
-    except (TypeError, ValueError) as error:
+    except KeyError as error:
+        msg = f"{paper_id}: {error} is missing"
+        raise ValueError(msg) from None
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
         msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
         raise ValueError(msg) from None
 
