@@ -32,7 +32,7 @@ from cwndlab.papers.claims import parse_claims
 from cwndlab.papers.expression import Expression
 from cwndlab.resolve import drive_test
 from cwndlab.resolve.traces import read_trace
-from cwndlab.results.store import read_manifest
+from cwndlab.results.manifest import COPY, MANIFEST, located, read_manifest
 from cwndlab.results.tables import encode_result
 from cwndlab.text import quantity
 from cwndlab.text.linkspec import parse_spec, short_spec
@@ -209,7 +209,10 @@ def claims(data: bytes) -> None:
 
 def manifest(data: bytes) -> None:
     """A manifest is read, or said to be damaged."""
-    (_FOLDER / "manifest.jsonl").write_bytes(data)
+    for name in (MANIFEST, COPY):
+        path = located(_FOLDER, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     with contextlib.suppress(ResultsError):
         assert read_manifest(_FOLDER)
 

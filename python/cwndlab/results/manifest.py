@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import DamagedResultsError, NewerResultsError, ResultsError, read_failure
+from cwndlab.text.untrusted import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,7 +127,7 @@ def _read(folder: Path, name: str) -> bytes | None:
 def _parse(folder: Path, name: str, text: bytes | None) -> Manifest | None:
     """The manifest of a text; None if it is damaged or missing."""
     try:
-        content: dict[str, Any] = json.loads(text or b"")
+        content: dict[str, Any] = read_json(text or b"")
         if content["format"] > FORMAT:
             msg = (
                 f"{folder}: written by a newer cwndlab ({name} has format {content['format']}, "

@@ -148,7 +148,7 @@ def read_iw(text: str) -> RadioReading | None:
         return None
     facts = dict(re.findall(r"^\s+([\w ]+): (.+)$", text, re.MULTILINE))
     rates = f"{facts.get('rx bitrate', '')} {facts.get('tx bitrate', '')}"
-    frequency = _number(str(facts.get("freq", "")).split()[0] if facts.get("freq") else None)
+    frequency = _number(_first(facts.get("freq")))
     return {
         "source": "iw",
         "technology": _wifi_technology(rates, frequency),
@@ -328,7 +328,7 @@ def _number(value: object) -> float | None:
 
 
 def _first(value: str | None) -> str | None:
-    return value.split()[0] if value else None
+    return next(iter((value or "").split()), None)
 
 
 def _unix_s(text: str) -> float:
