@@ -2,7 +2,10 @@
 
 use cwndlab_cc::AckSample;
 
-use super::rtx::{EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
+use super::rate::take_rate;
+use super::rtx::{
+    EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, TxSegment, Untouched,
+};
 use super::sack::SackState;
 use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
@@ -50,6 +53,23 @@ pub(crate) enum Rexmit {
     Lost,
     /// New data first (F-RTO).
     New,
+}
+
+/// What an ACK took off the queue of segments.
+struct Acked {
+    flags: u32,
+    count: u32,
+    /// Send times of the first and the last segment that was never sent again, nor sacked before.
+    first_ackt: Option<u64>,
+    last_ackt: u64,
+    /// The lowest of them.
+    reord: u32,
+}
+
+impl Acked {
+    fn none(snd_nxt: u32) -> Self {
+        Self { flags: 0, count: 0, first_ackt: None, last_ackt: 0, reord: snd_nxt }
+    }
 }
 
 impl LinuxEndpoint {
@@ -210,57 +230,13 @@ impl LinuxEndpoint {
     ) -> u32 {
         let is_ece = ack_flags & flag::ECE != 0;
         let prior_sacked = self.sk.sacked_out;
-        let mut reord = self.sk.snd_nxt;
-        let mut flags = 0;
-        let mut acked = 0;
-        let (mut first_ackt, mut last_ackt) = (None, 0);
-        while !self.rtx.is_empty() {
-            let number = self.rtx.head();
-            let segment = *self.rtx.get(number);
-            if after(segment.end_seq, self.sk.snd_una) {
-                break;
-            }
-            if segment.flags & RETRANS != 0 {
-                if segment.flags & SACKED_RETRANS != 0 {
-                    self.sk.retrans_out -= 1;
-                }
-                flags |= flag::RETRANS_DATA_ACKED;
-            } else if segment.flags & SACKED_ACKED == 0 {
-                last_ackt = segment.tx_mstamp;
-                first_ackt.get_or_insert(last_ackt);
-                if before(segment.seq, reord) {
-                    reord = segment.seq;
-                }
-                if !after(segment.end_seq, self.sk.high_seq) {
-                    flags |= flag::ORIG_SACK_ACKED;
-                }
-            }
-            if segment.flags & SACKED_ACKED != 0 {
-                self.sk.sacked_out -= 1;
-            } else if self.is_sack {
-                self.count_delivered(1, is_ece);
-                if !self.is_spurious_retransmission(&segment) {
-                    self.rack_advance(segment.flags, segment.end_seq, segment.tx_mstamp);
-                }
-            }
-            if segment.flags & LOST != 0 {
-                self.sk.lost_out -= 1;
-            }
-            self.sk.packets_out -= 1;
-            acked += 1;
-            self.rate_delivered(number, &mut state.rate);
-            if !segment.control.has(Flags::SYN) {
-                flags |= flag::DATA_ACKED;
-                let is_shared = segment.flags & SHARES_BUFFER != 0
-                    || segment.flags & SACKED_ACKED != 0
-                        && self.rtx.is_sacked(number.wrapping_add(1));
-                self.buffer.release(segment.payload(), is_shared);
-            } else {
-                flags |= flag::SYN_ACKED;
-                self.retrans_stamp = 0;
-            }
-            self.rtx.pop();
-        }
+        let is_untouched = self.is_sack && self.sk.lost_out == 0 && self.rtx.is_untouched();
+        let acked = if is_untouched && !self.rtx.first().is_some_and(TxSegment::is_syn) {
+            self.take_untouched(is_ece, state)
+        } else {
+            self.take_each(is_ece, state)
+        };
+        let Acked { mut flags, count: acked, first_ackt, last_ackt, reord } = acked;
         if self.rtx.is_empty() {
             self.buffer.chrono.stop(Limit::Busy, self.now);
         } else if self.rtx.get(self.rtx.head()).flags & SACKED_ACKED != 0 {
@@ -315,8 +291,83 @@ impl LinuxEndpoint {
         flags
     }
 
+    /// The usual case: nothing was sacked, lost or sent again, so that the last segment tells all.
+    #[inline(always)]
+    fn take_untouched(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
+        let none = Acked::none(self.sk.snd_nxt);
+        let Some(taken) = self.rtx.pop_untouched(self.sk.snd_una) else { return none };
+        let Untouched { first, last, count, shared } = taken;
+        let mut flags = flag::DATA_ACKED;
+        if !after(first.end_seq, self.sk.high_seq) {
+            flags |= flag::ORIG_SACK_ACKED;
+        }
+        self.count_delivered(count, is_ece);
+        self.rack_advance(0, last.end_seq, last.tx_mstamp);
+        take_rate(&mut self.sk, &last, &mut state.rate);
+        self.sk.packets_out -= count;
+        let bytes = last.end_seq.wrapping_sub(first.seq) - last.control.sequence_space();
+        self.buffer.release_several(bytes, count, shared);
+        let (first_ackt, last_ackt) = (Some(first.tx_mstamp), last.tx_mstamp);
+        Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
+    }
+
+    /// The same, a segment after the other.
+    #[inline(never)]
+    fn take_each(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
+        let Acked { mut flags, count: mut acked, mut first_ackt, mut last_ackt, mut reord } =
+            Acked::none(self.sk.snd_nxt);
+        while !self.rtx.is_empty() {
+            let number = self.rtx.head();
+            let segment = *self.rtx.get(number);
+            if after(segment.end_seq, self.sk.snd_una) {
+                break;
+            }
+            if segment.flags & RETRANS != 0 {
+                if segment.flags & SACKED_RETRANS != 0 {
+                    self.sk.retrans_out -= 1;
+                }
+                flags |= flag::RETRANS_DATA_ACKED;
+            } else if segment.flags & SACKED_ACKED == 0 {
+                last_ackt = segment.tx_mstamp;
+                first_ackt.get_or_insert(last_ackt);
+                if before(segment.seq, reord) {
+                    reord = segment.seq;
+                }
+                if !after(segment.end_seq, self.sk.high_seq) {
+                    flags |= flag::ORIG_SACK_ACKED;
+                }
+            }
+            if segment.flags & SACKED_ACKED != 0 {
+                self.sk.sacked_out -= 1;
+            } else if self.is_sack {
+                self.count_delivered(1, is_ece);
+                if !self.is_spurious_retransmission(&segment) {
+                    self.rack_advance(segment.flags, segment.end_seq, segment.tx_mstamp);
+                }
+            }
+            if segment.flags & LOST != 0 {
+                self.sk.lost_out -= 1;
+            }
+            self.sk.packets_out -= 1;
+            acked += 1;
+            self.rate_delivered(number, &mut state.rate);
+            if !segment.control.has(Flags::SYN) {
+                flags |= flag::DATA_ACKED;
+                let is_shared = segment.flags & SHARES_BUFFER != 0
+                    || segment.flags & SACKED_ACKED != 0
+                        && self.rtx.is_sacked(number.wrapping_add(1));
+                self.buffer.release(segment.payload(), is_shared);
+            } else {
+                flags |= flag::SYN_ACKED;
+                self.retrans_stamp = 0;
+            }
+            self.rtx.pop();
+        }
+        Acked { flags, count: acked, first_ackt, last_ackt, reord }
+    }
+
     /// An ACK echoes a timestamp from before the segment was sent again: the original arrived.
-    fn is_spurious_retransmission(&self, segment: &super::rtx::TxSegment) -> bool {
+    fn is_spurious_retransmission(&self, segment: &TxSegment) -> bool {
         segment.flags & RETRANS != 0 && self.is_echo_before((segment.tx_mstamp / 1_000) as u32)
     }
 

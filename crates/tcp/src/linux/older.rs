@@ -36,9 +36,8 @@ impl LinuxEndpoint {
 
     /// `tcp_mark_lost_retrans`: a repair is lost when something that was sent after it arrived.
     pub(super) fn mark_lost_retransmissions(&mut self) {
-        let mut next = self.rtx.oldest();
-        while let Some(number) = next {
-            next = self.rtx.sent_next(number);
+        let mut order = self.rtx.sent_order();
+        while let Some(number) = self.rtx.next_sent(&mut order) {
             let segment = self.rtx.get(number);
             if !self.was_delivered_after(segment) {
                 break;

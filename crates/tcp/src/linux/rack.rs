@@ -111,9 +111,8 @@ impl LinuxEndpoint {
     pub(crate) fn rack_detect_loss(&mut self) -> Option<u64> {
         let reo_wnd_us = self.rack_reo_wnd_us();
         let mut wait_us = None;
-        let mut next = self.rtx.oldest();
-        while let Some(number) = next {
-            next = self.rtx.sent_next(number);
+        let mut order = self.rtx.sent_order();
+        while let Some(number) = self.rtx.next_sent(&mut order) {
             let segment = self.rtx.get(number);
             if segment.flags & (LOST | SACKED_RETRANS) == LOST {
                 continue;

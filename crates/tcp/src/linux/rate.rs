@@ -1,6 +1,6 @@
 //! Delivery rate samples (Cheng, Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation).
 
-use cwndlab_cc::RateSample;
+use cwndlab_cc::{RateSample, TcpSock};
 
 use super::LinuxEndpoint;
 use super::rtx::{APP_LIMITED, RETRANS, SACKED_ACKED, TxSegment};
@@ -10,6 +10,25 @@ use crate::seq::after;
 #[inline]
 pub(crate) fn sent_after(time: u64, other_time: u64, end_seq: u32, other_end_seq: u32) -> bool {
     time > other_time || (time == other_time && after(end_seq, other_end_seq))
+}
+
+/// The snapshot of a delivered segment is the sample's, if the segment was sent last so far.
+#[inline]
+pub(crate) fn take_rate(sk: &mut TcpSock, segment: &TxSegment, sample: &mut RateSample) {
+    let sent = segment.tx_mstamp;
+    if segment.delivered_mstamp != 0
+        && (sample.prior_delivered == 0
+            || sent_after(sent, sk.first_tx_mstamp, segment.end_seq, sample.last_end_seq))
+    {
+        sample.prior_delivered_ce = segment.delivered_ce;
+        sample.prior_delivered = segment.delivered;
+        sample.prior_mstamp = segment.delivered_mstamp;
+        sample.is_app_limited = u8::from(segment.flags & APP_LIMITED != 0);
+        sample.is_retrans = u8::from(segment.flags & RETRANS != 0);
+        sample.last_end_seq = segment.end_seq;
+        sk.first_tx_mstamp = sent;
+        sample.interval_us = sent.saturating_sub(segment.first_tx_mstamp) as i64;
+    }
 }
 
 impl LinuxEndpoint {
@@ -35,23 +54,7 @@ impl LinuxEndpoint {
     #[inline]
     pub(crate) fn rate_delivered(&mut self, number: u32, sample: &mut RateSample) {
         let segment = self.rtx.get_mut(number);
-        if segment.delivered_mstamp == 0 {
-            return;
-        }
-        let sk = &mut self.sk;
-        let sent = segment.tx_mstamp;
-        if sample.prior_delivered == 0
-            || sent_after(sent, sk.first_tx_mstamp, segment.end_seq, sample.last_end_seq)
-        {
-            sample.prior_delivered_ce = segment.delivered_ce;
-            sample.prior_delivered = segment.delivered;
-            sample.prior_mstamp = segment.delivered_mstamp;
-            sample.is_app_limited = u8::from(segment.flags & APP_LIMITED != 0);
-            sample.is_retrans = u8::from(segment.flags & RETRANS != 0);
-            sample.last_end_seq = segment.end_seq;
-            sk.first_tx_mstamp = sent;
-            sample.interval_us = sent.saturating_sub(segment.first_tx_mstamp) as i64;
-        }
+        take_rate(&mut self.sk, segment, sample);
         if segment.flags & SACKED_ACKED != 0 {
             segment.delivered_mstamp = 0;
         }

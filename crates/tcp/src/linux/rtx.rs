@@ -1,9 +1,14 @@
 //! The retransmit queue: every segment between `snd_una` and `snd_nxt`, in order.
 //!
 //! A ring of segments under numbers that only grow. Segments are found by sequence number by a
-//! guess from the segment size, listed by the time of their last transmission for RACK, and those
-//! that are lost and wait for retransmission are bits of a map: each operation costs O(1)
-//! amortised, whatever the window.
+//! guess from the segment size, and those that are lost and wait for retransmission are bits of a
+//! map: each operation costs O(1) amortised, whatever the window.
+//!
+//! RACK goes through the segments in the order of their last transmissions. That is the order of the
+//! ring until something is sent again; what is stands in a queue of its own, and
+//! [`RtxQueue::next_sent`] merges the two. What RACK need not look at any more is in neither.
+
+use std::collections::VecDeque;
 
 use crate::segment::Flags;
 use crate::seq::{after, before};
@@ -22,9 +27,8 @@ pub(crate) const SHARES_BUFFER: u8 = 0x10;
 pub(crate) const RETRANS: u8 = SACKED_RETRANS | EVER_RETRANS;
 /// The flight was limited by the application when the segment left.
 pub(crate) const APP_LIMITED: u8 = 0x08;
-
-/// No segment.
-const NONE: u32 = u32::MAX;
+/// The segment's place in the ring is not its place in the order of transmission.
+const MOVED: u8 = 0x20;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,10 +46,8 @@ pub(crate) struct TxSegment {
     pub(crate) flags: u8,
     /// SYN, FIN and PSH; a SYN is no data, a FIN may come after them.
     pub(crate) control: Flags,
-    /// Neighbours in the list by time of transmission, as ring places; `NONE` at its ends.
-    pub(super) previous: u32,
-    pub(super) next: u32,
-    pub(super) is_listed: bool,
+    /// Number of its entry among the segments that were sent again, if it is there; else 0.
+    pub(super) resent: u32,
 }
 
 impl TxSegment {
@@ -53,6 +55,10 @@ impl TxSegment {
     pub(crate) fn syn(seq: u32, tx_mstamp: u64) -> Self {
         let (end_seq, control) = (seq.wrapping_add(1), Flags(Flags::SYN));
         Self { seq, end_seq, tx_mstamp, control, ..Self::default() }
+    }
+
+    pub(crate) fn is_syn(&self) -> bool {
+        self.control.has(Flags::SYN)
     }
 
     /// Bytes of payload.
@@ -67,13 +73,51 @@ pub(crate) struct RtxQueue {
     ring: Vec<TxSegment>,
     /// A bit per place: lost, not retransmitted, not sacked.
     waiting: Vec<u64>,
+    /// A bit per place: [`MOVED`]; and how many there are.
+    moved: Vec<u64>,
+    moved_count: u32,
     mask: u32,
     head: u32,
     tail: u32,
     /// No segment before this one waits for retransmission.
     hint: u32,
-    oldest: u32,
-    newest: u32,
+    /// All segments before this one are moved.
+    first_unmoved: u32,
+    resent: Resent,
+}
+
+/// Segments that were sent again, in the order in which they were.
+#[derive(Clone, Debug)]
+struct Resent {
+    entries: VecDeque<ResentEntry>,
+    /// Number of the first entry; 0 is none.
+    first: u32,
+    /// Entries whose segments are not listed here any more.
+    stale: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ResentEntry {
+    number: u32,
+    /// The first segment that was not sent yet when this one was sent again.
+    before: u32,
+}
+
+/// What [`RtxQueue::pop_untouched`] took off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Untouched {
+    pub(crate) first: TxSegment,
+    pub(crate) last: TxSegment,
+    pub(crate) count: u32,
+    /// How many share the buffer of the one after them.
+    pub(crate) shared: u32,
+}
+
+/// How far a walk through the order of transmission has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentOrder {
+    in_ring: u32,
+    resent: u32,
 }
 
 impl RtxQueue {
@@ -82,12 +126,14 @@ impl RtxQueue {
         Self {
             ring: vec![TxSegment::default(); PLACES],
             waiting: vec![0; PLACES / 64],
+            moved: vec![0; PLACES / 64],
+            moved_count: 0,
             mask: PLACES as u32 - 1,
             head: 0,
             tail: 0,
             hint: 0,
-            oldest: NONE,
-            newest: NONE,
+            first_unmoved: 0,
+            resent: Resent { entries: VecDeque::new(), first: 1, stale: 0 },
         }
     }
 
@@ -133,7 +179,7 @@ impl RtxQueue {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Appends a segment that was just sent, as the newest by time.
+    /// Appends a segment that was just sent.
     #[inline]
     pub(crate) fn push(&mut self, segment: TxSegment) -> u32 {
         if self.len() > self.mask {
@@ -142,7 +188,6 @@ impl RtxQueue {
         let number = self.tail;
         self.tail = self.tail.wrapping_add(1);
         *self.get_mut(number) = segment;
-        self.append(number);
         number
     }
 
@@ -150,14 +195,55 @@ impl RtxQueue {
     #[inline]
     pub(crate) fn pop(&mut self) {
         let number = self.head;
-        self.unlist(number);
-        if self.get(number).flags & LOST != 0 {
-            self.clear_waiting(number);
+        let flags = self.get(number).flags;
+        if flags & (LOST | MOVED) != 0 {
+            self.forget(number);
         }
         self.head = self.head.wrapping_add(1);
         if before(self.hint, self.head) {
             self.hint = self.head;
         }
+    }
+
+    /// Clears what the maps say of a segment that goes.
+    #[cold]
+    fn forget(&mut self, number: u32) {
+        self.unlist(number);
+        self.clear_waiting(number);
+        let place = number & self.mask;
+        self.moved[(place / 64) as usize] &= !(1 << (place % 64));
+        self.moved_count -= 1;
+    }
+
+    /// Whether every segment was sent once, and none of them is sacked or taken for lost by RACK.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.moved_count == 0
+    }
+
+    /// The segments at the front that end at `una` or before it, of which none may be lost or
+    /// sacked, or were sent again, are taken off.
+    #[inline]
+    pub(crate) fn pop_untouched(&mut self, una: u32) -> Option<Untouched> {
+        debug_assert!(self.is_untouched());
+        let first = *self.first().filter(|first| !after(first.end_seq, una))?;
+        let (mut number, mut last, mut shared) = (self.head, &first, 0);
+        loop {
+            shared += u32::from(last.flags & SHARES_BUFFER != 0);
+            number = number.wrapping_add(1);
+            let next = self.get(number);
+            if number == self.tail || after(next.end_seq, una) {
+                break;
+            }
+            last = next;
+        }
+        let count = number.wrapping_sub(self.head);
+        let untouched = Untouched { first, last: *last, count, shared };
+        self.head = number;
+        if before(self.hint, number) {
+            self.hint = number;
+        }
+        Some(untouched)
     }
 
     #[cold]
@@ -168,27 +254,17 @@ impl RtxQueue {
         self.mask = places as u32 - 1;
         self.ring = vec![TxSegment::default(); places];
         self.waiting = vec![0; places / 64];
-        // Ring places change, so the list is rebuilt in its order.
-        let (mut place, mut order) = (self.oldest, Vec::new());
-        while place != NONE {
-            order.push(self.number_at(place, old_mask));
-            place = old[place as usize].next;
-        }
-        (self.oldest, self.newest) = (NONE, NONE);
+        self.moved = vec![0; places / 64];
+        self.moved_count = 0;
         for offset in 0..self.len() {
             let number = self.head.wrapping_add(offset);
             let segment = old[(number & old_mask) as usize];
-            *self.get_mut(number) =
-                TxSegment { previous: NONE, next: NONE, is_listed: false, ..segment };
+            *self.get_mut(number) = segment;
             self.update_waiting(number);
+            if segment.flags & MOVED != 0 {
+                self.set_moved(number);
+            }
         }
-        for number in order {
-            self.list_as_newest(number);
-        }
-    }
-
-    fn number_at(&self, place: u32, mask: u32) -> u32 {
-        self.head.wrapping_add(place.wrapping_sub(self.head) & mask)
     }
 
     /// The first segment that ends after `seq`, if there is one. `mss` is the usual size.
@@ -209,65 +285,110 @@ impl RtxQueue {
         (number != self.tail).then_some(number)
     }
 
-    /// Puts a segment at the end of the list by time of transmission.
-    #[inline]
+    /// A segment was sent again: it comes last in the order of transmission.
     pub(crate) fn list_as_newest(&mut self, number: u32) {
         self.unlist(number);
-        self.append(number);
+        let Resent { entries, first, stale } = &self.resent;
+        if 2 * stale > entries.len() || *first > u32::MAX / 2 {
+            self.drop_stale();
+        }
+        let entry = self.resent.first + self.resent.entries.len() as u32;
+        self.resent.entries.push_back(ResentEntry { number, before: self.tail });
+        self.get_mut(number).resent = entry;
     }
 
-    /// Puts a segment that is not listed at the end of the list.
-    #[inline]
-    fn append(&mut self, number: u32) {
-        let place = number & self.mask;
-        let newest = self.newest;
-        {
-            let segment = &mut self.ring[place as usize];
-            segment.previous = newest;
-            segment.next = NONE;
-            segment.is_listed = true;
-        }
-        if newest == NONE {
-            self.oldest = place;
-        } else {
-            self.ring[newest as usize].next = place;
-        }
-        self.newest = place;
-    }
-
-    /// Takes a segment out of the list by time of transmission.
-    #[inline]
+    /// RACK has done with a segment: it is not in the order of transmission any more.
     pub(crate) fn unlist(&mut self, number: u32) {
+        self.set_moved(number);
+        let entry = core::mem::take(&mut self.get_mut(number).resent);
+        if entry != 0 {
+            self.resent.stale += 1;
+        }
+    }
+
+    fn set_moved(&mut self, number: u32) {
         let place = number & self.mask;
-        let segment = &mut self.ring[place as usize];
-        if !segment.is_listed {
-            return;
+        let word = &mut self.moved[(place / 64) as usize];
+        self.moved_count += u32::from(*word & 1 << (place % 64) == 0);
+        *word |= 1 << (place % 64);
+        self.get_mut(number).flags |= MOVED;
+    }
+
+    /// Before the first segment in the order of transmission.
+    pub(crate) fn sent_order(&mut self) -> SentOrder {
+        if before(self.first_unmoved, self.head) {
+            self.first_unmoved = self.head;
         }
-        segment.is_listed = false;
-        let (previous, next) = (segment.previous, segment.next);
-        if previous == NONE {
-            self.oldest = next;
-        } else {
-            self.ring[previous as usize].next = next;
+        self.first_unmoved = self.next_unmoved(self.first_unmoved);
+        while let Some(first) = self.resent.entries.front() {
+            if self.is_listed(first, self.resent.first) {
+                break;
+            }
+            self.resent.entries.pop_front();
+            self.resent.first += 1;
+            self.resent.stale -= 1;
         }
-        if next == NONE {
-            self.newest = previous;
-        } else {
-            self.ring[next as usize].previous = previous;
+        SentOrder { in_ring: self.first_unmoved, resent: self.resent.first }
+    }
+
+    /// The segment that was sent next. Segments may be unlisted between two calls.
+    pub(crate) fn next_sent(&self, order: &mut SentOrder) -> Option<u32> {
+        order.in_ring = self.next_unmoved(order.in_ring);
+        let unmoved = (order.in_ring != self.tail).then_some(order.in_ring);
+        let resent = loop {
+            let index = order.resent - self.resent.first;
+            let Some(entry) = self.resent.entries.get(index as usize) else { break None };
+            if self.is_listed(entry, order.resent) {
+                break Some(entry);
+            }
+            order.resent += 1;
+        };
+        match (unmoved, resent) {
+            (Some(number), entry) if entry.is_none_or(|entry| before(number, entry.before)) => {
+                order.in_ring = number.wrapping_add(1);
+                Some(number)
+            }
+            (_, Some(entry)) => {
+                order.resent += 1;
+                Some(entry.number)
+            }
+            (_, None) => None,
         }
     }
 
-    /// The listed segment that was sent the longest ago.
-    #[inline]
-    pub(crate) fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then(|| self.number_at(self.oldest, self.mask))
+    /// The first segment from this one on that was never sent again; the tail if there is none.
+    fn next_unmoved(&self, mut number: u32) -> u32 {
+        while before(number, self.tail) {
+            let place = number & self.mask;
+            let word = !self.moved[(place / 64) as usize] >> (place % 64);
+            if word != 0 {
+                let found = number.wrapping_add(word.trailing_zeros());
+                return if before(found, self.tail) { found } else { self.tail };
+            }
+            number = number.wrapping_add(64 - place % 64);
+        }
+        self.tail
     }
 
-    /// The listed segment that was sent after this one.
-    #[inline]
-    pub(crate) fn sent_next(&self, number: u32) -> Option<u32> {
-        let next = self.get(number).next;
-        (next != NONE).then(|| self.number_at(next, self.mask))
+    /// Whether an entry of this number is where its segment stands in the order of transmission.
+    fn is_listed(&self, entry: &ResentEntry, number: u32) -> bool {
+        let is_queued = entry.number.wrapping_sub(self.head) < self.len();
+        is_queued && self.get(entry.number).resent == number
+    }
+
+    /// Drops the entries that do not count any more, and numbers the others anew.
+    fn drop_stale(&mut self) {
+        let mut kept = VecDeque::with_capacity(self.resent.entries.len());
+        let entries = core::mem::take(&mut self.resent.entries);
+        for (number, entry) in (self.resent.first..).zip(entries) {
+            if self.is_listed(&entry, number) {
+                kept.push_back(entry);
+            }
+        }
+        for (number, entry) in (1..).zip(&kept) {
+            self.get_mut(entry.number).resent = number;
+        }
+        self.resent = Resent { entries: kept, first: 1, stale: 0 };
     }
 
     /// To be called when the flags of a segment changed: whether it waits for retransmission.
@@ -322,8 +443,9 @@ mod tests {
         TxSegment { seq, end_seq: seq.wrapping_add(100), ..TxSegment::default() }
     }
 
-    fn by_time(queue: &RtxQueue) -> Vec<u32> {
-        core::iter::successors(queue.oldest(), |&number| queue.sent_next(number)).collect()
+    fn by_time(queue: &mut RtxQueue) -> Vec<u32> {
+        let mut order = queue.sent_order();
+        core::iter::from_fn(|| queue.next_sent(&mut order)).collect()
     }
 
     #[test]
@@ -352,10 +474,40 @@ mod tests {
         queue.push(segment(64));
         let mut expected: Vec<u32> = (0..64).filter(|n| ![3, 7].contains(n)).collect();
         expected.extend([3, 64]);
-        assert_eq!(by_time(&queue), expected);
+        assert_eq!(by_time(&mut queue), expected);
     }
 
     proptest! {
+        #[test]
+        fn the_order_of_transmission_is_that_of_a_plain_list(
+            steps in prop::collection::vec((0_u8..6, any::<u32>()), 1..600)
+        ) {
+            let mut queue = RtxQueue::new();
+            let mut list = Vec::new();
+            let mut pushed = 0;
+            for (step, pick) in steps {
+                let number = queue.head().wrapping_add(pick % queue.len().max(1));
+                match step {
+                    0 | 1 => { list.push(queue.push(segment(pushed))); pushed += 1; }
+                    2 if !queue.is_empty() => {
+                        list.retain(|&listed| listed != queue.head());
+                        queue.pop();
+                    }
+                    3 | 4 if !queue.is_empty() => {
+                        queue.list_as_newest(number);
+                        list.retain(|&listed| listed != number);
+                        list.push(number);
+                    }
+                    5 if !queue.is_empty() => {
+                        queue.unlist(number);
+                        list.retain(|&listed| listed != number);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(&by_time(&mut queue), &list);
+            }
+        }
+
         #[test]
         fn waiting_segments_are_found_lowest_first(
             steps in prop::collection::vec((0_u8..5, any::<u32>()), 1..400)

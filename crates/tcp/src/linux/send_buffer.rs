@@ -179,6 +179,14 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
+    /// The same for several segments, of which so many share the buffer of the one after them.
+    #[inline]
+    pub(crate) fn release_several(&mut self, payload: u32, segments: u32, shared: u32) {
+        let overhead = u64::from(segments - shared) * u64::from(self.overhead_bytes);
+        let bytes = u64::from(payload) + overhead;
+        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+    }
+
     /// `tcp_shift_skb_data`: a segment moves into the buffer of its neighbour, as both were
     /// reported by SACK.
     pub(crate) fn merge(&mut self) {
