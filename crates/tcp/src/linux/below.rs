@@ -16,6 +16,7 @@
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
+use super::clock::Jiffies;
 use super::output::NewSegment;
 use crate::info::{CaState, TcpEvent};
 use crate::seq::after;
@@ -118,8 +119,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// When a retransmission after a timeout is tried again that the host refused, in ticks.
-    pub(super) fn refused_retransmission_delay(&self) -> u64 {
+    /// When a retransmission after a timeout is tried again that the host refused.
+    pub(super) fn refused_retransmission_delay(&self) -> Jiffies {
         self.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
     }
 

@@ -1,6 +1,7 @@
 //! The kernel's clocks: jiffies, the timer wheel, and the tick of timestamps.
 
 use core::num::NonZeroU64;
+use core::ops::{Add, Sub};
 
 use cwndlab_units::{Duration, Time};
 
@@ -14,13 +15,50 @@ const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 const LEVELS: u32 = 9;
 const LEVEL_TICKS: u64 = 63;
 
+/// Ticks of the kernel's clock: a span of them, or their count since an epoch of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Jiffies(pub(crate) u64);
+
+impl Jiffies {
+    pub(crate) const fn halved(self) -> Self {
+        Self(self.0 >> 1)
+    }
+
+    pub(crate) const fn doubled(self) -> Self {
+        Self(self.0 << 1)
+    }
+
+    /// The low half of a count, as algorithms see it.
+    pub(crate) const fn low_half(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl Add for Jiffies {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Jiffies {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
 /// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     jiffy_us: NonZeroU64,
     jiffy_nanos: u64,
     phase_nanos: u64,
-    jiffies: u64,
+    jiffies: Jiffies,
     /// When the counter changes.
     next_tick: Time,
 }
@@ -31,7 +69,7 @@ impl Clock {
         let jiffy_us = NonZeroU64::new(jiffy.as_micros()).expect("a jiffy is not nothing");
         let jiffy_nanos = jiffy.as_nanos();
         let phase_nanos = phase.as_nanos() % jiffy_nanos;
-        let (jiffies, next_tick) = (0, Time::ZERO);
+        let (jiffies, next_tick) = (Jiffies(0), Time::ZERO);
         let mut clock = Self { jiffy_us, jiffy_nanos, phase_nanos, jiffies, next_tick };
         clock.advance(Time::ZERO);
         clock
@@ -51,57 +89,57 @@ impl Clock {
     #[inline(never)]
     fn tick(&mut self, now: Time) {
         let ticks = (now.as_nanos() + self.phase_nanos) / self.jiffy_nanos;
-        self.jiffies = JIFFIES_AT_START + ticks;
-        self.next_tick = self.time_of(self.jiffies + 1);
+        self.jiffies = Jiffies(JIFFIES_AT_START + ticks);
+        self.next_tick = self.time_of(self.jiffies + Jiffies(1));
     }
 
     /// The tick counter.
     #[inline]
-    pub(crate) fn jiffies(&self) -> u64 {
+    pub(crate) fn jiffies(&self) -> Jiffies {
         self.jiffies
     }
 
     /// When the tick counter reaches a value that it does not begin with.
     #[inline]
-    fn time_of(&self, jiffies: u64) -> Time {
-        let ticks = jiffies - JIFFIES_AT_START;
+    fn time_of(&self, jiffies: Jiffies) -> Time {
+        let ticks = jiffies.0 - JIFFIES_AT_START;
         Time::from_nanos(ticks * self.jiffy_nanos - self.phase_nanos)
     }
 
-    /// When a timer fires that is set now for `delay` jiffies from now.
+    /// When a timer fires that is set now for `delay` from now.
     ///
     /// The wheel never fires early: a timer goes off at the tick after its expiry, and the further
     /// away it is, the coarser the ticks of its level: 8 times for each level.
     #[inline]
-    pub(crate) fn timer(&self, delay: u64) -> Time {
-        if delay < LEVEL_TICKS {
-            Time::from_nanos(self.next_tick.as_nanos() + delay * self.jiffy_nanos)
+    pub(crate) fn timer(&self, delay: Jiffies) -> Time {
+        if delay.0 < LEVEL_TICKS {
+            Time::from_nanos(self.next_tick.as_nanos() + delay.0 * self.jiffy_nanos)
         } else {
             self.far_timer(delay)
         }
     }
 
-    fn far_timer(&self, delay: u64) -> Time {
-        let expires = self.jiffies + delay;
-        let level = (1..LEVELS - 1).find(|level| delay < LEVEL_TICKS << (3 * level));
+    fn far_timer(&self, delay: Jiffies) -> Time {
+        let expires = (self.jiffies + delay).0;
+        let level = (1..LEVELS - 1).find(|level| delay.0 < LEVEL_TICKS << (3 * level));
         let shift = 3 * level.unwrap_or(LEVELS - 1);
-        self.time_of(((expires + (1 << shift)) >> shift) << shift)
+        self.time_of(Jiffies(((expires + (1 << shift)) >> shift) << shift))
     }
 
     /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
-    pub(crate) fn jiffies_of_us(&self, micros: u64) -> u64 {
-        (micros + self.jiffy_us.get() - 1) / self.jiffy_us
+    pub(crate) fn jiffies_of_us(&self, micros: u64) -> Jiffies {
+        Jiffies((micros + self.jiffy_us.get() - 1) / self.jiffy_us)
     }
 
     /// Jiffies in microseconds.
     #[inline]
-    pub(crate) fn us_of(&self, jiffies: u64) -> u64 {
-        jiffies * self.jiffy_us.get()
+    pub(crate) fn us_of(&self, jiffies: Jiffies) -> u64 {
+        jiffies.0 * self.jiffy_us.get()
     }
 
     /// Jiffies as a span.
-    pub(crate) fn duration_of(&self, jiffies: u64) -> Duration {
+    pub(crate) fn duration_of(&self, jiffies: Jiffies) -> Duration {
         Duration::from_micros(self.us_of(jiffies))
     }
 }
@@ -120,7 +158,7 @@ mod tests {
         for micros in (0..100_000).step_by(337) {
             let now = Time::from_micros(micros);
             clock.advance(now);
-            let fires = clock.timer(10);
+            let fires = clock.timer(Jiffies(10));
             let after = fires - now;
             assert!(after > Duration::from_millis(40) && after <= Duration::from_millis(44));
         }
@@ -129,11 +167,11 @@ mod tests {
     #[test]
     fn a_far_timer_is_coarse() {
         let mut clock = clock(0);
-        let fires = clock.timer(75);
+        let fires = clock.timer(Jiffies(75));
         let after = (fires - Time::ZERO).as_millis();
         assert!((300..=332).contains(&after), "{after}");
         clock.advance(fires);
-        assert_eq!(clock.jiffies() % 8, 0);
+        assert_eq!(clock.jiffies().0 % 8, 0);
     }
 
     #[test]
@@ -143,9 +181,9 @@ mod tests {
         clock.advance(Time::from_nanos(2_999_999));
         assert_eq!(clock.jiffies(), before);
         clock.advance(Time::from_millis(3));
-        assert_eq!(clock.jiffies(), before + 1);
+        assert_eq!(clock.jiffies(), before + Jiffies(1));
         clock.advance(Time::from_nanos(42_999_999));
-        assert_eq!(clock.jiffies(), before + 10);
+        assert_eq!(clock.jiffies(), before + Jiffies(10));
     }
 
     #[test]
@@ -153,8 +191,8 @@ mod tests {
         let clock = clock(0);
         assert_eq!(
             (clock.jiffies_of_us(240_104), clock.jiffies_of_us(240_000), clock.jiffies_of_us(1)),
-            (61, 60, 1)
+            (Jiffies(61), Jiffies(60), Jiffies(1))
         );
-        assert_eq!(clock.us_of(61), 244_000);
+        assert_eq!(clock.us_of(Jiffies(61)), 244_000);
     }
 }

@@ -1,10 +1,10 @@
 //! Segments and the application: the handshake, data that arrive, reading and writing.
 
-use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER};
+use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
 use cwndlab_units::{Ecn, Time};
 
 use super::ack::flag;
-use super::receiver::{AckEngine, Arrival, MAX_QUICK_ACKS};
+use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -16,33 +16,6 @@ use crate::seq::{after, before};
 
 /// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
-/// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
-const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
-
-impl AckEngine {
-    /// From this count of replies on, ACKs wait for them.
-    pub(crate) const PINGPONG_THRESHOLD: u32 = 1;
-
-    /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: 40 ms at HZ = 250.
-    pub(crate) const fn ato_min() -> u64 {
-        10
-    }
-
-    /// `TCP_DELACK_MAX`: 200 ms at HZ = 250.
-    const fn delay_max() -> u64 {
-        50
-    }
-
-    /// `tcp_incr_quickack`.
-    fn raise_quick(&mut self, rcv_wnd: u32, max: u32) {
-        let quick = (rcv_wnd / (2 * self.rcv_mss.max(1))).max(2).min(max);
-        self.quick = self.quick.max(quick);
-    }
-
-    fn is_quick(&self) -> bool {
-        self.quick > 0 && self.pingpong < Self::PINGPONG_THRESHOLD
-    }
-}
 
 impl LinuxEndpoint {
     // The application's side.
@@ -78,7 +51,7 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn peer_has_finished(&self) -> bool {
-        self.is_peer_finished && self.receiver.queue.bytes == 0
+        self.is_peer_finished && self.receiver.readable() == 0
     }
 
     /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
@@ -169,7 +142,7 @@ impl LinuxEndpoint {
 
     /// The application reads (`tcp_recvmsg`).
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
-        if self.receiver.queue.bytes == 0 {
+        if self.receiver.readable() == 0 {
             return 0;
         }
         self.set_now(now);
@@ -179,7 +152,7 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn readable(&self) -> u64 {
-        self.receiver.queue.bytes
+        self.receiver.readable()
     }
 
     /// A FIN follows what was written.
@@ -200,14 +173,14 @@ impl LinuxEndpoint {
         let receiver = &mut self.receiver;
         let mut is_time = false;
         if pending & ICSK_ACK_SCHED != 0 {
-            let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
-            is_time = unacknowledged > receiver.ack.rcv_mss
+            let unacknowledged = rcv_nxt.wrapping_sub(receiver.window.left);
+            is_time = unacknowledged > receiver.acks.rcv_mss
                 || (pending & ICSK_ACK_PUSHED != 0
-                    && receiver.ack.pingpong < AckEngine::PINGPONG_THRESHOLD
-                    && receiver.is_drained());
+                    && !receiver.acks.is_interactive()
+                    && receiver.readable() == 0);
         }
         if !is_time {
-            let window = receiver.receive_window(rcv_nxt);
+            let window = receiver.window.left_bytes(rcv_nxt);
             let full = receiver.window_to_offer();
             is_time = full > 0 && full >= 2 * window && full > window;
         }
@@ -221,7 +194,7 @@ impl LinuxEndpoint {
     fn syn_options(&self) -> SynOptions {
         SynOptions {
             mss: self.settings.announced_mss() as u16,
-            window_scale: Some(self.receiver.rcv_wscale),
+            window_scale: Some(self.receiver.window.scale),
             is_sack_permitted: self.is_sack,
         }
     }
@@ -231,7 +204,7 @@ impl LinuxEndpoint {
         let is_reply = bits & Flags::ACK != 0;
         let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
         let window_mss = if is_reply { mss - ts_bytes } else { mss };
-        let window = self.receiver.begin(self.sk.rcv_nxt, window_mss);
+        let window = self.receiver.window.begin(self.sk.rcv_nxt, window_mss);
         let mut bits = bits;
         if is_reply && self.sk.ecn_flags & ECN_OK != 0 {
             bits |= Flags::ECE;
@@ -263,15 +236,14 @@ impl LinuxEndpoint {
 
     /// Takes what the peer's SYN offers.
     fn take_syn(&mut self, segment: &Segment) {
-        self.irs = segment.seq;
         self.sk.rcv_nxt = segment.seq.wrapping_add(1);
-        self.receiver.rcv_wup = self.sk.rcv_nxt;
+        self.receiver.window.left = self.sk.rcv_nxt;
         let options = segment.syn.unwrap_or_default();
         self.is_sack &= options.is_sack_permitted;
         self.is_timestamps &= segment.timestamps.is_some();
         match options.window_scale {
             Some(shift) => self.snd_wscale = shift.min(14),
-            None => self.receiver.rcv_wscale = 0,
+            None => self.receiver.window.scale = 0,
         }
         if let Some((tsval, _)) = segment.timestamps {
             self.ts_recent = tsval;
@@ -347,7 +319,7 @@ impl LinuxEndpoint {
         }
         self.congestion.init(&mut self.sk);
         let mss = self.sk.advmss;
-        self.receiver.established(mss, self.settings.initial_cwnd_pkts, self.sk.tcp_mstamp);
+        self.receiver.open(mss, self.settings.initial_cwnd_pkts, self.sk.tcp_mstamp);
         self.expand_send_buffer();
         self.event(TcpEvent::Established);
     }
@@ -456,9 +428,9 @@ impl LinuxEndpoint {
             return;
         }
         let mut flags = if is_predicted { 0 } else { flag::SLOWPATH | flag::UPDATE_TS_RECENT };
-        if is_predicted && segment.seq == self.receiver.rcv_wup {
+        if is_predicted && segment.seq == self.receiver.window.left {
             flags |= flag::UPDATE_TS_RECENT;
-        } else if !is_predicted && after(segment.seq, self.receiver.rcv_wup) {
+        } else if !is_predicted && after(segment.seq, self.receiver.window.left) {
             flags &= !flag::UPDATE_TS_RECENT;
         }
         if has_data {
@@ -508,23 +480,20 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn enter_quick_ack(&mut self, max: u32) {
-        let rcv_wnd = self.receiver.rcv_wnd;
-        self.receiver.is_window_old = true;
-        let ack = &mut self.receiver.ack;
-        ack.raise_quick(rcv_wnd, max);
-        ack.pingpong = 0;
-        ack.ato = AckEngine::ato_min();
+        self.receiver.enter_quick_acks(max);
     }
 
     /// `tcp_data_queue`.
     fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
         if let Some((_, tsecr)) = segment.timestamps {
-            if self.receiver.is_new_echo(tsecr) {
+            if self.receiver.tuning.is_new_echo(tsecr) {
+                let is_full = segment.payload >= self.receiver.acks.rcv_mss;
                 let now_ms = self.timestamp();
-                self.receiver.take_timestamp_rtt(tsecr, now_ms, segment.payload);
+                self.receiver.tuning.take_echo(tsecr, now_ms, is_full);
             }
         } else {
-            self.receiver.take_window_rtt(self.sk.rcv_nxt, self.sk.tcp_mstamp);
+            let Receiver { tuning, window, .. } = &mut self.receiver;
+            tuning.take_window(self.sk.rcv_nxt, window.size, self.sk.tcp_mstamp);
         }
         if is_predicted && self.fin_received.is_none() {
             if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {
@@ -543,21 +512,21 @@ impl LinuxEndpoint {
         if segment.flags.has(Flags::FIN) {
             self.fin_received = Some(data_end);
         }
-        let mut rcv_nxt = self.sk.rcv_nxt;
+        let rcv_nxt = self.sk.rcv_nxt;
         // A block about to be forgotten is reported at once with what is held back; the segment that
         // takes its place waits for the next ACK.
-        let is_answered = self.compressed_acks > 0
+        let is_answered = self.receiver.acks.has_held_back()
             && self.receiver.would_forget_block(rcv_nxt, segment.seq, data_end);
         if is_answered {
             self.send_ack();
         }
-        let arrival = if segment.payload > 0 {
-            self.receiver.handle_data(&mut rcv_nxt, segment.seq, data_end)
+        let (arrival, rcv_nxt) = if segment.payload > 0 {
+            self.receiver.handle_data(rcv_nxt, segment.seq, data_end)
         } else {
-            Arrival::InOrder { has_filled_gap: false, free_bytes: 0 }
+            (Arrival::InOrder { has_filled_gap: false, free_bytes: 0 }, rcv_nxt)
         };
         if !self.settings.dsack {
-            self.receiver.duplicate = None;
+            self.receiver.sacks.forget_duplicate();
         }
         self.sk.rcv_nxt = rcv_nxt;
         if let Arrival::InOrder { has_filled_gap, free_bytes } = arrival {
@@ -606,35 +575,16 @@ impl LinuxEndpoint {
     /// `tcp_event_data_recv`.
     #[inline(always)]
     fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
-        let (jiffies, rto, rcv_wnd) = (self.clock.jiffies(), self.rto, self.receiver.rcv_wnd);
-        let ack = &mut self.receiver.ack;
-        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
-        *pending |= ICSK_ACK_SCHED;
         let bytes = segment.payload;
-        if bytes >= ack.rcv_mss {
-            ack.rcv_mss = bytes.min(self.sk.advmss);
-            // A full segment with PSH is the end of a write: no more may come soon.
-            if segment.flags.has(Flags::PSH) {
-                *pending |= ICSK_ACK_PUSHED;
-            }
-        } else if bytes > 0 {
-            *pending |= ICSK_ACK_PUSHED;
-        }
-        const ATO_MIN: u64 = AckEngine::ato_min();
-        if ack.ato == 0 {
-            ack.raise_quick(rcv_wnd, MAX_QUICK_ACKS);
-            ack.ato = ATO_MIN;
-        } else {
-            let gap = jiffies - ack.lrcvtime;
-            if gap <= ATO_MIN / 2 {
-                ack.ato = (ack.ato >> 1) + ATO_MIN / 2;
-            } else if gap < ack.ato {
-                ack.ato = ((ack.ato >> 1) + gap).min(rto);
-            } else if gap > rto {
-                ack.raise_quick(rcv_wnd, MAX_QUICK_ACKS);
-            }
-        }
-        ack.lrcvtime = jiffies;
+        let seen = DataSeen {
+            bytes,
+            is_pushed: segment.flags.has(Flags::PSH),
+            advmss: self.sk.advmss,
+            window: self.receiver.window.size,
+            rto: self.rto,
+        };
+        let pending = self.receiver.acks.note_data(seen, self.clock.jiffies());
+        self.sk.inet_conn.icsk_ack.pending |= pending;
         self.check_ce(segment.ecn);
         if bytes >= 128 {
             self.receiver.grow_window(bytes, free_bytes);
@@ -688,77 +638,39 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `__tcp_ack_snd_check`: at once, after a while, or held back (RFC 9293 section 3.8.6.3).
+    /// `__tcp_ack_snd_check`: sends the ACK that is due, or lets it wait.
     fn check_ack(&mut self, is_slow_path: bool) {
-        let rcv_nxt = self.sk.rcv_nxt;
         let receiver = &mut self.receiver;
-        let unacknowledged = rcv_nxt.wrapping_sub(receiver.rcv_wup);
-        let is_more_than_one =
-            unacknowledged > receiver.ack.rcv_mss && receiver.window_to_offer() >= receiver.rcv_wnd;
-        let is_now = self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_NOW != 0;
-        if is_more_than_one || receiver.ack.is_quick() || is_now {
+        let unacknowledged = self.sk.rcv_nxt.wrapping_sub(receiver.window.left);
+        let is_more_than_one = unacknowledged > receiver.acks.rcv_mss
+            && receiver.window_to_offer() >= receiver.window.size;
+        let is_asked = self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_NOW != 0;
+        let leaves_now = if is_more_than_one || receiver.acks.is_quick() || is_asked {
+            true
+        } else if !is_slow_path || receiver.is_in_order() {
+            self.delay_ack()
+        } else {
+            !self.is_sack || self.hold_ack_back()
+        };
+        if leaves_now {
             self.send_ack();
-            return;
-        }
-        if !is_slow_path || receiver.is_in_order() {
-            self.delay_ack();
-            return;
-        }
-        if !self.is_sack || self.compressed_acks >= self.settings.compressed_sack_limit {
-            self.send_ack();
-            return;
-        }
-        if self.compressed_ack_rcv_nxt != rcv_nxt {
-            self.compressed_ack_rcv_nxt = rcv_nxt;
-            self.duplicate_acks_sent = 0;
-        }
-        if self.duplicate_acks_sent < DUPLICATE_ACKS_AT_ONCE {
-            self.duplicate_acks_sent += 1;
-            self.send_ack();
-            return;
-        }
-        self.compressed_acks += 1;
-        self.compressed_ack_mstamp = self.sk.tcp_mstamp;
-        if self.compressed_ack_timer.is_never() {
-            let mut rtt_us = self.receiver.rtt_us();
-            if self.sk.srtt_us > 0 && self.sk.srtt_us < rtt_us {
-                rtt_us = self.sk.srtt_us;
-            }
-            self.start_compressed_ack_timer(rtt_us);
         }
     }
 
-    /// `tcp_send_delayed_ack`.
-    fn delay_ack(&mut self) {
-        const DELAY_MIN: u64 = AckEngine::ato_min();
-        let srtt_us = self.sk.srtt_us;
-        let clock = &self.clock;
-        let jiffies = clock.jiffies();
-        let ack = &mut self.receiver.ack;
-        let pending = self.sk.inet_conn.icsk_ack.pending;
-        let mut ato = ack.ato;
-        if ato > DELAY_MIN {
-            let mut max = 125;
-            if ack.pingpong >= AckEngine::PINGPONG_THRESHOLD || pending & ICSK_ACK_PUSHED != 0 {
-                max = AckEngine::delay_max();
-            }
-            if srtt_us > 0 {
-                max = max.min(clock.jiffies_of_us(u64::from(srtt_us >> 3)).max(DELAY_MIN));
-            }
-            ato = ato.min(max);
+    /// Lets the ACK wait. Returns whether it leaves now instead.
+    fn delay_ack(&mut self) -> bool {
+        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
+        let leaves_now = self.receiver.acks.delay(&self.clock, self.sk.srtt_us, *pending);
+        if !leaves_now {
+            *pending |= AckSchedule::DELAYED;
         }
-        ato = ato.min(AckEngine::delay_max());
-        let mut timeout = jiffies + ato;
-        if !ack.timer.is_never() {
-            if ack.timeout <= jiffies + (ato >> 2) {
-                self.send_ack();
-                return;
-            }
-            timeout = timeout.min(ack.timeout);
-        }
-        self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_TIMER;
-        let ack = &mut self.receiver.ack;
-        ack.timeout = timeout;
-        ack.timer = clock.timer(timeout - jiffies);
+        leaves_now
+    }
+
+    /// Holds back an ACK that reports a hole. Returns whether it leaves now instead.
+    fn hold_ack_back(&mut self) -> bool {
+        let (known_us, srtt_us) = (self.receiver.tuning.rtt_us(), self.sk.srtt_us);
+        let rtt_us = if srtt_us > 0 { known_us.min(srtt_us) } else { known_us };
+        self.receiver.acks.hold_back(self.sk.rcv_nxt, rtt_us, self.now)
     }
 }

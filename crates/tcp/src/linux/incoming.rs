@@ -7,7 +7,7 @@ use super::receiver::MAX_QUICK_ACKS;
 use super::timer::RetransmitTimer;
 use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
-use crate::segment::{Flags, SackBlock, Segment};
+use crate::segment::{Flags, Segment};
 use crate::seq::{after, before, earlier};
 
 /// How far a timestamp may go back: `TCP_PAWS_WINDOW`.
@@ -39,8 +39,9 @@ impl LinuxEndpoint {
             return false;
         }
         let right_edge =
-            self.sk.rcv_nxt.wrapping_add(self.receiver.receive_window(self.sk.rcv_nxt));
-        let is_in_window = !before(end, self.receiver.rcv_wup) && !after(segment.seq, right_edge);
+            self.sk.rcv_nxt.wrapping_add(self.receiver.window.left_bytes(self.sk.rcv_nxt));
+        let is_in_window =
+            !before(end, self.receiver.window.left) && !after(segment.seq, right_edge);
         match (is_in_window, is_reset) {
             (true, false) => return true,
             (false, false) => self.answer_unacceptable(segment, end),
@@ -81,7 +82,7 @@ impl LinuxEndpoint {
             self.counters.duplicate_segments += 1;
             if self.settings.dsack {
                 let end = earlier(end, self.sk.rcv_nxt);
-                self.receiver.duplicate = Some(SackBlock { start: segment.seq, end });
+                self.receiver.sacks.note_duplicate(segment.seq, end);
             }
         }
         self.send_ack();
@@ -104,8 +105,7 @@ impl LinuxEndpoint {
     pub(super) fn reset(&mut self) {
         self.state = State::Reset;
         self.timer = RetransmitTimer::default();
-        self.receiver.ack.timer = Time::NEVER;
-        self.compressed_ack_timer = Time::NEVER;
+        self.receiver.acks.stop();
         self.pacing_timer = Time::NEVER;
         self.event(TcpEvent::Reset);
     }

@@ -23,7 +23,6 @@ mod output;
 mod properties;
 mod rack;
 mod rate;
-mod reassembly;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -43,7 +42,7 @@ use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::segment::SackBlock;
 use below::Below;
-use clock::Clock;
+use clock::{Clock, Jiffies};
 use rack::Rack;
 use receiver::Receiver;
 use rtt::{RttEstimator, WindowedMin};
@@ -87,8 +86,8 @@ pub(crate) struct LinuxEndpoint {
     rack: Rack,
     rtt: RttEstimator,
     rtt_min: WindowedMin,
-    rto: u64,
-    rto_max: u64,
+    rto: Jiffies,
+    rto_max: Jiffies,
     receiver: Receiver,
 
     /// Right after the highest sacked segment.
@@ -124,7 +123,6 @@ pub(crate) struct LinuxEndpoint {
     flow: u32,
     user: u16,
     iss: u32,
-    irs: u32,
     ts_offset: u32,
     ts_recent: u32,
     is_sack: bool,
@@ -134,12 +132,6 @@ pub(crate) struct LinuxEndpoint {
     /// Timestamp in microseconds at which a SYN-ACK left, for its RTT.
     synack_mstamp: u64,
 
-    compressed_acks: u32,
-    duplicate_acks_sent: u32,
-    compressed_ack_rcv_nxt: u32,
-    compressed_ack_timer: Time,
-    /// When the last segment came whose ACK is held back.
-    compressed_ack_mstamp: u64,
     /// A short segment at the tail waits for what the application writes at the same time.
     is_corked: bool,
     /// Segments that a buffer takes at this time, and how many more the last one does.
@@ -159,8 +151,8 @@ pub(crate) struct LinuxEndpoint {
     counters: Counters,
     last_rtt_us: Option<u32>,
     last_phase: u8,
-    /// When, in jiffies, something invalid without data was answered last.
-    invalid_answered: Option<u64>,
+    /// When something invalid without data was answered last.
+    invalid_answered: Option<Jiffies>,
 }
 
 impl Drop for LinuxEndpoint {
@@ -187,7 +179,7 @@ impl LinuxEndpoint {
         let iss = (seed >> 32) as u32;
         let sk = TcpSock {
             cc_random: seed,
-            cc_jiffies32: clock.jiffies() as u32,
+            cc_jiffies32: clock.jiffies().low_half(),
             snd_cwnd: settings.initial_cwnd_pkts,
             reordering: settings.reordering_pkts,
             mss_cache: mss,
@@ -239,7 +231,6 @@ impl LinuxEndpoint {
             flow,
             user,
             iss,
-            irs: 0,
             ts_offset: if settings.timestamp_offsets { seed as u32 } else { 0 },
             ts_recent: 0,
             is_sack: settings.sack,
@@ -247,11 +238,6 @@ impl LinuxEndpoint {
             fin_received: None,
             is_peer_finished: false,
             synack_mstamp: 0,
-            compressed_acks: 0,
-            duplicate_acks_sent: 0,
-            compressed_ack_rcv_nxt: 0,
-            compressed_ack_timer: Time::NEVER,
-            compressed_ack_mstamp: 0,
             is_corked: false,
             burst_pkts: 1,
             burst_left: 0,
@@ -277,7 +263,7 @@ impl LinuxEndpoint {
         }
         self.now = now;
         if self.clock.advance(now) {
-            self.sk.cc_jiffies32 = self.clock.jiffies() as u32;
+            self.sk.cc_jiffies32 = self.clock.jiffies().low_half();
         }
         self.sk.tcp_clock_cache = now.as_nanos();
         self.sk.tcp_mstamp = now.as_micros();
@@ -347,8 +333,7 @@ impl LinuxEndpoint {
 
     #[inline]
     fn next_timer(&self) -> Time {
-        let acks = self.receiver.ack.timer.min(self.compressed_ack_timer);
-        self.timer.fires.min(self.pacing_timer).min(acks)
+        self.timer.fires.min(self.pacing_timer).min(self.receiver.acks.wake_time())
     }
 
     /// The RTT sample of the last segment that was handled.

@@ -1,11 +1,10 @@
 //! What leaves: new data as far as the windows, pacing and Nagle's algorithm allow, lost data
 //! again, and ACKs.
 
-use cwndlab_cc::{CwndEvent, ICSK_ACK_SCHED, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR};
+use cwndlab_cc::{CwndEvent, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR};
 use cwndlab_units::{Ecn, Time};
 
 use super::ack::Rexmit;
-use super::receiver::AckEngine;
 use super::rtx::{EVER_RETRANS, SACKED_RETRANS, SHARES_BUFFER, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -302,10 +301,7 @@ impl LinuxEndpoint {
         }
         self.data_segs_out = self.data_segs_out.saturating_add(1);
         self.sk.lsndtime = self.sk.cc_jiffies32;
-        let ack = &mut self.receiver.ack;
-        if self.clock.jiffies() - ack.lrcvtime < ack.ato {
-            ack.pingpong = (ack.pingpong + 1).min(u32::from(u8::MAX));
-        }
+        self.receiver.acks.note_data_sent(self.clock.jiffies());
     }
 
     /// Sends a segment of the queue once more, `__tcp_retransmit_skb`.
@@ -412,8 +408,8 @@ impl LinuxEndpoint {
             header_bytes: header as u16,
             ..Segment::default()
         });
-        if self.receiver.has_sacks() && self.is_sack {
-            self.receiver.put_sacks(segment);
+        if !self.receiver.sacks.is_empty() && self.is_sack {
+            self.receiver.sacks.put_into(segment);
         }
         segment
     }
@@ -506,20 +502,7 @@ impl LinuxEndpoint {
     /// `tcp_event_ack_sent`.
     #[inline]
     fn note_ack_sent(&mut self) {
-        let pending = &mut self.sk.inet_conn.icsk_ack.pending;
-        if *pending == 0 && self.compressed_acks == 0 {
-            return;
-        }
-        self.compressed_acks = 0;
-        self.compressed_ack_timer = Time::NEVER;
-        let ack = &mut self.receiver.ack;
-        if ack.quick > 0 && *pending & ICSK_ACK_SCHED != 0 {
-            ack.quick -= 1;
-            if ack.quick == 0 {
-                ack.ato = AckEngine::ato_min();
-            }
-        }
-        *pending = 0;
-        ack.timer = Time::NEVER;
+        let pending = core::mem::take(&mut self.sk.inet_conn.icsk_ack.pending);
+        self.receiver.acks.note_sent(pending);
     }
 }

@@ -663,7 +663,7 @@ impl LinuxEndpoint {
             return;
         }
         let mut idle = i64::from(self.sk.cc_jiffies32.wrapping_sub(self.sk.lsndtime) as i32);
-        let rto = self.rto as i64;
+        let rto = self.rto.0 as i64;
         if idle <= rto {
             return;
         }
@@ -703,7 +703,7 @@ impl LinuxEndpoint {
         sk.snd_cwnd_used = sk.snd_cwnd_used.max(sk.packets_out);
         let unused = sk.cc_jiffies32.wrapping_sub(sk.snd_cwnd_stamp) as i32;
         if self.settings.slow_start_after_idle
-            && i64::from(unused) >= self.rto as i64
+            && i64::from(unused) >= self.rto.0 as i64
             && !self.congestion.has_cong_control()
         {
             self.limit_cwnd_to_use();

@@ -2,10 +2,10 @@
 //! the held-back SACK and pacing.
 
 use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::Time;
 
+use super::clock::Jiffies;
 use super::rack::TIMEOUT_MIN_US;
-use super::receiver::AckEngine;
 use super::rtx::EVER_RETRANS;
 use super::{LinuxEndpoint, State};
 use crate::info::{CaState, TcpEvent};
@@ -41,9 +41,9 @@ impl Default for RetransmitTimer {
 }
 
 impl LinuxEndpoint {
-    /// Sets the timer for `delay` jiffies from now.
+    /// Sets the timer for `delay` from now.
     #[inline]
-    pub(crate) fn reset_timer(&mut self, pending: Pending, delay: u64) {
+    pub(crate) fn reset_timer(&mut self, pending: Pending, delay: Jiffies) {
         let delay = delay.min(self.rto_max);
         let fires = self.clock.timer(delay);
         self.timer = RetransmitTimer { pending, fires, is_postponed: false };
@@ -51,9 +51,10 @@ impl LinuxEndpoint {
 
     /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
     #[inline]
-    pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: u64) {
+    pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: Jiffies) {
         let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
-        let ahead = if ahead == 0 { 0 } else { self.clock.jiffies_of_us(ahead.div_ceil(1_000)) };
+        let ahead =
+            if ahead == 0 { Jiffies(0) } else { self.clock.jiffies_of_us(ahead.div_ceil(1_000)) };
         self.reset_timer(pending, delay + ahead);
     }
 
@@ -124,18 +125,14 @@ impl LinuxEndpoint {
             self.pacing_timer = Time::NEVER;
             self.send_what_waits();
         }
-        if self.compressed_ack_timer <= now {
-            self.compressed_ack_timer = Time::NEVER;
-            if self.compressed_acks > 0 {
-                self.compressed_acks = 0;
-                // The clock was last read when data came, and that is what the ACK's timestamp says.
-                let now_us = self.sk.tcp_mstamp;
-                self.sk.tcp_mstamp = self.compressed_ack_mstamp;
-                self.send_ack();
-                self.sk.tcp_mstamp = now_us;
-            }
+        if let Some(mstamp_us) = self.receiver.acks.take_held_back(now) {
+            // The clock was last read when data came, and that is what the ACK's timestamp says.
+            let now_us = self.sk.tcp_mstamp;
+            self.sk.tcp_mstamp = mstamp_us;
+            self.send_ack();
+            self.sk.tcp_mstamp = now_us;
         }
-        if self.receiver.ack.timer <= now {
+        if self.receiver.acks.take_delayed(now) {
             self.handle_delayed_ack_timer();
         }
         if self.timer.fires <= now {
@@ -167,19 +164,11 @@ impl LinuxEndpoint {
     }
 
     fn handle_delayed_ack_timer(&mut self) {
-        let rto = self.rto;
-        let ack = &mut self.receiver.ack;
-        ack.timer = Time::NEVER;
         self.sk.inet_conn.icsk_ack.pending &= !ICSK_ACK_TIMER;
         if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED == 0 {
             return;
         }
-        if ack.pingpong < AckEngine::PINGPONG_THRESHOLD {
-            ack.ato = (ack.ato << 1).min(rto);
-        } else {
-            ack.pingpong = 0;
-            ack.ato = AckEngine::ato_min();
-        }
+        self.receiver.acks.note_delayed_sent(self.rto);
         self.counters.delayed_acks += 1;
         self.send_ack();
     }
@@ -228,7 +217,7 @@ impl LinuxEndpoint {
         }
         self.retransmit(self.rtx.head());
         self.backoff += 1;
-        self.rto = (self.rto << 1).min(self.rto_max);
+        self.rto = self.rto.doubled().min(self.rto_max);
         self.reset_timer(Pending::Retransmit, self.rto);
     }
 
@@ -250,7 +239,7 @@ impl LinuxEndpoint {
             self.state == State::SynSent && u32::from(count) <= self.settings.syn_linear_timeouts;
         if !is_linear {
             self.backoff += 1;
-            self.rto = (self.rto << 1).min(self.rto_max);
+            self.rto = self.rto.doubled().min(self.rto_max);
         }
         self.reset_timer(Pending::Retransmit, self.rto);
     }
@@ -275,7 +264,7 @@ impl LinuxEndpoint {
     pub(crate) fn arm_probe_timer(&mut self) {
         let base =
             self.rto.max(self.clock.jiffies_of_us(u64::from(self.settings.rto_min_ms) * 1_000));
-        let delay = base.saturating_mul(1 << self.backoff.min(16));
+        let delay = Jiffies(base.0.saturating_mul(1 << self.backoff.min(16)));
         self.reset_xmit_timer(Pending::Probe0, delay);
     }
 
@@ -307,13 +296,5 @@ impl LinuxEndpoint {
         self.event(TcpEvent::TailLossProbe);
         self.timer.pending = Pending::Nothing;
         self.rearm_rto();
-    }
-
-    /// Holds SACKs back for a twentieth of the RTT, a millisecond at most.
-    pub(crate) fn start_compressed_ack_timer(&mut self, rtt_us: u32) {
-        let longest = Duration::from_micros(self.settings.compressed_sack_delay_us.into());
-        let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
-        let slack = Duration::from_micros(self.settings.compressed_sack_slack_us.into());
-        self.compressed_ack_timer = self.now + delay.min(longest) + slack;
     }
 }

@@ -121,18 +121,19 @@ impl Reassembly {
         duplicate
     }
 
-    /// `tcp_ofo_queue`: moves what now is in order to `queue`, up to the new `rcv_nxt`.
-    pub(crate) fn take(&mut self, rcv_nxt: &mut u32, queue: &mut ReceiveQueue) {
-        let count = self.blocks.iter().take_while(|b| !after(b.start, *rcv_nxt)).count();
+    /// `tcp_ofo_queue`: moves what now is in order to `queue`. Returns the new `rcv_nxt`.
+    pub(crate) fn take(&mut self, mut rcv_nxt: u32, queue: &mut ReceiveQueue) -> u32 {
+        let count = self.blocks.iter().take_while(|b| !after(b.start, rcv_nxt)).count();
         for block in self.blocks.drain(..count) {
             self.memory_bytes -= block.memory_bytes();
-            if after(block.end, *rcv_nxt) {
+            if after(block.end, rcv_nxt) {
                 let known = rcv_nxt.wrapping_sub(block.start);
                 let head_bytes = block.head_bytes.saturating_sub(known);
-                queue.push_block(&Block { start: *rcv_nxt, head_bytes, ..block });
-                *rcv_nxt = block.end;
+                queue.push_block(&Block { start: rcv_nxt, head_bytes, ..block });
+                rcv_nxt = block.end;
             }
         }
+        rcv_nxt
     }
 }
 
@@ -267,9 +268,8 @@ mod tests {
         store(&mut reassembly, 2);
         let known = reassembly.store(at(1), at(4));
         assert_eq!(known, Some(SackBlock { start: at(2), end: at(3) }));
-        let mut rcv_nxt = at(1);
         let mut queue = ReceiveQueue::default();
-        reassembly.take(&mut rcv_nxt, &mut queue);
+        let rcv_nxt = reassembly.take(at(1), &mut queue);
         assert_eq!((rcv_nxt, queue.bytes), (at(4), u64::from(3 * MSS)));
         assert_eq!((reassembly.is_empty(), reassembly.memory_bytes), (true, 0));
     }
@@ -281,9 +281,7 @@ mod tests {
         store(&mut reassembly, 3);
         let mut queue = ReceiveQueue::default();
         queue.push(MSS);
-        let mut rcv_nxt = at(1);
-        reassembly.take(&mut rcv_nxt, &mut queue);
-        assert_eq!(rcv_nxt, at(2));
+        assert_eq!(reassembly.take(at(1), &mut queue), at(2));
         assert_eq!(queue.memory_bytes, 2 * MSS + TRUESIZE_OVERHEAD_BYTES);
         assert_eq!(reassembly.memory_bytes, FULL);
     }
@@ -296,7 +294,7 @@ mod tests {
         }
         let mut queue = ReceiveQueue::default();
         queue.push(MSS);
-        reassembly.take(&mut at(1), &mut queue);
+        reassembly.take(at(1), &mut queue);
         assert_eq!(queue.head(u64::MAX), u64::from(MSS));
         assert_eq!(queue.memory_bytes, 21 * MSS + 3 * TRUESIZE_OVERHEAD_BYTES);
     }

@@ -1,0 +1,401 @@
+//! When an ACK leaves (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2): at once, after a while, with
+//! the next data, or held back beside a hole.
+//!
+//! ```text
+//!   two segments, quick ACKs, a hole filled ------------------------> now
+//!   one segment ------------> delayed: `ato`, 40 to 200 ms ---------> now, or with data
+//!   beside a hole: the first three now, then held back: RTT / 20 ---> now
+//! ```
+//!
+//! Whether an ACK is due at all is in the socket (`icsk_ack.pending`), where an algorithm sees it.
+
+use cwndlab_cc::{ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER};
+use cwndlab_units::{Duration, Time};
+
+use crate::linux::clock::{Clock, Jiffies};
+use crate::linux::settings::LinuxSettings;
+
+/// `TCP_MAX_QUICKACKS`.
+pub(crate) const MAX_QUICK_ACKS: u32 = 16;
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: 40 ms at HZ = 250.
+const ATO_MIN: Jiffies = Jiffies(10);
+/// `TCP_DELACK_MAX`: 200 ms at HZ = 250.
+const DELAY_MAX: Jiffies = Jiffies(50);
+/// `HZ / 2`: the longest that a delay grows before it is known for how long.
+const DELAY_UNKNOWN_MAX: Jiffies = Jiffies(125);
+/// From this count of replies on, ACKs wait for them.
+const PINGPONG_THRESHOLD: u32 = 1;
+/// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
+const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
+
+/// `icsk_ack`: how and when the next ACK leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct AckSchedule {
+    /// ACKs that leave without delay.
+    quick: u32,
+    /// Replies that carried an ACK: the connection is interactive.
+    pingpong: u32,
+    /// Expected time between segments, 0 before the first.
+    ato: Jiffies,
+    /// When data last came (`lrcvtime`).
+    received: Jiffies,
+    /// The tick for which the delayed ACK is set, and when its timer fires.
+    timeout: Jiffies,
+    delayed: Time,
+    /// Largest payload seen.
+    pub(crate) rcv_mss: u32,
+    held: HeldBack,
+}
+
+/// ACKs beside a hole that are held back, and those that were not.
+#[derive(Clone, Debug)]
+struct HeldBack {
+    /// `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns` and `tcp_comp_sack_nr`.
+    longest: Duration,
+    slack: Duration,
+    limit: u32,
+    count: u32,
+    /// ACKs that left at once at this `rcv_nxt`.
+    at_once: u32,
+    rcv_nxt: u32,
+    timer: Time,
+    /// When the last segment came whose ACK is held back, in microseconds.
+    mstamp_us: u64,
+}
+
+/// Data that came in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataSeen {
+    pub(crate) bytes: u32,
+    pub(crate) is_pushed: bool,
+    pub(crate) advmss: u32,
+    /// The window that is advertised.
+    pub(crate) window: u32,
+    pub(crate) rto: Jiffies,
+}
+
+impl AckSchedule {
+    pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        let micros = |us: u32| Duration::from_micros(us.into());
+        Self {
+            quick: 0,
+            pingpong: 0,
+            ato: Jiffies(0),
+            received: Jiffies(0),
+            timeout: Jiffies(0),
+            delayed: Time::NEVER,
+            rcv_mss: 536.min(settings.announced_mss()),
+            held: HeldBack {
+                longest: micros(settings.compressed_sack_delay_us),
+                slack: micros(settings.compressed_sack_slack_us),
+                limit: settings.compressed_sack_limit,
+                count: 0,
+                at_once: 0,
+                rcv_nxt: 0,
+                timer: Time::NEVER,
+                mstamp_us: 0,
+            },
+        }
+    }
+
+    /// When the first timer fires.
+    #[inline]
+    pub(crate) fn wake_time(&self) -> Time {
+        self.delayed.min(self.held.timer)
+    }
+
+    /// No timer runs any more.
+    pub(crate) fn stop(&mut self) {
+        self.delayed = Time::NEVER;
+        self.held.timer = Time::NEVER;
+    }
+
+    // What comes and goes.
+
+    /// `tcp_event_data_recv`: data came in order. Returns what it adds to `icsk_ack.pending`.
+    #[inline(always)]
+    pub(crate) fn note_data(&mut self, data: DataSeen, now: Jiffies) -> u8 {
+        let mut pending = ICSK_ACK_SCHED;
+        if data.bytes >= self.rcv_mss {
+            self.rcv_mss = data.bytes.min(data.advmss);
+            // A full segment with PSH is the end of a write: no more may come soon.
+            if data.is_pushed {
+                pending |= ICSK_ACK_PUSHED;
+            }
+        } else if data.bytes > 0 {
+            pending |= ICSK_ACK_PUSHED;
+        }
+        if self.ato == Jiffies(0) {
+            self.raise_quick(data.window, MAX_QUICK_ACKS);
+            self.ato = ATO_MIN;
+        } else {
+            let gap = now - self.received;
+            if gap <= ATO_MIN.halved() {
+                self.ato = self.ato.halved() + ATO_MIN.halved();
+            } else if gap < self.ato {
+                self.ato = (self.ato.halved() + gap).min(data.rto);
+            } else if gap > data.rto {
+                self.raise_quick(data.window, MAX_QUICK_ACKS);
+            }
+        }
+        self.received = now;
+        pending
+    }
+
+    /// Data leave, perhaps as a reply to what came shortly before.
+    #[inline]
+    pub(crate) fn note_data_sent(&mut self, now: Jiffies) {
+        if now - self.received < self.ato {
+            self.pingpong = (self.pingpong + 1).min(u32::from(u8::MAX));
+        }
+    }
+
+    /// `tcp_event_ack_sent`: an ACK leaves, alone or with data, while this was pending.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, pending: u8) {
+        if pending == 0 && self.held.count == 0 {
+            return;
+        }
+        self.held.count = 0;
+        self.held.timer = Time::NEVER;
+        if self.quick > 0 && pending & ICSK_ACK_SCHED != 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = ATO_MIN;
+            }
+        }
+        self.delayed = Time::NEVER;
+    }
+
+    // Quick ACKs.
+
+    /// `tcp_enter_quickack_mode`: the next ACKs leave at once.
+    pub(crate) fn enter_quick(&mut self, window: u32, max: u32) {
+        self.raise_quick(window, max);
+        self.pingpong = 0;
+        self.ato = ATO_MIN;
+    }
+
+    /// `tcp_incr_quickack`.
+    fn raise_quick(&mut self, window: u32, max: u32) {
+        let quick = (window / (2 * self.rcv_mss.max(1))).max(2).min(max);
+        self.quick = self.quick.max(quick);
+    }
+
+    /// The window opens: the peer is told at once.
+    #[inline]
+    pub(crate) fn quicken_once(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// ACKs wait again.
+    #[inline]
+    pub(crate) fn stop_quick(&mut self) {
+        self.quick = 0;
+    }
+
+    #[inline]
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.is_interactive()
+    }
+
+    /// Whether replies carry the ACKs.
+    #[inline]
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.pingpong >= PINGPONG_THRESHOLD
+    }
+
+    // Delayed ACKs.
+
+    /// `tcp_send_delayed_ack`: sets the timer of a delayed ACK. Returns whether it is to leave now
+    /// instead, as that timer was about to fire.
+    pub(crate) fn delay(&mut self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
+        let now = clock.jiffies();
+        let mut ato = self.ato;
+        if ato > ATO_MIN {
+            let mut max = DELAY_UNKNOWN_MAX;
+            if self.is_interactive() || pending & ICSK_ACK_PUSHED != 0 {
+                max = DELAY_MAX;
+            }
+            if srtt_us > 0 {
+                max = max.min(clock.jiffies_of_us(u64::from(srtt_us >> 3)).max(ATO_MIN));
+            }
+            ato = ato.min(max);
+        }
+        ato = ato.min(DELAY_MAX);
+        let mut timeout = now + ato;
+        if !self.delayed.is_never() {
+            if self.timeout <= now + ato.halved().halved() {
+                return true;
+            }
+            timeout = timeout.min(self.timeout);
+        }
+        self.timeout = timeout;
+        self.delayed = clock.timer(timeout - now);
+        false
+    }
+
+    /// Takes the delayed ACK's timer, if it has fired.
+    #[inline]
+    pub(crate) fn take_delayed(&mut self, now: Time) -> bool {
+        let is_due = self.delayed <= now;
+        if is_due {
+            self.delayed = Time::NEVER;
+        }
+        is_due
+    }
+
+    /// A delayed ACK leaves by its timer: the next one waits longer, unless this one waited in vain
+    /// for a reply.
+    pub(crate) fn note_delayed_sent(&mut self, rto: Jiffies) {
+        if self.is_interactive() {
+            self.pingpong = 0;
+            self.ato = ATO_MIN;
+        } else {
+            self.ato = self.ato.doubled().min(rto);
+        }
+    }
+
+    /// Sets the bits of `icsk_ack.pending` for a delayed ACK.
+    pub(crate) const DELAYED: u8 = ICSK_ACK_SCHED | ICSK_ACK_TIMER;
+
+    // ACKs beside a hole.
+
+    /// Whether an ACK is held back.
+    #[inline]
+    pub(crate) fn has_held_back(&self) -> bool {
+        self.held.count > 0
+    }
+
+    /// An ACK that reports a hole (`tcp_comp_sack_nr`): holds it back for a twentieth of `rtt_us`, which
+    /// is scaled by 8. Returns whether it is to leave at once instead.
+    pub(crate) fn hold_back(&mut self, rcv_nxt: u32, rtt_us: u32, now: Time) -> bool {
+        let held = &mut self.held;
+        if held.count >= held.limit {
+            return true;
+        }
+        if held.rcv_nxt != rcv_nxt {
+            held.rcv_nxt = rcv_nxt;
+            held.at_once = 0;
+        }
+        if held.at_once < DUPLICATE_ACKS_AT_ONCE {
+            held.at_once += 1;
+            return true;
+        }
+        held.count += 1;
+        held.mstamp_us = now.as_micros();
+        if held.timer.is_never() {
+            let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
+            held.timer = now + delay.min(held.longest) + held.slack;
+        }
+        false
+    }
+
+    /// Takes what was held back, if its timer has fired: when the last of it came, in microseconds.
+    #[inline]
+    pub(crate) fn take_held_back(&mut self, now: Time) -> Option<u64> {
+        if self.held.timer > now {
+            return None;
+        }
+        self.held.timer = Time::NEVER;
+        (core::mem::take(&mut self.held.count) > 0).then_some(self.held.mstamp_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    const MSS: u32 = 1_448;
+    const RTO: Jiffies = Jiffies(60);
+
+    fn schedule() -> AckSchedule {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        AckSchedule::new(&profile.linux.expect("linux"))
+    }
+
+    fn data(bytes: u32) -> DataSeen {
+        DataSeen { bytes, is_pushed: false, advmss: MSS, window: 65_535, rto: RTO }
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_acks_are_quick_and_count_down() {
+        let mut acks = schedule();
+        let pending = acks.note_data(data(MSS), Jiffies(100));
+        assert_eq!(pending, ICSK_ACK_SCHED);
+        for _ in 0..MAX_QUICK_ACKS {
+            assert!(acks.is_quick());
+            acks.note_sent(pending);
+        }
+        assert!(!acks.is_quick());
+    }
+
+    #[test]
+    fn replies_end_quick_acks() {
+        let mut acks = schedule();
+        acks.note_data(data(MSS), Jiffies(100));
+        acks.note_data_sent(Jiffies(100) + ATO_MIN);
+        assert!(acks.is_quick(), "too late for a reply");
+        acks.note_data_sent(Jiffies(101));
+        assert!(!acks.is_quick() && acks.is_interactive());
+        acks.enter_quick(65_535, 2);
+        assert!(acks.is_quick());
+    }
+
+    #[test]
+    fn a_short_segment_is_the_end_of_a_write() {
+        let mut acks = schedule();
+        acks.note_data(data(MSS), Jiffies(1));
+        assert_ne!(acks.note_data(data(100), Jiffies(1)) & ICSK_ACK_PUSHED, 0);
+        assert_eq!(acks.note_data(data(MSS), Jiffies(1)) & ICSK_ACK_PUSHED, 0);
+        assert_eq!(acks.rcv_mss, MSS);
+    }
+
+    /// The timer fires at the tick after the 40 ms.
+    #[test]
+    fn a_delayed_ack_waits_forty_milliseconds() {
+        let clock = Clock::new(Duration::from_millis(4), Duration::ZERO);
+        let mut acks = schedule();
+        acks.note_data(data(MSS), clock.jiffies());
+        assert!(!acks.delay(&clock, 0, ICSK_ACK_SCHED));
+        assert_eq!(acks.wake_time(), at(44));
+        assert!(!acks.take_delayed(at(43)) && acks.take_delayed(at(44)));
+        assert!(acks.wake_time().is_never());
+        acks.note_delayed_sent(RTO);
+        assert!(!acks.delay(&clock, 8 * 400_000, ICSK_ACK_SCHED));
+        assert_eq!(acks.wake_time(), at(84), "the second one waits twice as long");
+    }
+
+    #[test]
+    fn beside_a_hole_three_leave_at_once_and_the_rest_wait_for_a_twentieth_of_the_rtt() {
+        let mut acks = schedule();
+        let now = at(1);
+        for _ in 0..3 {
+            assert!(acks.hold_back(7, 8 * 10_000, now));
+        }
+        assert!(!acks.hold_back(7, 8 * 10_000, now));
+        // 10 ms / 20 and a slack of 100 us.
+        assert_eq!(acks.wake_time(), now + Duration::from_micros(600));
+        assert!(!acks.hold_back(7, 8 * 10_000, at(1) + Duration::from_micros(300)));
+        assert_eq!(acks.take_held_back(now), None);
+        assert_eq!(acks.take_held_back(at(2)), Some(1_300));
+        assert!(!acks.has_held_back());
+        assert!(acks.hold_back(9, 8 * 10_000, at(3)), "another hole");
+    }
+
+    #[test]
+    fn what_leaves_takes_along_what_was_held_back() {
+        let mut acks = schedule();
+        for _ in 0..4 {
+            acks.hold_back(7, 80_000, at(1));
+        }
+        assert!(acks.has_held_back());
+        acks.note_sent(0);
+        assert!(!acks.has_held_back() && acks.wake_time().is_never());
+    }
+}

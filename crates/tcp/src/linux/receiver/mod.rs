@@ -1,0 +1,254 @@
+//! The receiving half: data in order and out of order, what ACKs report of them, the window with
+//! its auto-tuning, and when an ACK leaves.
+//!
+//! ```text
+//!   segment --> Reassembly --> ReceiveQueue --> application
+//!                   |               |
+//!               SackReport     BufferTuning --> Window
+//!                   +---- AckSchedule ---> ACK ---+
+//! ```
+
+mod acks;
+mod reassembly;
+mod sacks;
+mod tuning;
+mod window;
+
+pub(crate) use acks::{AckSchedule, DataSeen, MAX_QUICK_ACKS};
+
+use crate::linux::settings::LinuxSettings;
+use crate::seq::{after, before};
+use reassembly::{Reassembly, ReceiveQueue};
+use sacks::SackReport;
+use tuning::BufferTuning;
+use window::{Used, Window};
+
+/// State of the receiving half.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    out_of_order: Reassembly,
+    /// Data in order that the application has not read.
+    queue: ReceiveQueue,
+    pub(crate) sacks: SackReport,
+    pub(crate) window: Window,
+    pub(crate) tuning: BufferTuning,
+    pub(crate) acks: AckSchedule,
+    advmss: u32,
+}
+
+/// What became of a segment's payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// In order; the gap behind it was filled if `has_filled_gap`. `free_bytes` is the window that
+    /// the buffer had room for with it, before what it made in order moved together.
+    InOrder { has_filled_gap: bool, free_bytes: u32 },
+    /// Kept for later; `free_bytes` is the window that the buffer had room for before.
+    OutOfOrder { free_bytes: u32 },
+    /// All of it was there before.
+    Duplicate,
+    /// Beyond the window.
+    OutOfWindow,
+}
+
+impl Receiver {
+    pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        Self {
+            out_of_order: Reassembly::default(),
+            queue: ReceiveQueue::default(),
+            sacks: SackReport::default(),
+            window: Window::new(settings),
+            tuning: BufferTuning::default(),
+            acks: AckSchedule::new(settings),
+            advmss: settings.announced_mss(),
+        }
+    }
+
+    /// The handshake is complete.
+    pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32, now_us: u64) {
+        self.advmss = mss;
+        self.tuning.begin(self.window.open(mss, initial_cwnd_pkts), now_us);
+    }
+
+    #[inline]
+    fn used(&self) -> Used {
+        let memory_bytes = self.queue.memory_bytes + self.out_of_order.memory_bytes;
+        Used { memory_bytes, rcv_mss: self.acks.rcv_mss }
+    }
+
+    #[inline]
+    fn free_bytes(&self) -> u32 {
+        self.window.free_bytes(self.used().memory_bytes)
+    }
+
+    /// The window that would be advertised now. While space is scarce, no ACK is quick.
+    #[inline]
+    pub(crate) fn window_to_offer(&mut self) -> u32 {
+        let used = self.used();
+        if self.window.is_scarce(used.memory_bytes) {
+            self.acks.stop_quick();
+        }
+        self.window.to_offer(used)
+    }
+
+    /// The window field of an ACK that leaves now.
+    #[inline]
+    pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u16 {
+        if let Some(field) = self.window.known_field(rcv_nxt) {
+            return field;
+        }
+        let used = self.used();
+        if self.window.is_scarce(used.memory_bytes) {
+            self.acks.stop_quick();
+        }
+        self.window.select(rcv_nxt, used)
+    }
+
+    /// Whether nothing is out of order.
+    #[inline]
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.out_of_order.is_empty()
+    }
+
+    /// Takes a payload that is the next, with nothing out of order. Returns the window that the
+    /// buffer has room for then, or nothing and takes nothing if the present one is closed.
+    #[inline]
+    pub(crate) fn take_next(&mut self, rcv_nxt: u32, bytes: u32) -> Option<u32> {
+        if self.window.left_bytes(rcv_nxt) == 0 {
+            return None;
+        }
+        self.window.is_old = true;
+        self.queue.push(bytes);
+        Some(self.free_bytes())
+    }
+
+    /// Takes a payload. Returns what became of it, and `rcv_nxt` after all that is in order.
+    pub(crate) fn handle_data(&mut self, rcv_nxt: u32, seq: u32, end: u32) -> (Arrival, u32) {
+        self.window.is_old = true;
+        let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
+        if !after(end, rcv_nxt) {
+            self.sacks.note_duplicate(seq, end);
+            return (Arrival::Duplicate, rcv_nxt);
+        }
+        if !before(seq, right_edge) {
+            return (Arrival::OutOfWindow, rcv_nxt);
+        }
+        if after(seq, rcv_nxt) {
+            let free_bytes = self.free_bytes();
+            if let Some(known) = self.out_of_order.store(seq, end) {
+                self.sacks.note_duplicate(known.start, known.end);
+            }
+            self.sacks.note_block(seq, end);
+            return (Arrival::OutOfOrder { free_bytes }, rcv_nxt);
+        }
+        if before(seq, rcv_nxt) {
+            self.sacks.note_duplicate(seq, rcv_nxt);
+        }
+        let had_gap = !self.out_of_order.is_empty();
+        self.queue.push(end.wrapping_sub(rcv_nxt));
+        let free_bytes = self.free_bytes();
+        let mut rcv_nxt = end;
+        if had_gap {
+            rcv_nxt = self.out_of_order.take(rcv_nxt, &mut self.queue);
+            self.sacks.forget_below(rcv_nxt, self.out_of_order.is_empty());
+        }
+        let has_filled_gap = had_gap && self.out_of_order.is_empty();
+        (Arrival::InOrder { has_filled_gap, free_bytes }, rcv_nxt)
+    }
+
+    /// Whether data out of order would be a block of their own for which the oldest is forgotten.
+    #[cold]
+    pub(crate) fn would_forget_block(&self, rcv_nxt: u32, seq: u32, end: u32) -> bool {
+        let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
+        after(seq, rcv_nxt) && before(seq, right_edge) && self.sacks.would_forget(seq, end)
+    }
+
+    /// The window opens as a segment came, if there is room.
+    #[inline]
+    pub(crate) fn grow_window(&mut self, bytes: u32, free_bytes: u32) {
+        if self.window.grow(self.advmss, bytes, free_bytes) {
+            self.acks.quicken_once();
+        }
+    }
+
+    /// The next ACKs leave at once, up to `max` of them, and say the window anew.
+    pub(crate) fn enter_quick_acks(&mut self, max: u32) {
+        self.window.is_old = true;
+        self.acks.enter_quick(self.window.size, max);
+    }
+
+    /// Bytes that the application might read.
+    #[inline]
+    pub(crate) fn readable(&self) -> u64 {
+        self.queue.bytes
+    }
+
+    /// The application reads at most `max` bytes. Returns how many it got.
+    #[inline]
+    pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
+        self.window.is_old = true;
+        let bytes = self.queue.bytes.min(max);
+        let first = self.queue.head(bytes);
+        self.queue.read(bytes);
+        self.tuning.note_read(&mut self.window, self.advmss, first, bytes, now_us);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    fn receiver() -> Receiver {
+        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let mut receiver = Receiver::new(&settings);
+        receiver.window.begin(1, 1_448);
+        receiver.open(1_448, 10, 0);
+        receiver
+    }
+
+    #[test]
+    fn the_short_way_of_data_leads_where_the_long_one_does_until_the_window_closes() {
+        let (mut short, mut long) = (receiver(), receiver());
+        let mut rcv_nxt = 1;
+        for bytes in [1_448, 1_448, 1, 300, 1_448].into_iter().cycle() {
+            let free_bytes = short.take_next(rcv_nxt, bytes);
+            let (arrival, next) = long.handle_data(rcv_nxt, rcv_nxt, rcv_nxt + bytes);
+            let Some(free_bytes) = free_bytes else {
+                assert_eq!((arrival, next), (Arrival::OutOfWindow, rcv_nxt));
+                break;
+            };
+            assert_eq!(arrival, Arrival::InOrder { has_filled_gap: false, free_bytes });
+            assert_eq!(format!("{short:?}"), format!("{long:?}"));
+            rcv_nxt = next;
+        }
+        assert!(rcv_nxt > short.window.size, "the window was used up");
+    }
+
+    #[test]
+    fn the_window_field_says_the_window_that_is_kept() {
+        let mut receiver = receiver();
+        for rcv_nxt in (1..200_000).step_by(1_448) {
+            receiver.handle_data(rcv_nxt, rcv_nxt, rcv_nxt + 1_448);
+            receiver.read(u64::MAX, u64::from(rcv_nxt));
+            let field = receiver.select_window(rcv_nxt + 1_448);
+            assert_eq!(u32::from(field) << receiver.window.scale, receiver.window.size);
+        }
+        assert!(receiver.window.size > 10 * 1_448);
+    }
+
+    #[test]
+    fn what_fills_a_gap_makes_the_rest_readable() {
+        let mut receiver = receiver();
+        assert!(matches!(receiver.handle_data(1, 101, 201).0, Arrival::OutOfOrder { .. }));
+        assert!(!receiver.is_in_order() && receiver.readable() == 0);
+        assert_eq!(
+            receiver.handle_data(1, 101, 201).0,
+            Arrival::OutOfOrder { free_bytes: receiver.free_bytes() }
+        );
+        let (arrival, rcv_nxt) = receiver.handle_data(1, 1, 101);
+        assert!(matches!(arrival, Arrival::InOrder { has_filled_gap: true, .. }));
+        assert_eq!((rcv_nxt, receiver.readable(), receiver.is_in_order()), (201, 200, true));
+        assert_eq!(receiver.handle_data(201, 101, 201).0, Arrival::Duplicate);
+    }
+}

@@ -1,0 +1,140 @@
+//! What ACKs report besides `rcv_nxt`: blocks of data out of order (RFC 2018) and duplicates
+//! (RFC 2883).
+
+use crate::segment::{SackBlock, Segment};
+use crate::seq::{before, earlier, later};
+
+/// `TCP_NUM_SACKS`: blocks that are remembered.
+const BLOCKS_KEPT: usize = 4;
+
+/// The blocks to report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SackReport {
+    /// The most recent first (RFC 2018 section 4).
+    blocks: Vec<SackBlock>,
+    /// A duplicate, which is reported once.
+    duplicate: Option<SackBlock>,
+}
+
+impl SackReport {
+    /// Whether there is neither a block to report nor a duplicate.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.duplicate.is_none() && self.blocks.is_empty()
+    }
+
+    /// Puts the blocks to report into an ACK, a duplicate first.
+    #[inline(never)]
+    pub(crate) fn put_into(&mut self, segment: &mut Segment) {
+        // 40 bytes of options hold four blocks, or three beside timestamps.
+        let room = if segment.timestamps.is_some() { 3 } else { 4 };
+        for block in self.duplicate.take().iter().chain(&self.blocks).take(room) {
+            segment.sacks.push(*block);
+        }
+        segment.header_bytes += 4 + 8 * segment.sacks.as_slice().len() as u16;
+    }
+
+    /// Data came that were there before.
+    pub(crate) fn note_duplicate(&mut self, start: u32, end: u32) {
+        self.duplicate = Some(SackBlock { start, end });
+    }
+
+    /// No duplicate is reported.
+    pub(crate) fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// Everything up to `rcv_nxt` is in order now; blocks below it need no report.
+    pub(crate) fn forget_below(&mut self, rcv_nxt: u32, is_all_in_order: bool) {
+        if is_all_in_order {
+            self.blocks.clear();
+        } else {
+            self.blocks.retain(|block| before(rcv_nxt, block.start));
+        }
+    }
+
+    /// Whether new data out of order would be a block of their own for which the oldest is
+    /// forgotten.
+    pub(crate) fn would_forget(&self, start: u32, end: u32) -> bool {
+        self.blocks.len() == BLOCKS_KEPT
+            && !self.blocks.iter().any(|block| block.touches(start, end))
+    }
+
+    /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
+    pub(crate) fn note_block(&mut self, start: u32, end: u32) {
+        let Some(index) = self.blocks.iter().position(|block| block.touches(start, end)) else {
+            self.blocks.truncate(BLOCKS_KEPT - 1);
+            self.blocks.insert(0, SackBlock { start, end });
+            return;
+        };
+        let block = &mut self.blocks[index];
+        block.start = earlier(block.start, start);
+        block.end = later(block.end, end);
+        self.blocks[..=index].rotate_right(1);
+        let mut other = 1;
+        while other < self.blocks.len() {
+            let (first, second) = (self.blocks[0], self.blocks[other]);
+            if first.touches(second.start, second.end) {
+                self.blocks[0].start = earlier(first.start, second.start);
+                self.blocks[0].end = later(first.end, second.end);
+                self.blocks.remove(other);
+            } else {
+                other += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(report: &mut SackReport) -> Vec<(u32, u32)> {
+        let mut segment = Segment::default();
+        report.put_into(&mut segment);
+        segment.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    #[test]
+    fn the_block_with_the_newest_data_goes_first() {
+        let mut report = SackReport::default();
+        for (start, end) in [(100, 200), (300, 400), (500, 600), (200, 210)] {
+            report.note_block(start, end);
+        }
+        assert_eq!(blocks(&mut report), [(100, 210), (500, 600), (300, 400)]);
+    }
+
+    #[test]
+    fn data_between_two_blocks_make_them_one() {
+        let mut report = SackReport::default();
+        for (start, end) in [(100, 200), (300, 400), (200, 300)] {
+            report.note_block(start, end);
+        }
+        assert_eq!(blocks(&mut report), [(100, 400)]);
+    }
+
+    #[test]
+    fn a_fifth_block_pushes_the_oldest_out() {
+        let mut report = SackReport::default();
+        for start in [100, 300, 500, 700] {
+            report.note_block(start, start + 100);
+        }
+        assert!(report.would_forget(900, 1_000) && !report.would_forget(800, 900));
+        report.note_block(900, 1_000);
+        assert_eq!(blocks(&mut report), [(900, 1_000), (700, 800), (500, 600), (300, 400)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_once_and_first_and_leaves_room_for_fewer_blocks() {
+        let mut report = SackReport::default();
+        for start in [100, 300, 500] {
+            report.note_block(start, start + 100);
+        }
+        report.note_duplicate(1, 50);
+        let mut segment = Segment { timestamps: Some((1, 2)), ..Segment::default() };
+        report.put_into(&mut segment);
+        assert_eq!(segment.sacks.as_slice()[0], SackBlock { start: 1, end: 50 });
+        assert_eq!((segment.sacks.as_slice().len(), segment.header_bytes), (3, 4 + 24));
+        assert_eq!(blocks(&mut report).len(), 3);
+    }
+}

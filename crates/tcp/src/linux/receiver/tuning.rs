@@ -1,0 +1,159 @@
+//! How large the receive buffer has to be: once a round trip it follows what was read in it
+//! (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
+
+use super::window::Window;
+use crate::seq::before;
+
+/// RTT as the receiver sees it, and what the application read in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BufferTuning {
+    /// Scaled by 8, in microseconds; 0 before the first sample.
+    rtt_us: u32,
+    last_tsecr: u32,
+    /// Without timestamps: the right edge of a window, and when it was offered.
+    window_rtt: Option<(u32, u64)>,
+    /// Bytes that the application has read.
+    copied: u64,
+    /// Bytes read in the last round, and where and when the present one began.
+    round_bytes: u32,
+    round_start: u64,
+    round_start_us: u64,
+}
+
+impl BufferTuning {
+    /// The first round begins, which is taken to bring so many bytes.
+    pub(crate) fn begin(&mut self, round_bytes: u32, now_us: u64) {
+        self.round_bytes = round_bytes;
+        self.round_start_us = now_us;
+        self.round_start = self.copied;
+    }
+
+    /// The RTT seen from here, scaled by 8, in microseconds; 0 before the first sample.
+    pub(crate) fn rtt_us(&self) -> u32 {
+        self.rtt_us
+    }
+
+    /// Whether the peer echoes another timestamp than last time.
+    #[inline]
+    pub(crate) fn is_new_echo(&self, tsecr: u32) -> bool {
+        tsecr != self.last_tsecr
+    }
+
+    /// `tcp_rcv_rtt_measure_ts`: the peer's data, a full segment or not, echo a timestamp of ours.
+    pub(crate) fn take_echo(&mut self, tsecr: u32, now_ms: u32, is_full: bool) {
+        self.last_tsecr = tsecr;
+        let delta_ms = now_ms.wrapping_sub(tsecr);
+        // Nobody takes weeks: an echo that was never sent.
+        if is_full && delta_ms < i32::MAX as u32 / 1_000 {
+            let rtt_us = (delta_ms.max(1) * 1_000).min(u32::MAX >> 3);
+            // A lower one counts at once.
+            self.rtt_us = match self.rtt_us {
+                0 => rtt_us << 3,
+                old if rtt_us << 3 < old => rtt_us << 3,
+                old => old - (old >> 3) + rtt_us,
+            };
+        }
+    }
+
+    /// Data come from a peer without timestamps: it takes a round trip at least until a whole window
+    /// has come (Fisk and Feng, section 3.2), so that the shortest of these times counts.
+    pub(crate) fn take_window(&mut self, rcv_nxt: u32, window: u32, now_us: u64) {
+        if let Some((edge, began_us)) = self.window_rtt {
+            if before(rcv_nxt, edge) {
+                return;
+            }
+            let rtt_us = u32::try_from((now_us - began_us).max(1)).unwrap_or(u32::MAX >> 3);
+            let rtt = rtt_us.min(u32::MAX >> 3) << 3;
+            self.rtt_us = if self.rtt_us == 0 { rtt } else { self.rtt_us.min(rtt) };
+        }
+        self.window_rtt = Some((rcv_nxt.wrapping_add(window), now_us));
+    }
+
+    /// The application has read: `first_bytes` from the first buffer, and `bytes` in all. The space
+    /// follows after each buffer, so that a round ends with the first one.
+    #[inline]
+    pub(crate) fn note_read(
+        &mut self,
+        window: &mut Window,
+        mss: u32,
+        first_bytes: u64,
+        bytes: u64,
+        now_us: u64,
+    ) {
+        self.copied += first_bytes;
+        if self.rtt_us != 0 && now_us - self.round_start_us >= u64::from(self.rtt_us >> 3) {
+            self.end_round(window, mss, now_us);
+        }
+        self.copied += bytes - first_bytes;
+    }
+
+    /// `tcp_rcv_space_adjust`.
+    fn end_round(&mut self, window: &mut Window, mss: u32, now_us: u64) {
+        let copied = u32::try_from(self.copied - self.round_start).unwrap_or(u32::MAX);
+        if copied > self.round_bytes {
+            let mut wanted = (u64::from(copied) << 1) + 16 * u64::from(mss);
+            let growth =
+                wanted * u64::from(copied - self.round_bytes) / u64::from(self.round_bytes.max(1));
+            wanted += growth << 1;
+            let mut memory = mss + 320 + 576;
+            while window.of_space(memory) < mss {
+                memory += 128;
+            }
+            window.enlarge_buffer(wanted / u64::from(mss) * u64::from(memory));
+            self.round_bytes = copied;
+        }
+        self.round_start = self.copied;
+        self.round_start_us = now_us;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    const WINDOW: u32 = 65_535;
+
+    #[test]
+    fn without_timestamps_the_shortest_window_is_a_round_trip() {
+        let mut tuning = BufferTuning::default();
+        tuning.take_window(1, WINDOW, 1_000);
+        let edge = 1 + WINDOW;
+        tuning.take_window(edge - 1, WINDOW, 30_000);
+        assert_eq!(tuning.rtt_us(), 0, "the window is not used up");
+        tuning.take_window(edge, WINDOW, 41_000);
+        assert_eq!(tuning.rtt_us(), 40_000 << 3);
+        tuning.take_window(edge + WINDOW, WINDOW, 141_000);
+        assert_eq!(tuning.rtt_us(), 40_000 << 3, "a sender that paused");
+        tuning.take_window(edge + 2 * WINDOW, WINDOW, 161_000);
+        assert_eq!(tuning.rtt_us(), 20_000 << 3);
+    }
+
+    #[test]
+    fn a_lower_echo_counts_at_once_and_a_higher_one_by_an_eighth() {
+        let mut tuning = BufferTuning::default();
+        for (tsecr, now_ms, expected_us) in [(1, 41, 40_000), (2, 22, 20_000), (3, 103, 30_000)] {
+            assert!(tuning.is_new_echo(tsecr));
+            tuning.take_echo(tsecr, now_ms, true);
+            assert_eq!(tuning.rtt_us() >> 3, expected_us);
+        }
+        tuning.take_echo(4, 5, false);
+        assert_eq!(tuning.rtt_us() >> 3, 30_000, "a short segment may have waited");
+    }
+
+    #[test]
+    fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
+        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let mut window = Window::new(&settings);
+        window.begin(1, 1_448);
+        let bytes = window.open(1_448, 10);
+        let mut tuning = BufferTuning::default();
+        tuning.begin(bytes, 0);
+        let before = window.free_bytes(0);
+        tuning.note_read(&mut window, 1_448, 400_000, 400_000, 100_000);
+        assert_eq!(window.free_bytes(0), before, "no round trip is known");
+        tuning.take_echo(1, 41, true);
+        tuning.note_read(&mut window, 1_448, 100, 100, 140_000);
+        assert!(window.free_bytes(0) > 2 * 400_000);
+    }
+}

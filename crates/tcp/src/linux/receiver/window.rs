@@ -1,0 +1,245 @@
+//! The window that is advertised: how large it may be, and which field says it.
+
+use crate::linux::settings::LinuxSettings;
+
+/// The advertised window, and the buffer that it is a part of.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// `rcv_wup`: `rcv_nxt` of the last ACK. The window's right edge is `left + size`.
+    pub(crate) left: u32,
+    /// `rcv_wnd`: the window of the last ACK.
+    pub(crate) size: u32,
+    /// The field that says `size`.
+    field: u16,
+    /// Something may have changed since then that the window depends on.
+    pub(crate) is_old: bool,
+    /// Shift of the field (RFC 7323 section 2).
+    pub(crate) scale: u8,
+    /// `rcv_ssthresh`: how far the window has opened.
+    threshold: u32,
+    /// The largest window, not more than an empty buffer holds.
+    clamp: u32,
+    /// `tcp_adv_win_scale`.
+    overhead_shift: u32,
+    initial_pkts: u32,
+    buffer_bytes: u32,
+    buffer_max_bytes: u32,
+}
+
+/// What a window depends on besides the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    /// Memory that data occupy which the application has not read.
+    pub(crate) memory_bytes: u32,
+    /// The largest segment seen.
+    pub(crate) rcv_mss: u32,
+}
+
+impl Window {
+    pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        let mut window = Self {
+            left: 0,
+            size: 0,
+            field: 0,
+            is_old: true,
+            scale: 0,
+            threshold: 0,
+            clamp: 0,
+            overhead_shift: settings.receive_window_scale.clamp(1, 31),
+            initial_pkts: settings.initial_receive_window_pkts,
+            buffer_bytes: settings.receive_buffer_bytes,
+            buffer_max_bytes: settings.receive_buffer_max_bytes,
+        };
+        // `tcp_select_initial_window`: the scale that the largest buffer needs.
+        window.clamp = window.full_bytes();
+        let largest = window.buffer_max_bytes.max(window.full_bytes());
+        window.scale = largest.max(1).ilog2().saturating_sub(15).min(14) as u8;
+        window
+    }
+
+    /// `tcp_win_from_space`: a part of the buffer is overhead.
+    #[inline]
+    pub(super) fn of_space(&self, space: u32) -> u32 {
+        space - (space >> self.overhead_shift)
+    }
+
+    fn full_bytes(&self) -> u32 {
+        self.of_space(self.buffer_bytes)
+    }
+
+    /// The window that the buffer has room for.
+    #[inline]
+    pub(crate) fn free_bytes(&self, memory_bytes: u32) -> u32 {
+        self.of_space(self.buffer_bytes.saturating_sub(memory_bytes))
+    }
+
+    /// The window that a SYN carries, whole segments of `mss`, and the state after it.
+    pub(crate) fn begin(&mut self, rcv_nxt: u32, mss: u32) -> u16 {
+        let space = self.full_bytes();
+        let whole = if space > mss { space / mss * mss } else { space };
+        let whole = whole.min(self.initial_pkts.saturating_mul(mss));
+        self.advertise(whole.min(u32::from(u16::MAX)), rcv_nxt);
+        self.threshold = self.size;
+        // That of a SYN is not scaled (RFC 7323 section 2.2).
+        self.size as u16
+    }
+
+    /// The handshake is complete (`tcp_init_buffer_space`). Returns the bytes that one round is taken
+    /// to bring at first.
+    pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32) -> u32 {
+        self.is_old = true;
+        let largest = self.full_bytes();
+        self.clamp = largest.saturating_sub(mss).max(2 * mss).min(largest);
+        self.threshold = self.threshold.min(self.clamp);
+        self.threshold.min(self.size).min(initial_cwnd_pkts * mss)
+    }
+
+    /// Bytes that the peer may still send.
+    #[inline]
+    pub(crate) fn left_bytes(&self, rcv_nxt: u32) -> u32 {
+        let window = self.left.wrapping_add(self.size).wrapping_sub(rcv_nxt) as i32;
+        window.max(0) as u32
+    }
+
+    /// `__tcp_select_window`: what would be advertised now, in whole units of the scale.
+    #[inline]
+    pub(crate) fn to_offer(&self, used: Used) -> u32 {
+        self.in_whole_units(self.that_fits(used))
+    }
+
+    /// Whether less than half of the largest window is free.
+    #[inline]
+    pub(crate) fn is_scarce(&self, memory_bytes: u32) -> bool {
+        self.free_bytes(memory_bytes) < self.clamp >> 1
+    }
+
+    /// What would be advertised now if every window could be expressed.
+    #[inline]
+    fn that_fits(&self, used: Used) -> u32 {
+        let free = self.free_bytes(used.memory_bytes);
+        if free < self.clamp >> 1 {
+            return self.of_scarce_space(free, used.rcv_mss);
+        }
+        free.min(self.threshold)
+    }
+
+    /// A closed window rather than a silly one (RFC 9293 section 3.8.6.2.2).
+    #[cold]
+    fn of_scarce_space(&self, free: u32, rcv_mss: u32) -> u32 {
+        let whole = free & !((1 << self.scale) - 1);
+        if whole < self.full_bytes() >> 4 || whole < rcv_mss.min(self.clamp) {
+            return 0;
+        }
+        whole.min(self.threshold)
+    }
+
+    /// A window that its field can express, rounded up.
+    #[inline]
+    fn in_whole_units(&self, window: u32) -> u32 {
+        let remainder = (1 << self.scale) - 1;
+        (window + remainder) & !remainder
+    }
+
+    /// The field of the last ACK, if it still holds for this one.
+    #[inline]
+    pub(crate) fn known_field(&self, rcv_nxt: u32) -> Option<u16> {
+        (!self.is_old && rcv_nxt == self.left).then_some(self.field)
+    }
+
+    /// `tcp_select_window`: the window field of an ACK. The window never shrinks.
+    #[inline]
+    pub(crate) fn select(&mut self, rcv_nxt: u32, used: Used) -> u16 {
+        let window = self.that_fits(used).max(self.left_bytes(rcv_nxt));
+        self.advertise(self.in_whole_units(window), rcv_nxt);
+        self.is_old = false;
+        self.field
+    }
+
+    #[inline]
+    fn advertise(&mut self, window: u32, rcv_nxt: u32) {
+        self.size = window;
+        self.left = rcv_nxt;
+        self.field = (window >> self.scale).min(u32::from(u16::MAX)) as u16;
+    }
+
+    /// `tcp_grow_window`: a segment of `bytes` came; the window follows by `2 * max(mss, bytes)` if
+    /// there is room for more. Returns whether it did.
+    #[inline]
+    pub(crate) fn grow(&mut self, mss: u32, bytes: u32, free_bytes: u32) -> bool {
+        let room = self.clamp.min(free_bytes).saturating_sub(self.threshold);
+        // The head of a segment holds no payload and is not counted, so that every segment is
+        // worth its place in the buffer.
+        self.threshold += (2 * mss).max(2 * bytes).min(room);
+        room > 0
+    }
+
+    /// The buffer grows to `wanted` bytes at most, and the largest window with it.
+    pub(crate) fn enlarge_buffer(&mut self, wanted: u64) {
+        let buffer = wanted.min(u64::from(self.buffer_max_bytes)) as u32;
+        if buffer > self.buffer_bytes {
+            self.buffer_bytes = buffer;
+            self.clamp = self.of_space(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    const MSS: u32 = 1_448;
+
+    fn window() -> Window {
+        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let mut window = Window::new(&settings);
+        window.begin(1, MSS);
+        window.open(MSS, 10);
+        window
+    }
+
+    fn used(memory_bytes: u32) -> Used {
+        Used { memory_bytes, rcv_mss: MSS }
+    }
+
+    #[test]
+    fn the_window_never_shrinks() {
+        let mut window = window();
+        let right_edge = window.left + window.size;
+        window.select(1 + MSS, used(100_000));
+        assert!(window.left + window.size >= right_edge);
+    }
+
+    #[test]
+    fn a_window_below_a_segment_is_closed() {
+        let mut window = window();
+        let full = window.buffer_bytes;
+        let used_up = 1 + window.size;
+        assert_eq!(window.select(used_up, used(full - MSS)), 0);
+        assert!(window.is_scarce(full - MSS) && !window.is_scarce(0));
+    }
+
+    #[test]
+    fn growth_ends_where_the_buffer_does() {
+        let mut window = window();
+        assert!(!window.grow(MSS, MSS, window.free_bytes(0)), "it is open as far as it can be");
+        window.enlarge_buffer(1 << 20);
+        let free_bytes = window.free_bytes(300_000);
+        let mut before = window.threshold;
+        while window.grow(MSS, MSS, free_bytes) {
+            assert!(window.threshold - before <= 2 * MSS);
+            before = window.threshold;
+        }
+        assert_eq!(window.threshold, free_bytes);
+    }
+
+    #[test]
+    fn the_field_is_known_until_something_changes() {
+        let mut window = window();
+        let field = window.select(1, used(0));
+        assert_eq!(window.known_field(1), Some(field));
+        assert_eq!(window.known_field(2), None);
+        window.is_old = true;
+        assert_eq!(window.known_field(1), None);
+    }
+}
