@@ -86,9 +86,13 @@ impl Sub for Duration {
     type Output = Self;
 
     /// # Panics
-    /// In debug builds, if `rhs` is longer.
+    /// If `rhs` is longer.
+    #[inline]
     fn sub(self, rhs: Self) -> Self {
-        Self(self.0 - rhs.0)
+        match self.0.checked_sub(rhs.0) {
+            Some(nanos) => Self(nanos),
+            None => panic!("{rhs:?} is longer than {self:?}"),
+        }
     }
 }
 

@@ -38,8 +38,13 @@ impl AddAssign for Bytes {
 impl Sub for Bytes {
     type Output = Self;
 
+    /// # Panics
+    /// If `rhs` is more.
     fn sub(self, rhs: Self) -> Self {
-        Self(self.0 - rhs.0)
+        match self.0.checked_sub(rhs.0) {
+            Some(bytes) => Self(bytes),
+            None => panic!("{rhs:?} are more than {self:?}"),
+        }
     }
 }
 

@@ -86,10 +86,13 @@ impl Sub for Time {
     type Output = Duration;
 
     /// # Panics
-    /// In debug builds, if `rhs` is later.
+    /// If `rhs` is later.
+    #[inline]
     fn sub(self, rhs: Self) -> Duration {
-        debug_assert!(rhs.0 <= self.0, "{rhs:?} is later than {self:?}");
-        Duration::from_nanos(self.0.wrapping_sub(rhs.0))
+        match self.0.checked_sub(rhs.0) {
+            Some(nanos) => Duration::from_nanos(nanos),
+            None => panic!("{rhs:?} is later than {self:?}"),
+        }
     }
 }
 

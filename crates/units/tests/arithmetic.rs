@@ -150,3 +150,24 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Bytes>(&text).unwrap(), Bytes(number));
     }
 }
+
+// A difference that does not exist ends the program in release builds, too: what follows from a
+// duration of 584 years is wrong without a word.
+
+#[test]
+#[should_panic(expected = "2 ms is longer than 1 ms")]
+fn a_longer_duration_cannot_be_taken_from_a_shorter_one() {
+    let _ = Duration::from_millis(1) - Duration::from_millis(2);
+}
+
+#[test]
+#[should_panic(expected = "0.000000002 s is later than 0.000000001 s")]
+fn no_time_lies_between_a_time_and_a_later_one() {
+    let _ = Time::from_nanos(1) - Time::from_nanos(2);
+}
+
+#[test]
+#[should_panic(expected = "Bytes(2) are more than Bytes(1)")]
+fn more_bytes_than_there_are_cannot_be_taken_away() {
+    let _ = Bytes(1) - Bytes(2);
+}
