@@ -143,9 +143,9 @@ fn feed(congestion: &mut Congestion, steps: &[Step]) {
         sk.delivered += acked;
         sk.delivered_mstamp = row.t_us;
 
-        congestion.in_ack_event(&mut sk, if acked == 0 { SLOW_PATH } else { FAST_PATH });
+        let _ = congestion.in_ack_event(&mut sk, if acked == 0 { SLOW_PATH } else { FAST_PATH });
         let in_flight = row.nxt - row.una;
-        congestion.pkts_acked(&mut sk, &AckSample { pkts_acked: acked, rtt_us, in_flight });
+        let _ = congestion.pkts_acked(&mut sk, &AckSample { pkts_acked: acked, rtt_us, in_flight });
         match deed {
             Deed::EnterRecovery => {
                 sk.prior_cwnd = sk.snd_cwnd;
@@ -153,7 +153,7 @@ fn feed(congestion: &mut Congestion, steps: &[Step]) {
                 set_state(congestion, &mut sk, RECOVERY);
             }
             Deed::LeaveRecovery => {
-                congestion.cwnd_event(&mut sk, CwndEvent::CompleteCwr);
+                let _ = congestion.cwnd_event(&mut sk, CwndEvent::CompleteCwr);
                 set_state(congestion, &mut sk, OPEN);
             }
             Deed::Grow | Deed::Nothing => {}
@@ -169,9 +169,9 @@ fn feed(congestion: &mut Congestion, steps: &[Step]) {
                 prior_in_flight: in_flight / MSS_BYTES,
                 ..RateSample::default()
             };
-            congestion.cong_control(&mut sk, una, 0, &sample);
+            let _ = congestion.cong_control(&mut sk, una, 0, &sample);
         } else if deed == Deed::Grow {
-            congestion.cong_avoid(&mut sk, una, acked);
+            let _ = congestion.cong_avoid(&mut sk, una, acked);
         }
     }
     congestion.release(&mut sk);

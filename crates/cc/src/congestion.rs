@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::algorithm::Algorithm;
 use crate::ffi::Ops;
-use crate::sock::{AckSample, CA_PRIV_BYTES, ParameterPointer, RateSample, Sock, TcpSock};
+use crate::sock::{
+    AckSample, CA_PRIV_BYTES, ParameterPointer, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR,
+    RateSample, Sock, TcpSock,
+};
 
 /// What happened to the window or to a received packet: the argument of `cwnd_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,43 @@ pub enum CwndEvent {
     EcnNoCe = 4,
     /// `CA_EVENT_ECN_IS_CE`: received a packet with one.
     EcnIsCe = 5,
+}
+
+/// What an algorithm asks its endpoint to do, which the kernel's functions would have done inside the
+/// hook. The hooks that tell of something that happened may ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use = "the algorithm relies on it that its endpoint does what it asks for"]
+pub struct Requests {
+    /// An ACK.
+    pub ack: Option<RequestedAck>,
+    /// A reduction of the window without loss, unless one is under way (`tcp_enter_cwr`).
+    pub reduces: bool,
+}
+
+/// An ACK that an algorithm asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestedAck {
+    /// What it acknowledges.
+    pub rcv_nxt: u32,
+    /// It echoes a congestion mark.
+    pub is_ece: bool,
+}
+
+impl Requests {
+    /// It asks for nothing.
+    pub const NONE: Self = Self { ack: None, reduces: false };
+
+    #[inline]
+    fn taken_from(sk: &mut TcpSock) -> Self {
+        if sk.cc_requests == 0 { Self::NONE } else { Self::read_from(sk) }
+    }
+
+    #[cold]
+    fn read_from(sk: &mut TcpSock) -> Self {
+        let bits = std::mem::take(&mut sk.cc_requests);
+        let ack = RequestedAck { rcv_nxt: sk.cc_ack_rcv_nxt, is_ece: bits & REQUEST_ACK_ECE != 0 };
+        Self { ack: (bits & REQUEST_ACK != 0).then_some(ack), reduces: bits & REQUEST_CWR != 0 }
+    }
 }
 
 /// Why parameters do not fit an algorithm.
@@ -162,11 +202,13 @@ impl Congestion {
 
     /// An ACK up to sequence number `ack` acknowledged `acked` packets, and the window may grow.
     #[inline]
-    pub fn cong_avoid(&mut self, sk: &mut TcpSock, ack: u32, acked: u32) {
+    pub fn cong_avoid(&mut self, sk: &mut TcpSock, ack: u32, acked: u32) -> Requests {
         if let Some(hook) = self.ops.cong_avoid {
             // SAFETY: see `enter`.
             unsafe { hook(self.enter(sk), ack, acked) }
+            return Requests::taken_from(sk);
         }
+        Requests::NONE
     }
 
     /// The ACK state machine is about to enter this state.
@@ -180,39 +222,53 @@ impl Congestion {
 
     /// Something happened to the window.
     #[inline]
-    pub fn cwnd_event(&mut self, sk: &mut TcpSock, event: CwndEvent) {
+    pub fn cwnd_event(&mut self, sk: &mut TcpSock, event: CwndEvent) -> Requests {
         if let Some(hook) = self.ops.cwnd_event {
             // SAFETY: see `enter`.
             unsafe { hook(self.enter(sk), event as i32) }
+            return Requests::taken_from(sk);
         }
+        Requests::NONE
     }
 
     /// An ACK arrived; `flags` are `CA_ACK_*`.
     #[inline]
-    pub fn in_ack_event(&mut self, sk: &mut TcpSock, flags: u32) {
+    pub fn in_ack_event(&mut self, sk: &mut TcpSock, flags: u32) -> Requests {
         if let Some(hook) = self.ops.in_ack_event {
             // SAFETY: see `enter`.
             unsafe { hook(self.enter(sk), flags) }
+            return Requests::taken_from(sk);
         }
+        Requests::NONE
     }
 
     /// Packets were acknowledged or sacked.
     #[inline]
-    pub fn pkts_acked(&mut self, sk: &mut TcpSock, sample: &AckSample) {
+    pub fn pkts_acked(&mut self, sk: &mut TcpSock, sample: &AckSample) -> Requests {
         if let Some(hook) = self.ops.pkts_acked {
             // SAFETY: see `enter`; the sample is borrowed for the call.
             unsafe { hook(self.enter(sk), sample) }
+            return Requests::taken_from(sk);
         }
+        Requests::NONE
     }
 
     /// An ACK was processed, all its consequences are known; only if
     /// [`Congestion::has_cong_control`].
     #[inline]
-    pub fn cong_control(&mut self, sk: &mut TcpSock, ack: u32, flag: i32, sample: &RateSample) {
+    pub fn cong_control(
+        &mut self,
+        sk: &mut TcpSock,
+        ack: u32,
+        flag: i32,
+        sample: &RateSample,
+    ) -> Requests {
         if let Some(hook) = self.ops.cong_control {
             // SAFETY: see `enter`; the sample is borrowed for the call.
             unsafe { hook(self.enter(sk), ack, flag, sample) }
+            return Requests::taken_from(sk);
         }
+        Requests::NONE
     }
 
     /// The least number of segments of a burst, if the algorithm has a wish.
@@ -259,10 +315,10 @@ mod tests {
     fn reno_doubles_then_adds_one_per_window() {
         let (mut congestion, mut sk) = reno();
         sk.snd_ssthresh = 20;
-        congestion.cong_avoid(&mut sk, 0, 10);
+        let _ = congestion.cong_avoid(&mut sk, 0, 10);
         assert_eq!(sk.snd_cwnd, 20);
         for _ in 0..20 {
-            congestion.cong_avoid(&mut sk, 0, 1);
+            let _ = congestion.cong_avoid(&mut sk, 0, 1);
         }
         assert_eq!(sk.snd_cwnd, 21);
         assert_eq!(congestion.ssthresh(&mut sk), 10);
@@ -273,9 +329,9 @@ mod tests {
     fn absent_hooks_do_nothing() {
         let (mut congestion, mut sk) = reno();
         assert!(!congestion.has_cong_control());
-        congestion.cong_control(&mut sk, 0, 0, &RateSample::default());
-        congestion.pkts_acked(&mut sk, &AckSample::default());
-        congestion.cwnd_event(&mut sk, CwndEvent::Loss);
+        let _ = congestion.cong_control(&mut sk, 0, 0, &RateSample::default());
+        let _ = congestion.pkts_acked(&mut sk, &AckSample::default());
+        let _ = congestion.cwnd_event(&mut sk, CwndEvent::Loss);
         assert_eq!(congestion.min_tso_segs(&mut sk), None);
         assert_eq!(congestion.sndbuf_expand(&mut sk), None);
         assert_eq!(sk.snd_cwnd, 10);

@@ -19,7 +19,7 @@ mod sock;
 
 pub use algorithm::{Algorithm, ContractError, ParameterInfo, contract_files};
 pub use conformance::{Example, Rule, Suite, Violation, check};
-pub use congestion::{Congestion, CwndEvent, ParameterError};
+pub use congestion::{Congestion, CwndEvent, ParameterError, RequestedAck, Requests};
 pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE};
 pub use load::{Algorithms, LoadError};
 pub use recorder::{CallField, call_bytes, call_fields, hook_names, record_calls, recorded_calls};

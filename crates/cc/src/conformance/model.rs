@@ -4,7 +4,7 @@ use super::operation::{Example, LARGEST_WINDOW_PKTS, Operation};
 use crate::algorithm::Algorithm;
 use crate::congestion::{Congestion, CwndEvent};
 use crate::layout::{PRIVATE_STATE_END, call_checked};
-use crate::sock::{AckSample, INFINITE_SSTHRESH, REQUEST_CWR, RateSample, TcpSock};
+use crate::sock::{AckSample, INFINITE_SSTHRESH, RateSample, TcpSock};
 
 const OPEN: u8 = 0;
 const CWR: u8 = 2;
@@ -170,7 +170,7 @@ impl Model {
     }
 
     fn event(&mut self, event: CwndEvent) -> Kept {
-        self.hook("cwnd_event", |c, sk| c.cwnd_event(sk, event))
+        self.hook("cwnd_event", |c, sk| c.cwnd_event(sk, event)).map(|_| ())
     }
 
     /// Asks for the threshold after a loss. An algorithm with `cong_control` has its own idea of it.
@@ -222,14 +222,14 @@ impl Model {
         };
         let una = sk.snd_una;
         let flags = if is_ce { ACK_ECE } else { 0 };
-        self.hook("in_ack_event", |c, sk| c.in_ack_event(sk, flags))?;
-        self.hook("pkts_acked", |c, sk| c.pkts_acked(sk, &sample))?;
-        if self.congestion.has_cong_control() {
-            self.hook("cong_control", |c, sk| c.cong_control(sk, una, 0, &delivery))?;
+        let early = self.hook("in_ack_event", |c, sk| c.in_ack_event(sk, flags))?;
+        let acked = self.hook("pkts_acked", |c, sk| c.pkts_acked(sk, &sample))?;
+        let last = if self.congestion.has_cong_control() {
+            self.hook("cong_control", |c, sk| c.cong_control(sk, una, 0, &delivery))?
         } else {
-            self.hook("cong_avoid", |c, sk| c.cong_avoid(sk, una, packets))?;
-        }
-        if std::mem::take(&mut self.sk.cc_requests) & REQUEST_CWR != 0 {
+            self.hook("cong_avoid", |c, sk| c.cong_avoid(sk, una, packets))?
+        };
+        if early.reduces || acked.reduces || last.reduces {
             self.reduce(CWR)?;
         }
         Ok(())

@@ -53,7 +53,7 @@ impl Path {
             is_app_limited: self.is_app_limited.into(),
             ..RateSample::default()
         };
-        flow.congestion.cong_control(sk, sk.snd_una, 0, &sample);
+        let _ = flow.congestion.cong_control(sk, sk.snd_una, 0, &sample);
     }
 
     /// Pacing as a gain over `packets` in an RTT, the margin of 1 % taken off.
@@ -335,6 +335,6 @@ fn bursts_are_single_packets_at_low_rates() {
     assert_eq!(flow.sk.inet_conn.icsk_inet.sk.sk_pacing_status, 2);
     // a window that was reduced for nothing
     flow.sk.snd_cwnd = 7;
-    flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::Loss);
+    let _ = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::Loss);
     assert_eq!(flow.congestion.undo_cwnd(&mut flow.sk), 7);
 }

@@ -1,6 +1,6 @@
 //! CDG's probability, what follows from it, and what the kernel's draws were.
 
-use cwndlab_cc::{CwndEvent, REQUEST_CWR};
+use cwndlab_cc::CwndEvent;
 
 use crate::chance::replay_by_chance;
 use crate::flow::{CWR, Flow, OPEN, RECOVERY};
@@ -14,7 +14,7 @@ fn at(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow.sk.snd_cwnd = window;
     flow.sk.snd_ssthresh = 2;
     // no idle restart, but it makes the state's window this one
-    flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::CwndRestart);
+    let _ = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::CwndRestart);
     flow
 }
 
@@ -23,7 +23,7 @@ fn round(flow: &mut Flow, rtt_us: i32) -> bool {
     let window = flow.sk.snd_cwnd;
     flow.advance(rtt_us as u64 * 1_000);
     flow.ack(window, rtt_us);
-    std::mem::take(&mut flow.sk.cc_requests) & REQUEST_CWR != 0
+    flow.asked.reduces
 }
 
 /// What the endpoint does when asked.

@@ -125,12 +125,7 @@ fn to_yield_is_not_to_start_slowly() {
 fn a_loss_halves_both_windows_and_an_undo_gives_them_back() {
     let (mut flow, delay_window) = with_delay_window(&[]);
     let before = flow.sk.snd_cwnd;
-    let mut undone = Flow {
-        congestion: flow.congestion.clone(),
-        sk: flow.sk.clone(),
-        now_ns: flow.now_ns,
-        jiffies_offset: flow.jiffies_offset,
-    };
+    let mut undone = flow.clone();
     flow.reduce(RECOVERY);
     assert!(flow.sk.snd_cwnd.abs_diff(before / 2) <= 1, "{} of {before}", flow.sk.snd_cwnd);
     let halved = flow.sk.snd_cwnd;
@@ -163,12 +158,7 @@ fn a_gentler_beta_is_made_up_by_the_delay_window() {
 fn gamma(flow: &Flow) -> u32 {
     let mut packets = 1;
     loop {
-        let mut probe = Flow {
-            congestion: flow.congestion.clone(),
-            sk: flow.sk.clone(),
-            now_ns: flow.now_ns,
-            jiffies_offset: flow.jiffies_offset,
-        };
+        let mut probe = flow.clone();
         probe.sk.snd_cwnd = 2_000;
         probe.sk.snd_ssthresh = 2;
         round(&mut probe, BASE_US);

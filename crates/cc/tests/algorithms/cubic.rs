@@ -257,8 +257,8 @@ fn k_of(packets_below: u32) -> u32 {
     flow.congestion.ssthresh(&mut flow.sk);
     (flow.sk.snd_cwnd, flow.sk.snd_ssthresh, flow.sk.is_cwnd_limited) = (10, 5, 1);
     let sample = AckSample { pkts_acked: 1, rtt_us: 10_000, in_flight: 10 };
-    flow.congestion.pkts_acked(&mut flow.sk, &sample);
-    flow.congestion.cong_avoid(&mut flow.sk, 1_000, 1);
+    let _ = flow.congestion.pkts_acked(&mut flow.sk, &sample);
+    let _ = flow.congestion.cong_avoid(&mut flow.sk, 1_000, 1);
     (flow.sk.inet_conn.icsk_ca_priv[2] >> 32) as u32
 }
 

@@ -1,8 +1,6 @@
 //! DCTCP's average of marks, its reduction by it, and its receiver (RFC 8257).
 
-use cwndlab_cc::{
-    CwndEvent, ICSK_ACK_NOW, ICSK_ACK_TIMER, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR,
-};
+use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_TIMER, Requests};
 
 use crate::flow::{CWR, Flow, MSS_BYTES, RECOVERY};
 use crate::replay::replay;
@@ -27,7 +25,7 @@ fn round(flow: &mut Flow, packets: u32, marked: u32) {
     sk.snd_nxt = sk.snd_una.wrapping_add(packets * MSS_BYTES);
     sk.delivered += packets;
     sk.delivered_ce += marked;
-    flow.congestion.in_ack_event(&mut flow.sk, 0);
+    let _ = flow.congestion.in_ack_event(&mut flow.sk, 0);
 }
 
 /// What alpha is shows in what it leaves of a window of 2^20.
@@ -90,8 +88,8 @@ fn without_ecn_it_is_reno() {
     assert_eq!(flow.congestion.undo_cwnd(&mut flow.sk), 130);
     flow.reduce(CWR);
     assert_eq!(flow.sk.snd_cwnd, 50);
-    flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::EcnIsCe);
-    assert_eq!((flow.sk.ecn_flags, flow.sk.cc_requests), (0, 0));
+    let asked = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::EcnIsCe);
+    assert_eq!((flow.sk.ecn_flags, asked), (0, Requests::NONE));
 }
 
 #[test]
@@ -100,13 +98,11 @@ fn the_receiver_acknowledges_what_came_before_a_change() {
     let mut receive = |event, rcv_nxt, pending| {
         flow.sk.rcv_nxt = rcv_nxt;
         flow.sk.inet_conn.icsk_ack.pending = pending;
-        flow.congestion.cwnd_event(&mut flow.sk, event);
-        let requests = std::mem::take(&mut flow.sk.cc_requests);
-        assert_eq!(requests & REQUEST_CWR, 0);
-        let early = (requests & REQUEST_ACK != 0).then_some(flow.sk.cc_ack_rcv_nxt);
+        let Requests { ack, reduces } = flow.congestion.cwnd_event(&mut flow.sk, event);
+        assert!(!reduces);
         let is_now = flow.sk.inet_conn.icsk_ack.pending & ICSK_ACK_NOW != 0;
         let does_echo = flow.sk.ecn_flags & DEMAND_CWR != 0;
-        (early, requests & REQUEST_ACK_ECE != 0, is_now, does_echo)
+        (ack.map(|ack| ack.rcv_nxt), ack.is_some_and(|ack| ack.is_ece), is_now, does_echo)
     };
     let (marked, unmarked) = (CwndEvent::EcnIsCe, CwndEvent::EcnNoCe);
     assert_eq!(receive(unmarked, 1_000, 0), (None, false, false, false));

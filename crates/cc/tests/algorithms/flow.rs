@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cwndlab_cc::{AckSample, Algorithm, Congestion, CwndEvent, RateSample, TcpSock};
+use cwndlab_cc::{AckSample, Algorithm, Congestion, CwndEvent, RateSample, Requests, TcpSock};
 
 pub(crate) const OPEN: u8 = 0;
 pub(crate) const DISORDER: u8 = 1;
@@ -21,6 +21,8 @@ pub(crate) struct Flow {
     pub(crate) congestion: Congestion,
     pub(crate) sk: TcpSock,
     pub(crate) now_ns: u64,
+    /// What the algorithm asked for in the last ACK.
+    pub(crate) asked: Requests,
     /// Added to the clock's ticks, to begin shortly before they wrap.
     pub(crate) jiffies_offset: u32,
 }
@@ -37,7 +39,8 @@ impl Flow {
             cc_random: 1,
             ..Default::default()
         };
-        let mut flow = Self { congestion, sk, now_ns: 0, jiffies_offset: 1_000_000 };
+        let mut flow =
+            Self { congestion, sk, now_ns: 0, asked: Requests::NONE, jiffies_offset: 1_000_000 };
         flow.advance(0);
         flow.congestion.attach(&mut flow.sk);
         flow.congestion.init(&mut flow.sk);
@@ -63,8 +66,8 @@ impl Flow {
         sk.max_packets_out = sk.snd_cwnd;
         sk.lsndtime = sk.cc_jiffies32;
         let sample = AckSample { pkts_acked: packets, rtt_us, in_flight: sk.snd_cwnd };
-        self.congestion.in_ack_event(sk, 0);
-        self.congestion.pkts_acked(sk, &sample);
+        let _ = self.congestion.in_ack_event(sk, 0);
+        let _ = self.congestion.pkts_acked(sk, &sample);
         if self.congestion.has_cong_control() {
             let sample = RateSample {
                 delivered: packets as i32,
@@ -74,9 +77,9 @@ impl Flow {
                 prior_in_flight: sk.snd_cwnd,
                 ..RateSample::default()
             };
-            self.congestion.cong_control(sk, sk.snd_una, 0, &sample);
+            self.asked = self.congestion.cong_control(sk, sk.snd_una, 0, &sample);
         } else {
-            self.congestion.cong_avoid(sk, sk.snd_una, packets);
+            self.asked = self.congestion.cong_avoid(sk, sk.snd_una, packets);
         }
     }
 
@@ -89,7 +92,7 @@ impl Flow {
         self.congestion.set_state(sk, state);
         sk.inet_conn.icsk_ca_state = state;
         sk.snd_cwnd = sk.snd_ssthresh;
-        self.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
+        let _ = self.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
         self.open();
     }
 
@@ -98,7 +101,7 @@ impl Flow {
         let sk = &mut self.sk;
         sk.prior_cwnd = sk.snd_cwnd;
         sk.snd_ssthresh = self.congestion.ssthresh(sk);
-        self.congestion.cwnd_event(sk, CwndEvent::Loss);
+        let _ = self.congestion.cwnd_event(sk, CwndEvent::Loss);
         sk.snd_cwnd = 1;
         sk.snd_cwnd_cnt = 0;
         self.congestion.set_state(sk, LOSS);
@@ -115,7 +118,7 @@ impl Flow {
     pub(crate) fn idle(&mut self, ns: u64) {
         self.sk.lsndtime = self.sk.cc_jiffies32;
         self.advance(ns);
-        self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
+        let _ = self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
         self.sk.lsndtime = self.sk.cc_jiffies32;
     }
 

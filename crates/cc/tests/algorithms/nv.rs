@@ -24,9 +24,9 @@ fn round(flow: &mut Flow) {
         flow.sk.snd_nxt = flow.sk.snd_nxt.wrapping_add(MSS_BYTES);
         let in_flight = window * MSS_BYTES;
         let sample = AckSample { pkts_acked: 1, rtt_us: rtt_us as i32, in_flight };
-        flow.congestion.pkts_acked(&mut flow.sk, &sample);
+        let _ = flow.congestion.pkts_acked(&mut flow.sk, &sample);
         let una = flow.sk.snd_una;
-        flow.congestion.cong_avoid(&mut flow.sk, una, 1);
+        let _ = flow.congestion.cong_avoid(&mut flow.sk, una, 1);
     }
 }
 

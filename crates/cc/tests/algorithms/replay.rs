@@ -190,10 +190,10 @@ impl Replay {
         flow.sk.ecn_flags = u8::from(flow.congestion.needs_ecn());
         flow.congestion.attach(&mut flow.sk);
         let syn = AckSample { pkts_acked: 1, rtt_us: first.srtt_us as i32, in_flight: MSS_BYTES };
-        flow.congestion.pkts_acked(&mut flow.sk, &syn);
+        let _ = flow.congestion.pkts_acked(&mut flow.sk, &syn);
         flow.sk.snd_cwnd = first.cwnd;
         flow.congestion.init(&mut flow.sk);
-        flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
+        let _ = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::TxStart);
         let mut replay = Self {
             flow,
             in_flight: VecDeque::new(),
@@ -276,9 +276,9 @@ impl Replay {
         let sent_at_delivered = last.as_ref().map_or(sk.delivered, |sent| sent.delivered);
         let in_flight = MSS_BYTES * (sk.delivered - sent_at_delivered);
         // SACK blocks and duplicates take the slow path
-        flow.congestion.in_ack_event(sk, if is_advanced && is_open { 2 } else { 1 });
+        let _ = flow.congestion.in_ack_event(sk, if is_advanced && is_open { 2 } else { 1 });
         let sample = AckSample { pkts_acked: acked, rtt_us, in_flight };
-        flow.congestion.pkts_acked(sk, &sample);
+        let _ = flow.congestion.pkts_acked(sk, &sample);
 
         match sk.inet_conn.icsk_ca_state {
             OPEN | DISORDER if row.does_retransmit => {
@@ -295,7 +295,7 @@ impl Replay {
             RECOVERY | LOSS | CWR => {
                 sk.snd_cwnd = sk.snd_ssthresh;
                 self.sacked = 0;
-                flow.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
+                let _ = flow.congestion.cwnd_event(sk, CwndEvent::CompleteCwr);
                 self.set_state(OPEN);
             }
             _ => {}
@@ -317,7 +317,7 @@ impl Replay {
         let Flow { congestion, sk, .. } = &mut self.flow;
         let before = sk.snd_cwnd;
         let credit = sk.snd_cwnd_cnt;
-        if congestion.has_cong_control() {
+        let asked = if congestion.has_cong_control() {
             let sample = RateSample {
                 delivered: delivered as i32,
                 interval_us: rtt_us.max(1).into(),
@@ -326,12 +326,12 @@ impl Replay {
                 prior_in_flight,
                 ..RateSample::default()
             };
-            congestion.cong_control(sk, next.una, 0, &sample);
+            congestion.cong_control(sk, next.una, 0, &sample)
         } else {
-            congestion.cong_avoid(sk, next.una, delivered);
-        }
+            congestion.cong_avoid(sk, next.una, delivered)
+        };
         self.outcome.acks += 1;
-        if std::mem::take(&mut sk.cc_requests) != 0 {
+        if asked.reduces {
             return self.reduce(CWR, ack, row, next);
         }
         let sk = &mut self.flow.sk;

@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use cwndlab_cc::{AckSample, Congestion, CwndEvent, TcpSock};
+use cwndlab_cc::{AckSample, Congestion, CwndEvent, Requests, TcpSock};
 use cwndlab_units::{Duration, Time};
 
 use super::scoreboard::Scoreboard;
@@ -32,6 +32,7 @@ mod recovery;
 
 /// States of the ACK state machine as algorithms know them: `TCP_CA_Open` and so on.
 const CA_OPEN: u8 = 0;
+const CA_CWR: u8 = 2;
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
 
@@ -437,7 +438,8 @@ impl Sender {
         self.publish();
         let rtt_us = self.reported_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
         let sample = AckSample { pkts_acked: acknowledged, rtt_us, in_flight };
-        self.congestion.pkts_acked(&mut self.sk, &sample);
+        let requests = self.congestion.pkts_acked(&mut self.sk, &sample);
+        self.serve(requests);
 
         let restart_timer = match self.phase {
             Phase::Recovery if self.has_recovered() => {
@@ -465,7 +467,36 @@ impl Sender {
     fn grow(&mut self) {
         self.publish();
         let una = self.sk.snd_una;
-        self.congestion.cong_avoid(&mut self.sk, una, 1);
+        let requests = self.congestion.cong_avoid(&mut self.sk, una, 1);
+        self.serve(requests);
+    }
+
+    /// Does what the algorithm asks for. The window falls at once, as after an ECN echo
+    /// (RFC 3168 section 6.1.2), unless a loss has reduced it already. These receivers tell no
+    /// algorithm of marks, so none asks for an ACK.
+    pub(super) fn serve(&mut self, requests: Requests) {
+        debug_assert_eq!(requests.ack, None);
+        if !requests.reduces || self.phase != Phase::Open {
+            return;
+        }
+        self.sk.prior_cwnd = self.sk.snd_cwnd;
+        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        self.set_state(CA_CWR);
+        self.sk.snd_cwnd = self.sk.snd_cwnd.min(self.sk.snd_ssthresh);
+        self.sk.snd_cwnd_cnt = 0;
+        self.tell(CwndEvent::CompleteCwr);
+        self.set_state(CA_OPEN);
+    }
+
+    /// Tells the algorithm what happened to the window, and does what it asks for.
+    pub(super) fn tell(&mut self, event: CwndEvent) {
+        let requests = self.congestion.cwnd_event(&mut self.sk, event);
+        self.serve(requests);
+    }
+
+    fn set_state(&mut self, state: u8) {
+        self.congestion.set_state(&mut self.sk, state);
+        self.sk.inet_conn.icsk_ca_state = state;
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -475,8 +506,7 @@ impl Sender {
             Phase::Loss => CA_LOSS,
         };
         self.phase = phase;
-        self.congestion.set_state(&mut self.sk, state);
-        self.sk.inet_conn.icsk_ca_state = state;
+        self.set_state(state);
         if phase == Phase::Open {
             self.sk.inet_conn.icsk_retransmits = 0;
         }
@@ -513,7 +543,7 @@ impl Sender {
         self.duplicate_acks = 0;
         self.resend_first = false;
         self.scoreboard.clear(self.una);
-        self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
+        self.tell(CwndEvent::Loss);
         self.enter(Phase::Loss);
         self.publish();
     }

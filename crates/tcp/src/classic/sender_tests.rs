@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_cc::{Algorithm, Congestion, Requests};
 use cwndlab_units::{Duration, Time};
 
 use super::sender::{Ack, Sender, Transmit};
@@ -80,6 +80,20 @@ impl Script {
     fn window(&self) -> (u32, u32) {
         (self.sender.sk.snd_cwnd, self.sender.sk.snd_ssthresh)
     }
+}
+
+#[test]
+fn a_reduction_that_the_algorithm_asks_for_comes_at_once_and_not_in_recovery() {
+    let mut script = Script::new(Recovery::NewReno, 10);
+    let asked = Requests { reduces: true, ..Requests::NONE };
+    script.sender.serve(asked);
+    assert_eq!((script.sender.sk.snd_cwnd, script.sender.sk.snd_ssthresh), (5, 5));
+    for _ in 0..3 {
+        script.ack(0, &[]);
+    }
+    let in_recovery = script.sender.sk.snd_cwnd;
+    script.sender.serve(asked);
+    assert_eq!(script.sender.sk.snd_cwnd, in_recovery);
 }
 
 #[test]

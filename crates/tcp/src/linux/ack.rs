@@ -108,7 +108,8 @@ impl LinuxEndpoint {
             self.snd_wl1 = segment.seq;
             self.advance_una(ack);
             flags |= flag::WIN_UPDATE;
-            self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
+            let requests = self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
+            self.serve(requests);
         } else {
             let mut event = CA_ACK_SLOWPATH;
             flags |= self.update_window(segment);
@@ -124,7 +125,8 @@ impl LinuxEndpoint {
             if flags & flag::WIN_UPDATE != 0 {
                 event |= CA_ACK_WIN_UPDATE;
             }
-            self.congestion.in_ack_event(&mut self.sk, event);
+            let requests = self.congestion.in_ack_event(&mut self.sk, event);
+            self.serve(requests);
         }
         self.accept_cwr(segment);
         self.probes_out = 0;
@@ -287,7 +289,8 @@ impl LinuxEndpoint {
             .mss_cache
             .wrapping_mul(self.sk.delivered.wrapping_sub(state.rate.prior_delivered));
         let sample = AckSample { pkts_acked: acked, rtt_us: state.rate.rtt_us as i32, in_flight };
-        self.congestion.pkts_acked(&mut self.sk, &sample);
+        let requests = self.congestion.pkts_acked(&mut self.sk, &sample);
+        self.serve(requests);
         flags
     }
 

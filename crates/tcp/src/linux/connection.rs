@@ -603,10 +603,7 @@ impl LinuxEndpoint {
         let needs_ecn = self.congestion.needs_ecn();
         if needs_ecn && ecn != Ecn::NotEct {
             let event = if ecn == Ecn::Ce { CwndEvent::EcnIsCe } else { CwndEvent::EcnNoCe };
-            self.congestion.cwnd_event(&mut self.sk, event);
-            if self.sk.cc_requests != 0 {
-                self.serve_requests();
-            }
+            self.tell_window(event);
         }
         match ecn {
             Ecn::NotEct => {

@@ -1,7 +1,7 @@
 //! What leaves: new data as far as the windows, pacing and Nagle's algorithm allow, lost data
 //! again, and ACKs.
 
-use cwndlab_cc::{CwndEvent, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR};
+use cwndlab_cc::{CwndEvent, RequestedAck, Requests};
 use cwndlab_units::{Ecn, Time};
 
 use super::ack::Rexmit;
@@ -297,7 +297,7 @@ impl LinuxEndpoint {
     #[inline]
     fn note_data_sent(&mut self, in_flight: u32) {
         if in_flight == 0 {
-            self.congestion.cwnd_event(&mut self.sk, CwndEvent::TxStart);
+            self.tell_window(CwndEvent::TxStart);
         }
         self.data_segs_out = self.data_segs_out.saturating_add(1);
         self.sk.lsndtime = self.sk.cc_jiffies32;
@@ -435,21 +435,27 @@ impl LinuxEndpoint {
         (bits, ecn)
     }
 
-    /// Does what the algorithm asked for in the last hook.
-    #[cold]
-    pub(crate) fn serve_requests(&mut self) {
-        let requests = core::mem::take(&mut self.sk.cc_requests);
-        if requests & REQUEST_ACK != 0 {
-            self.send_partial_ack(self.sk.cc_ack_rcv_nxt, requests & REQUEST_ACK_ECE != 0);
+    /// Does what the algorithm asked for in a hook.
+    #[inline]
+    pub(crate) fn serve(&mut self, requests: Requests) {
+        if let Some(ack) = requests.ack {
+            self.send_partial_ack(ack);
         }
-        if requests & REQUEST_CWR != 0 {
+        if requests.reduces {
             self.enter_cwr();
         }
     }
 
+    /// Tells the algorithm what happened to the window, and does what it asks for.
+    pub(crate) fn tell_window(&mut self, event: CwndEvent) {
+        let requests = self.congestion.cwnd_event(&mut self.sk, event);
+        self.serve(requests);
+    }
+
     /// `__tcp_send_ack` with a `rcv_nxt` of the algorithm's: DCTCP acknowledges what came before
     /// the congestion mark changed (RFC 8257 section 3.2).
-    fn send_partial_ack(&mut self, rcv_nxt: u32, is_ece: bool) {
+    #[cold]
+    fn send_partial_ack(&mut self, RequestedAck { rcv_nxt, is_ece }: RequestedAck) {
         let ecn = if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct };
         let bits = if is_ece { Flags::ECE } else { 0 };
         self.send(self.sk.snd_nxt, 0, bits, ecn).ack = rcv_nxt;

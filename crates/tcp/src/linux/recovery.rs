@@ -337,7 +337,7 @@ impl LinuxEndpoint {
             self.prior_ssthresh = self.current_ssthresh();
             self.sk.prior_cwnd = self.sk.snd_cwnd;
             self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
-            self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
+            self.tell_window(CwndEvent::Loss);
             self.init_undo();
         }
         self.sk.snd_cwnd = self.in_flight() + 1;
@@ -435,7 +435,7 @@ impl LinuxEndpoint {
             };
             self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         }
-        self.congestion.cwnd_event(&mut self.sk, CwndEvent::CompleteCwr);
+        self.tell_window(CwndEvent::CompleteCwr);
     }
 
     /// `tcp_cong_control`: the window after an ACK.
@@ -448,8 +448,8 @@ impl LinuxEndpoint {
         sample: &RateSample,
     ) {
         if self.congestion.has_cong_control() {
-            self.congestion.cong_control(&mut self.sk, ack, flags as i32, sample);
-            return;
+            let requests = self.congestion.cong_control(&mut self.sk, ack, flags as i32, sample);
+            return self.serve(requests);
         }
         if self.in_cwnd_reduction() {
             let is_advanced = flags & flag::SND_UNA_ADVANCED != 0;
@@ -459,11 +459,9 @@ impl LinuxEndpoint {
             let needed = if is_reordering { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
             if flags & needed != 0 {
                 let growth = if self.settings.growth_per_ack { 1 } else { delivered };
-                self.congestion.cong_avoid(&mut self.sk, ack, growth);
+                let requests = self.congestion.cong_avoid(&mut self.sk, ack, growth);
                 self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-                if self.sk.cc_requests != 0 {
-                    self.serve_requests();
-                }
+                self.serve(requests);
             }
         }
         self.update_pacing_rate();
@@ -667,7 +665,7 @@ impl LinuxEndpoint {
         if idle <= rto {
             return;
         }
-        self.congestion.cwnd_event(&mut self.sk, CwndEvent::CwndRestart);
+        self.tell_window(CwndEvent::CwndRestart);
         self.sk.snd_ssthresh = self.current_ssthresh();
         let mut cwnd = self.sk.snd_cwnd;
         let restart = self.settings.initial_cwnd_pkts.min(cwnd);

@@ -152,7 +152,7 @@ impl Sender {
                 self.sk.snd_cwnd_cnt = 0;
                 self.nxt = self.una;
                 self.resend_first = false;
-                self.congestion.cwnd_event(&mut self.sk, CwndEvent::Loss);
+                self.tell(CwndEvent::Loss);
                 return self.enter(Phase::Loss);
             }
             Recovery::Reno | Recovery::NewReno => {
