@@ -169,8 +169,6 @@ LINUX_OVERRIDES: tuple[Json, ...] = (
     {"receive_buffer_max_bytes": 131_072},
     {"send_buffer_max_bytes": 65_536},
     {"rto_min_ms": 1_000},
-    {"jiffy_us": 1_000},
-    {"jiffy_us": 10_000},
     {"reordering_pkts": 8},
 )
 CLASSIC_OVERRIDES: tuple[Json, ...] = (

@@ -2,6 +2,8 @@
 //! the native port. The TCP endpoint keeps its own state of these names here: nothing is copied
 //! before or after a call.
 
+use cwndlab_units::Duration;
+
 /// Size of an algorithm's private state in bytes: `ICSK_CA_PRIV_SIZE`.
 pub const CA_PRIV_BYTES: usize = 104;
 
@@ -58,6 +60,10 @@ pub struct IcskAck {
     /// A set of [`ICSK_ACK_SCHED`] and the other constants of this name.
     pub pending: u8,
 }
+
+/// A tick of the kernel's clock: HZ = 250, as Debian and Ubuntu have it, and for which the algorithms
+/// are compiled (`CC_PORT_HZ`). Timers and what algorithms read of the time round to it.
+pub const JIFFY: Duration = Duration::from_millis(4);
 
 /// An ACK is due, sooner or later.
 pub const ICSK_ACK_SCHED: u8 = 1;

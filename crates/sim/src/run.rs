@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cwndlab_cc::{Algorithms, Congestion};
+use cwndlab_cc::{Algorithms, Congestion, JIFFY};
 use cwndlab_host::HostConfig;
 use cwndlab_link::{AnyLink, ConfigError, PathConfig, Traces};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Profile};
@@ -20,9 +20,6 @@ use crate::recorder::Recorder;
 use crate::scenario::{EndConfig, RecordConfig, Scenario, ScenarioError};
 use crate::station::Stations;
 use crate::summary::{self, FinishedFlow, SenderCounts, flow_summary};
-
-/// Linux counts time in ticks of 4 ms (HZ = 250).
-const TICK_NANOS: u64 = 4_000_000;
 
 /// How long after its application a connection of an earlier run has to send what is left and close.
 const LINGER: Duration = Duration::from_secs(10);
@@ -227,7 +224,7 @@ fn build_flows(
     algorithms: &Algorithms,
 ) -> Result<(Vec<Flow>, Stations), ScenarioError> {
     let phase = scenario.jiffies_phase.unwrap_or_else(|| {
-        Duration::from_nanos(Stream::new(scenario.seed, "jiffies_phase").below(TICK_NANOS))
+        Duration::from_nanos(Stream::new(scenario.seed, "jiffies_phase").below(JIFFY.as_nanos()))
     });
     let mut profiles = Profiles::default();
     let mut flows = Vec::with_capacity(scenario.flows.len());

@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use cwndlab_cc::{AckSample, Congestion, CwndEvent, Requests, TcpSock};
+use cwndlab_cc::{AckSample, Congestion, CwndEvent, JIFFY, Requests, TcpSock};
 use cwndlab_units::{Duration, Time};
 
 use super::scoreboard::Scoreboard;
@@ -35,9 +35,6 @@ const CA_OPEN: u8 = 0;
 const CA_CWR: u8 = 2;
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
-
-/// A tick of the clock that algorithms read: HZ = 250.
-const JIFFY_MS: u64 = 4;
 
 /// What an ACK says to the sender.
 #[derive(Clone, Copy, Debug)]
@@ -200,11 +197,11 @@ impl Sender {
         bytes.div_ceil(self.segment()).try_into().unwrap_or(u32::MAX)
     }
 
-    /// Algorithms read the time from the socket; jiffies are ticks of 4 ms.
+    /// Algorithms read the time from the socket.
     fn set_clock(&mut self, now: Time) {
         self.sk.tcp_mstamp = now.as_micros();
         self.sk.tcp_clock_cache = now.as_nanos();
-        self.sk.cc_jiffies32 = ((now + self.jiffies_phase).as_millis() / JIFFY_MS) as u32;
+        self.sk.cc_jiffies32 = ((now + self.jiffies_phase).as_nanos() / JIFFY.as_nanos()) as u32;
     }
 
     /// Shows the algorithm where the connection stands.

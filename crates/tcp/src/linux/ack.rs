@@ -1,6 +1,6 @@
 //! An ACK arrives: what it acknowledges, what it tells of the RTT, and what follows.
 
-use cwndlab_cc::AckSample;
+use cwndlab_cc::{AckSample, JIFFY};
 
 use super::rate::take_rate;
 use super::rtx::{
@@ -415,7 +415,7 @@ impl LinuxEndpoint {
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.last_rtt_us = Some(ca_rtt_us);
         if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
-            let value = if ca_rtt_us == 0 { self.settings.jiffy_us } else { ca_rtt_us };
+            let value = if ca_rtt_us == 0 { JIFFY.as_micros() as u32 } else { ca_rtt_us };
             self.rtt_min.take(self.sk.cc_jiffies32, value);
             self.sk.rtt_min_us = self.rtt_min.value();
         }

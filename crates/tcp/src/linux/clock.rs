@@ -1,8 +1,8 @@
 //! The kernel's clocks: jiffies, the timer wheel, and the tick of timestamps.
 
-use core::num::NonZeroU64;
 use core::ops::{Add, Sub};
 
+use cwndlab_cc::JIFFY;
 use cwndlab_units::{Duration, Time};
 
 /// Jiffies at the beginning of a run. Only the remainder matters, as the wheel rounds to multiples
@@ -19,7 +19,15 @@ const LEVEL_TICKS: u64 = 63;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Jiffies(pub(crate) u64);
 
+const JIFFY_NANOS: u64 = JIFFY.as_nanos();
+const JIFFY_US: u64 = JIFFY.as_micros();
+
 impl Jiffies {
+    /// Whole ticks of so many milliseconds (`msecs_to_jiffies` of multiples of a tick).
+    pub(crate) const fn from_millis(millis: u64) -> Self {
+        Self(millis / JIFFY.as_millis())
+    }
+
     pub(crate) const fn halved(self) -> Self {
         Self(self.0 >> 1)
     }
@@ -55,8 +63,6 @@ impl Sub for Jiffies {
 /// The tick counter, and what converts between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    jiffy_us: NonZeroU64,
-    jiffy_nanos: u64,
     phase_nanos: u64,
     jiffies: Jiffies,
     /// When the counter changes.
@@ -65,12 +71,9 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// A clock at the beginning of the run, which lies `phase` into a tick.
-    pub(crate) fn new(jiffy: Duration, phase: Duration) -> Self {
-        let jiffy_us = NonZeroU64::new(jiffy.as_micros()).expect("a jiffy is not nothing");
-        let jiffy_nanos = jiffy.as_nanos();
-        let phase_nanos = phase.as_nanos() % jiffy_nanos;
-        let (jiffies, next_tick) = (Jiffies(0), Time::ZERO);
-        let mut clock = Self { jiffy_us, jiffy_nanos, phase_nanos, jiffies, next_tick };
+    pub(crate) fn new(phase: Duration) -> Self {
+        let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
+        let mut clock = Self { phase_nanos, jiffies: Jiffies(0), next_tick: Time::ZERO };
         clock.advance(Time::ZERO);
         clock
     }
@@ -88,7 +91,7 @@ impl Clock {
 
     #[inline(never)]
     fn tick(&mut self, now: Time) {
-        let ticks = (now.as_nanos() + self.phase_nanos) / self.jiffy_nanos;
+        let ticks = (now.as_nanos() + self.phase_nanos) / JIFFY_NANOS;
         self.jiffies = Jiffies(JIFFIES_AT_START + ticks);
         self.next_tick = self.time_of(self.jiffies + Jiffies(1));
     }
@@ -103,7 +106,7 @@ impl Clock {
     #[inline]
     fn time_of(&self, jiffies: Jiffies) -> Time {
         let ticks = jiffies.0 - JIFFIES_AT_START;
-        Time::from_nanos(ticks * self.jiffy_nanos - self.phase_nanos)
+        Time::from_nanos(ticks * JIFFY_NANOS - self.phase_nanos)
     }
 
     /// When a timer fires that is set now for `delay` from now.
@@ -113,7 +116,7 @@ impl Clock {
     #[inline]
     pub(crate) fn timer(&self, delay: Jiffies) -> Time {
         if delay.0 < LEVEL_TICKS {
-            Time::from_nanos(self.next_tick.as_nanos() + delay.0 * self.jiffy_nanos)
+            Time::from_nanos(self.next_tick.as_nanos() + delay.0 * JIFFY_NANOS)
         } else {
             self.far_timer(delay)
         }
@@ -129,13 +132,13 @@ impl Clock {
     /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
     pub(crate) fn jiffies_of_us(&self, micros: u64) -> Jiffies {
-        Jiffies((micros + self.jiffy_us.get() - 1) / self.jiffy_us)
+        Jiffies(micros.div_ceil(JIFFY_US))
     }
 
     /// Jiffies in microseconds.
     #[inline]
     pub(crate) fn us_of(&self, jiffies: Jiffies) -> u64 {
-        jiffies.0 * self.jiffy_us.get()
+        jiffies.0 * JIFFY_US
     }
 
     /// Jiffies as a span.
@@ -149,7 +152,7 @@ mod tests {
     use super::*;
 
     fn clock(phase_micros: u64) -> Clock {
-        Clock::new(Duration::from_millis(4), Duration::from_micros(phase_micros))
+        Clock::new(Duration::from_micros(phase_micros))
     }
 
     #[test]

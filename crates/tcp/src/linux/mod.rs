@@ -171,7 +171,7 @@ impl LinuxEndpoint {
         seed: u64,
         jiffies_phase: Duration,
     ) -> Self {
-        let clock = Clock::new(settings.jiffy(), jiffies_phase);
+        let clock = Clock::new(jiffies_phase);
         let mss = settings.announced_mss();
         let rto_min_us = settings.rto_min_ms * 1_000;
         // Initial sequence number and timestamp offset are random per connection

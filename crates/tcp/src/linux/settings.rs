@@ -1,6 +1,6 @@
 //! What distinguishes one release of Linux from another: the `[linux]` table of a stack profile.
 
-use cwndlab_units::Duration;
+use cwndlab_cc::JIFFY;
 use serde::{Deserialize, Serialize};
 
 /// Whether a connection uses ECN (`tcp_ecn`).
@@ -43,8 +43,6 @@ pub struct LinuxSettings {
     pub rto_max_ms: u32,
     /// `TCP_TIMEOUT_INIT`.
     pub rto_initial_ms: u32,
-    /// One tick of the timer wheel, 1/HZ.
-    pub jiffy_us: u32,
     /// Unit in which the timeout's RTT is measured.
     pub rtt_tick_us: u32,
     /// `tcp_syn_linear_timeouts`: repetitions of a SYN before the timer backs off.
@@ -142,10 +140,6 @@ impl LinuxSettings {
 
     /// `tcp_min_rtt_wlen` in jiffies.
     pub(crate) fn min_rtt_window(&self) -> u32 {
-        self.min_rtt_window_s.saturating_mul(1_000_000 / self.jiffy_us.max(1))
-    }
-
-    pub(crate) fn jiffy(&self) -> Duration {
-        Duration::from_micros(u64::from(self.jiffy_us.max(1)))
+        self.min_rtt_window_s.saturating_mul((1_000 / JIFFY.as_millis()) as u32)
     }
 }

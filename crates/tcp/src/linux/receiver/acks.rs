@@ -17,12 +17,12 @@ use crate::linux::settings::LinuxSettings;
 
 /// `TCP_MAX_QUICKACKS`.
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
-/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: 40 ms at HZ = 250.
-const ATO_MIN: Jiffies = Jiffies(10);
-/// `TCP_DELACK_MAX`: 200 ms at HZ = 250.
-const DELAY_MAX: Jiffies = Jiffies(50);
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, `HZ / 25`.
+const ATO_MIN: Jiffies = Jiffies::from_millis(40);
+/// `TCP_DELACK_MAX`, `HZ / 5`.
+const DELAY_MAX: Jiffies = Jiffies::from_millis(200);
 /// `HZ / 2`: the longest that a delay grows before it is known for how long.
-const DELAY_UNKNOWN_MAX: Jiffies = Jiffies(125);
+const DELAY_UNKNOWN_MAX: Jiffies = Jiffies::from_millis(500);
 /// From this count of replies on, ACKs wait for them.
 const PINGPONG_THRESHOLD: u32 = 1;
 /// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
@@ -359,7 +359,7 @@ mod tests {
     /// The timer fires at the tick after the 40 ms.
     #[test]
     fn a_delayed_ack_waits_forty_milliseconds() {
-        let clock = Clock::new(Duration::from_millis(4), Duration::ZERO);
+        let clock = Clock::new(Duration::ZERO);
         let mut acks = schedule();
         acks.note_data(data(MSS), clock.jiffies());
         assert!(!acks.delay(&clock, 0, ICSK_ACK_SCHED));
