@@ -2,6 +2,7 @@
 
 use cwndlab_cc::{AckSample, JIFFY};
 
+use super::probe::ProbeAck;
 use super::rate::take_rate;
 use super::rtx::{
     EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, TxSegment, Untouched,
@@ -78,7 +79,7 @@ impl LinuxEndpoint {
     pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: u32) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
-        let is_sack_reneg = self.is_sack_reneg;
+        let is_sack_reneg = self.recovery.is_reneging;
         let prior_delivered = self.sk.delivered;
         let prior_lost = self.sk.lost;
         let mut rexmit = Rexmit::None;
@@ -142,7 +143,7 @@ impl LinuxEndpoint {
 
         flags |= self.clean_rtx_queue(prior_highest, prior_una, &mut state, flags);
         self.rack_update_reo_wnd(state.rate.prior_delivered);
-        if self.tlp_high_seq.is_some() {
+        if self.probe.is_out() {
             self.handle_tlp_ack(ack, flags);
         }
         if self.is_dubious(flags) {
@@ -362,7 +363,7 @@ impl LinuxEndpoint {
                 self.buffer.release(segment.payload(), is_shared);
             } else {
                 flags |= flag::SYN_ACKED;
-                self.retrans_stamp = 0;
+                self.recovery.retrans_stamp = 0;
             }
             self.rtx.pop();
         }
@@ -443,22 +444,17 @@ impl LinuxEndpoint {
 
     /// `tcp_process_tlp_ack` (RFC 8985 section 7.4).
     fn handle_tlp_ack(&mut self, ack: u32, flags: u32) {
-        let Some(high_seq) = self.tlp_high_seq else { return };
-        if before(ack, high_seq) {
-            return;
-        }
-        let is_plain_duplicate =
-            flags & (flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED) == 0;
-        if !self.is_tlp_retrans || flags & flag::DSACK_TLP != 0 {
-            self.tlp_high_seq = None;
-        } else if after(ack, high_seq) {
-            // The probe repaired a loss, which counts as congestion.
+        let news = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
+        let ack = ProbeAck {
+            ack,
+            is_probe_dsacked: flags & flag::DSACK_TLP != 0,
+            is_duplicate: flags & news == 0,
+        };
+        if self.probe.handle_ack(ack) {
             self.init_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
             self.end_cwnd_reduction();
             self.try_keep_open();
-        } else if is_plain_duplicate {
-            self.tlp_high_seq = None;
         }
     }
 

@@ -302,7 +302,7 @@ impl LinuxEndpoint {
         self.state = State::Established;
         self.buffer.write_seq = self.sk.snd_nxt;
         self.snd_sml = self.sk.snd_una;
-        self.highest_sack_seq = self.sk.snd_una;
+        self.scoreboard.highest_seq = self.sk.snd_una;
         self.sk.high_seq = self.sk.snd_nxt;
         // A SYN that had to be sent twice or more makes the first window one segment
         // (RFC 5681 section 3.1).

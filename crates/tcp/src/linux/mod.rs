@@ -19,8 +19,10 @@ mod connection;
 mod incoming;
 mod older;
 mod output;
+mod probe;
 #[cfg(test)]
 mod properties;
+mod prr;
 mod rack;
 mod rate;
 mod receiver;
@@ -40,13 +42,16 @@ use cwndlab_units::{Duration, Rate, Time};
 
 use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
-use crate::segment::SackBlock;
 use below::Below;
 use clock::{Clock, Jiffies};
+use probe::TailLossProbe;
 use rack::Rack;
+use rate::DeliveryRate;
 use receiver::Receiver;
+use recovery::Recovery;
 use rtt::{RttEstimator, WindowedMin};
 use rtx::RtxQueue;
+use sack::Scoreboard;
 use send_buffer::SendBuffer;
 use timer::RetransmitTimer;
 
@@ -84,40 +89,23 @@ pub(crate) struct LinuxEndpoint {
     buffer: SendBuffer,
     timer: RetransmitTimer,
     rack: Rack,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    probe: TailLossProbe,
+    rate: DeliveryRate,
     rtt: RttEstimator,
     rtt_min: WindowedMin,
     rto: Jiffies,
     rto_max: Jiffies,
     receiver: Receiver,
 
-    /// Right after the highest sacked segment.
-    highest_sack_seq: u32,
-    /// The blocks of the last ACK with SACK, sorted; what they cover needs no second look.
-    sack_cache: [SackBlock; 4],
-    /// 0 is no undo.
-    undo_marker: u32,
-    has_undo_marker: bool,
-    undo_retrans: i32,
-    /// Timestamp clock at the first retransmission of a recovery, 0 if none.
-    retrans_stamp: u32,
-    prior_ssthresh: u32,
-    prr_delivered: u32,
-    prr_out: u32,
-    is_sack_reneg: bool,
-    is_frto: bool,
-    tlp_high_seq: Option<u32>,
-    is_tlp_retrans: bool,
     backoff: u32,
     probes_out: u32,
-    dsack_dups: u32,
-    is_reord_seen: bool,
     snd_sml: u32,
     snd_wl1: u32,
     max_window: u32,
     snd_wscale: u8,
     data_segs_out: u32,
-    rate_delivered: u32,
-    rate_interval_us: u64,
 
     state: State,
     flow: u32,
@@ -198,35 +186,22 @@ impl LinuxEndpoint {
             buffer: SendBuffer::new(iss.wrapping_add(1), &settings),
             timer: RetransmitTimer::default(),
             rack: Rack::default(),
+            scoreboard: Scoreboard::new(iss),
+            recovery: Recovery::default(),
+            probe: TailLossProbe::default(),
+            rate: DeliveryRate::default(),
             rtt: RttEstimator::new(rto_min_us),
             rtt_min: WindowedMin::new(settings.min_rtt_window()),
             rto: clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000),
             rto_max: clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000),
             receiver: Receiver::new(&settings),
-            highest_sack_seq: iss,
-            sack_cache: [SackBlock::default(); 4],
-            undo_marker: 0,
-            has_undo_marker: false,
-            undo_retrans: 0,
-            retrans_stamp: 0,
-            prior_ssthresh: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            is_sack_reneg: false,
-            is_frto: false,
-            tlp_high_seq: None,
-            is_tlp_retrans: false,
             backoff: 0,
             probes_out: 0,
-            dsack_dups: 0,
-            is_reord_seen: false,
             snd_sml: iss,
             snd_wl1: 0,
             max_window: 0,
             snd_wscale: 0,
             data_segs_out: 0,
-            rate_delivered: 0,
-            rate_interval_us: 0,
             state: State::Closed,
             flow,
             user,
@@ -386,14 +361,9 @@ impl LinuxEndpoint {
             snd_wnd_bytes: sk.snd_wnd,
             notsent_bytes: self.buffer.unsent(sk.snd_nxt),
             pacing_rate: (pacing != u64::MAX).then(|| Rate::from_bits_per_sec(pacing * 8)),
-            delivery_rate: self.delivery_rate(),
+            delivery_rate: self.rate.rate(sk.mss_cache),
             phase: sk.cc_phase,
         }
-    }
-
-    fn delivery_rate(&self) -> Option<Rate> {
-        let bits = u64::from(self.rate_delivered) * u64::from(self.sk.mss_cache) * 8 * 1_000_000;
-        bits.checked_div(self.rate_interval_us).map(Rate::from_bits_per_sec)
     }
 }
 

@@ -9,6 +9,7 @@ use cwndlab_cc::INFINITE_SSTHRESH;
 
 use super::LinuxEndpoint;
 use super::ack::flag;
+use super::prr::Prr;
 use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;
 use crate::info::CaState;
@@ -54,7 +55,7 @@ impl LinuxEndpoint {
     pub(super) fn is_early_retransmit_due(&self) -> bool {
         self.settings.early_retransmit
             && !self.is_rack()
-            && !self.is_reord_seen
+            && !self.scoreboard.has_seen_reordering
             && self.sk.retrans_out == 0
             && self.sk.sacked_out > 0
             && self.sk.packets_out == self.sk.sacked_out + 1
@@ -133,13 +134,12 @@ impl LinuxEndpoint {
         self.forget_losses();
         self.counters.spurious_timeouts += 1;
         self.sk.inet_conn.icsk_retransmits = 0;
-        self.has_undo_marker = false;
+        self.recovery.undo_marker = None;
         self.sk.snd_cwnd = self.sk.prior_cwnd.min(self.in_flight() + 1);
         self.sk.snd_cwnd_cnt = 0;
         self.sk.high_seq = self.sk.snd_nxt;
-        self.prr_delivered = 0;
-        self.prr_out = 0;
+        self.recovery.prr = Prr::default();
         self.set_ca_state(CaState::Cwr);
-        self.is_sack_reneg = false;
+        self.recovery.is_reneging = false;
     }
 }

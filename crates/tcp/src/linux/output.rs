@@ -139,7 +139,7 @@ impl LinuxEndpoint {
         }
         if sent > 0 {
             if self.in_cwnd_reduction() {
-                self.prr_out += sent;
+                self.recovery.prr.note_sent(sent);
             }
             if !is_probe && self.may_probe() {
                 self.schedule_loss_probe(false);
@@ -331,11 +331,11 @@ impl LinuxEndpoint {
             self.sk.retrans_out += 1;
         }
         self.rtx.update_waiting(number);
-        if self.retrans_stamp == 0 {
+        if self.recovery.retrans_stamp == 0 {
             let sent_ms = (self.rtx.get(number).tx_mstamp / 1_000) as u32;
-            self.retrans_stamp = sent_ms.max(1);
+            self.recovery.retrans_stamp = sent_ms.max(1);
         }
-        self.undo_retrans = self.undo_retrans.max(0) + 1;
+        self.recovery.undo_retrans = self.recovery.undo_retrans.max(0) + 1;
     }
 
     /// `tcp_xmit_retransmit_queue`: what is lost, lowest first, as far as the window allows.
@@ -358,7 +358,7 @@ impl LinuxEndpoint {
             }
             self.retransmit(number);
             if self.in_cwnd_reduction() {
-                self.prr_out += 1;
+                self.recovery.prr.note_sent(1);
             }
             is_head_sent |= is_head && self.timer.pending != Pending::Reordering;
         }
@@ -378,7 +378,7 @@ impl LinuxEndpoint {
                 if after(self.sk.snd_nxt, self.sk.high_seq) {
                     return;
                 }
-                self.is_frto = false;
+                self.recovery.is_frto = false;
             }
         }
         self.retransmit_lost();

@@ -82,7 +82,7 @@ impl LinuxEndpoint {
     }
 
     fn rack_reo_wnd_us(&self) -> u32 {
-        if !self.is_reord_seen {
+        if !self.scoreboard.has_seen_reordering {
             if self.ca_state() >= CaState::Recovery as u8 {
                 return 0;
             }

@@ -1,6 +1,7 @@
 //! Delivery rate samples (Cheng, Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation).
 
 use cwndlab_cc::{RateSample, TcpSock};
+use cwndlab_units::Rate;
 
 use super::LinuxEndpoint;
 use super::rtx::{APP_LIMITED, RETRANS, SACKED_ACKED, TxSegment};
@@ -10,6 +11,32 @@ use crate::seq::after;
 #[inline]
 pub(crate) fn sent_after(time: u64, other_time: u64, end_seq: u32, other_end_seq: u32) -> bool {
     time > other_time || (time == other_time && after(end_seq, other_end_seq))
+}
+
+/// The last delivery rate that was not limited by the application, or the highest since.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeliveryRate {
+    /// Packets that were delivered in this time.
+    delivered: u32,
+    interval_us: u64,
+}
+
+impl DeliveryRate {
+    /// The rate, if there is a sample.
+    pub(super) fn rate(&self, mss: u32) -> Option<Rate> {
+        let bits = u64::from(self.delivered) * u64::from(mss) * 8 * 1_000_000;
+        bits.checked_div(self.interval_us).map(Rate::from_bits_per_sec)
+    }
+
+    /// Takes a sample of so many packets in this time. One that the application limited counts only
+    /// if it is no lower.
+    fn take(&mut self, delivered: i32, interval_us: u64, is_app_limited: bool) {
+        let is_higher = (delivered as i64 as u64).wrapping_mul(self.interval_us)
+            >= u64::from(self.delivered) * interval_us;
+        if !is_app_limited || is_higher {
+            *self = Self { delivered: delivered as u32, interval_us };
+        }
+    }
 }
 
 /// The snapshot of a delivered segment is the sample's, if the segment was sent last so far.
@@ -96,12 +123,7 @@ impl LinuxEndpoint {
             sample.interval_us = -1;
             return;
         }
-        let is_higher = (sample.delivered as i64 as u64).wrapping_mul(self.rate_interval_us)
-            >= u64::from(self.rate_delivered) * interval_us;
-        if sample.is_app_limited == 0 || is_higher {
-            self.rate_delivered = sample.delivered as u32;
-            self.rate_interval_us = interval_us;
-        }
+        self.rate.take(sample.delivered, interval_us, sample.is_app_limited != 0);
     }
 
     /// Marks the flight as limited by the application, if nothing else holds it up.
@@ -112,5 +134,50 @@ impl LinuxEndpoint {
         if unsent < sk.mss_cache && in_flight < sk.snd_cwnd && sk.lost_out <= sk.retrans_out {
             sk.app_limited = sk.delivered.wrapping_add(in_flight).max(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_segments_sent_at_once_the_later_one_has_the_higher_number() {
+        assert!(sent_after(2, 1, 0, 100) && !sent_after(1, 2, 100, 0));
+        assert!(sent_after(1, 1, 100, 0) && !sent_after(1, 1, 0, 100));
+    }
+
+    #[test]
+    fn the_segment_that_was_sent_last_gives_the_sample() {
+        let mut sk = TcpSock::default();
+        let mut sample = RateSample::default();
+        let segment = |tx_mstamp, end_seq, delivered| TxSegment {
+            end_seq,
+            tx_mstamp,
+            first_tx_mstamp: 10,
+            delivered_mstamp: 5,
+            delivered,
+            ..TxSegment::default()
+        };
+        take_rate(&mut sk, &segment(30, 300, 7), &mut sample);
+        take_rate(&mut sk, &segment(20, 400, 6), &mut sample);
+        assert_eq!((sample.prior_delivered, sample.interval_us, sk.first_tx_mstamp), (7, 20, 30));
+        let used = TxSegment { delivered_mstamp: 0, ..segment(40, 500, 8) };
+        take_rate(&mut sk, &used, &mut sample);
+        assert_eq!(sample.prior_delivered, 7, "it gave a sample before");
+    }
+
+    #[test]
+    fn a_rate_that_the_application_limited_counts_only_if_it_is_no_lower() {
+        let mut rate = DeliveryRate::default();
+        assert_eq!(rate.rate(1_000), None);
+        rate.take(10, 1_000, false);
+        rate.take(9, 1_000, true);
+        assert_eq!(rate.rate(1_000), Some(Rate::from_mbit_per_sec(80)));
+        rate.take(20, 2_000, true);
+        rate.take(11, 1_000, true);
+        assert_eq!(rate.rate(1_000), Some(Rate::from_mbit_per_sec(88)));
+        rate.take(1, 1_000, false);
+        assert_eq!(rate.rate(1_000), Some(Rate::from_mbit_per_sec(8)));
     }
 }

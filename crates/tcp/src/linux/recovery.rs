@@ -4,12 +4,38 @@
 use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 
 use super::ack::{Rexmit, flag};
+use super::prr::{Prr, PrrAck};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};
 use super::timer::Pending;
 use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
 use crate::seq::{after, before};
+
+/// What a reduction of the window remembers, so that it can be completed or undone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Recovery {
+    /// `undo_marker`: `snd_una` when the window was reduced, as long as that may be undone.
+    pub(super) undo_marker: Option<u32>,
+    /// Retransmissions since then that no DSACK has reported as needless; negative if there was none.
+    pub(super) undo_retrans: i32,
+    /// Timestamp clock at the first retransmission, 0 if none.
+    pub(super) retrans_stamp: u32,
+    /// The threshold before the reduction, 0 if it must not come back.
+    pub(super) prior_ssthresh: u32,
+    pub(super) prr: Prr,
+    /// The receiver forgot what it had sacked.
+    pub(super) is_reneging: bool,
+    /// F-RTO looks whether the timeout was spurious (RFC 5682).
+    pub(super) is_frto: bool,
+}
+
+impl Recovery {
+    /// Whether the reduction may be undone, and data up to `end_seq` were sent again in it.
+    pub(super) fn may_undo_up_to(&self, end_seq: u32) -> bool {
+        self.undo_marker.is_some_and(|marker| after(end_seq, marker))
+    }
+}
 
 impl LinuxEndpoint {
     pub(crate) fn set_ca_state(&mut self, state: CaState) {
@@ -45,7 +71,7 @@ impl LinuxEndpoint {
             self.sk.sacked_out = 0;
         }
         if is_ece {
-            self.prior_ssthresh = 0;
+            self.recovery.prior_ssthresh = 0;
         }
         if self.check_reneging(flags) {
             return;
@@ -53,7 +79,7 @@ impl LinuxEndpoint {
         // Leave a state when all that was sent before it is acknowledged.
         let state = CaState::from_u8(self.ca_state());
         if state == CaState::Open {
-            self.retrans_stamp = 0;
+            self.recovery.retrans_stamp = 0;
         } else if !before(self.sk.snd_una, self.sk.high_seq) {
             match state {
                 CaState::Cwr if self.sk.snd_una != self.sk.high_seq => {
@@ -215,7 +241,7 @@ impl LinuxEndpoint {
             sk.sacked_out = sk.packets_out - holes;
             let degree = (sk.packets_out + acked).min(self.settings.max_reordering_pkts);
             sk.reordering = sk.reordering.max(degree);
-            self.is_reord_seen = true;
+            self.scoreboard.has_seen_reordering = true;
         }
     }
 
@@ -276,11 +302,10 @@ impl LinuxEndpoint {
     /// `tcp_init_cwnd_reduction`.
     pub(crate) fn init_cwnd_reduction(&mut self) {
         self.sk.high_seq = self.sk.snd_nxt;
-        self.tlp_high_seq = None;
+        self.probe.end();
         self.sk.snd_cwnd_cnt = 0;
         self.sk.prior_cwnd = self.sk.snd_cwnd;
-        self.prr_delivered = 0;
-        self.prr_out = 0;
+        self.recovery.prr = Prr::default();
         self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
         self.queue_cwr();
     }
@@ -292,9 +317,8 @@ impl LinuxEndpoint {
     }
 
     fn init_undo(&mut self) {
-        self.undo_marker = self.sk.snd_una;
-        self.has_undo_marker = true;
-        self.undo_retrans = match self.sk.retrans_out {
+        self.recovery.undo_marker = Some(self.sk.snd_una);
+        self.recovery.undo_retrans = match self.sk.retrans_out {
             0 => -1,
             retransmitted => retransmitted as i32,
         };
@@ -302,11 +326,11 @@ impl LinuxEndpoint {
 
     /// `tcp_enter_recovery`.
     pub(crate) fn enter_recovery(&mut self, is_ece: bool) {
-        self.prior_ssthresh = 0;
+        self.recovery.prior_ssthresh = 0;
         self.init_undo();
         if !self.in_cwnd_reduction() {
             if !is_ece {
-                self.prior_ssthresh = self.current_ssthresh();
+                self.recovery.prior_ssthresh = self.current_ssthresh();
             }
             self.init_cwnd_reduction();
         }
@@ -316,9 +340,9 @@ impl LinuxEndpoint {
 
     /// `tcp_enter_cwr`: a reduction without loss.
     pub(crate) fn enter_cwr(&mut self) {
-        self.prior_ssthresh = 0;
+        self.recovery.prior_ssthresh = 0;
         if self.ca_state() < CaState::Cwr as u8 {
-            self.has_undo_marker = false;
+            self.recovery.undo_marker = None;
             self.init_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
         }
@@ -334,7 +358,7 @@ impl LinuxEndpoint {
             || !after(self.sk.high_seq, self.sk.snd_una)
             || (state == CaState::Loss as u8 && retransmits == 0)
         {
-            self.prior_ssthresh = self.current_ssthresh();
+            self.recovery.prior_ssthresh = self.current_ssthresh();
             self.sk.prior_cwnd = self.sk.snd_cwnd;
             self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
             self.tell_window(CwndEvent::Loss);
@@ -349,9 +373,10 @@ impl LinuxEndpoint {
         }
         self.set_ca_state(CaState::Loss);
         self.sk.high_seq = self.sk.snd_nxt;
-        self.tlp_high_seq = None;
+        self.probe.end();
         self.queue_cwr();
-        self.is_frto = self.settings.forward_rto_recovery && (is_new_recovery || retransmits > 0);
+        self.recovery.is_frto =
+            self.settings.forward_rto_recovery && (is_new_recovery || retransmits > 0);
     }
 
     /// `tcp_timeout_mark_lost`: all but what was sent within the last round trip.
@@ -360,8 +385,8 @@ impl LinuxEndpoint {
         let is_reneg = self.rtx.get(head).flags & SACKED_ACKED != 0;
         if is_reneg {
             self.sk.sacked_out = 0;
-            self.is_sack_reneg = true;
-            self.sack_cache = Default::default();
+            self.recovery.is_reneging = true;
+            self.scoreboard.cache = Default::default();
         } else if !self.is_sack {
             self.sk.sacked_out = 0;
         }
@@ -401,25 +426,14 @@ impl LinuxEndpoint {
             self.halve_rate();
             return;
         }
-        let in_flight = self.in_flight();
-        let room = i64::from(self.sk.snd_ssthresh) - i64::from(in_flight);
-        self.prr_delivered = self.prr_delivered.wrapping_add(delivered);
-        let sent = i64::from(self.prr_out);
-        let mut count = if room < 0 {
-            let prior = u64::from(self.sk.prior_cwnd);
-            let share = u64::from(self.sk.snd_ssthresh) * u64::from(self.prr_delivered);
-            share.div_ceil(prior) as i64 - sent
-        } else {
-            let mut count = (i64::from(self.prr_delivered) - sent).max(i64::from(delivered));
-            let is_safe = is_advanced && lost == 0;
-            if is_safe || self.settings.window_reduction == WindowReduction::Prr {
-                count += 1;
-            }
-            count.min(room)
+        let ack = PrrAck {
+            delivered,
+            is_safe: is_advanced && lost == 0,
+            in_flight: self.in_flight(),
+            ssthresh: self.sk.snd_ssthresh,
+            prior_cwnd: self.sk.prior_cwnd,
         };
-        // Fast retransmit at once when recovery begins.
-        count = count.max(i64::from(self.prr_out == 0));
-        self.sk.snd_cwnd = (i64::from(in_flight) + count).max(1) as u32;
+        self.sk.snd_cwnd = self.recovery.prr.window(ack, self.settings.window_reduction);
     }
 
     /// `tcp_end_cwnd_reduction`.
@@ -428,7 +442,9 @@ impl LinuxEndpoint {
             return;
         }
         let is_cwr = self.ca_state() == CaState::Cwr as u8;
-        if self.sk.snd_ssthresh < INFINITE_SSTHRESH && (is_cwr || self.has_undo_marker) {
+        if self.sk.snd_ssthresh < INFINITE_SSTHRESH
+            && (is_cwr || self.recovery.undo_marker.is_some())
+        {
             self.sk.snd_cwnd = match self.settings.window_reduction {
                 WindowReduction::RateHalving => self.sk.snd_cwnd.min(self.sk.snd_ssthresh),
                 WindowReduction::Prr | WindowReduction::PrrSafeAck => self.sk.snd_ssthresh,
@@ -472,14 +488,15 @@ impl LinuxEndpoint {
     /// `tcp_packet_delayed`: an ACK from before the first retransmission, or none was sent yet.
     /// Without SACK the stamp is also 0 while recovery is held at its end, which is no proof.
     fn is_packet_delayed(&self) -> bool {
-        if self.retrans_stamp != 0 {
-            return self.is_echo_before(self.retrans_stamp);
+        if self.recovery.retrans_stamp != 0 {
+            return self.is_echo_before(self.recovery.retrans_stamp);
         }
         self.is_sack || before(self.sk.snd_una, self.sk.high_seq)
     }
 
     fn may_undo(&self) -> bool {
-        self.has_undo_marker && (self.undo_retrans == 0 || self.is_packet_delayed())
+        self.recovery.undo_marker.is_some()
+            && (self.recovery.undo_retrans == 0 || self.is_packet_delayed())
     }
 
     /// `tcp_undo_cwnd_reduction`.
@@ -487,10 +504,10 @@ impl LinuxEndpoint {
         if is_unmarking {
             self.forget_losses();
         }
-        if self.prior_ssthresh != 0 {
+        if self.recovery.prior_ssthresh != 0 {
             self.sk.snd_cwnd = self.congestion.undo_cwnd(&mut self.sk);
-            if self.prior_ssthresh > self.sk.snd_ssthresh {
-                self.sk.snd_ssthresh = self.prior_ssthresh;
+            if self.recovery.prior_ssthresh > self.sk.snd_ssthresh {
+                self.sk.snd_ssthresh = self.recovery.prior_ssthresh;
                 self.sk.ecn_flags &= !ECN_QUEUE_CWR;
             }
         }
@@ -498,7 +515,7 @@ impl LinuxEndpoint {
             self.moderate_cwnd();
         }
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-        self.has_undo_marker = false;
+        self.recovery.undo_marker = None;
         self.rack.is_advanced = true;
         self.counters.undos += 1;
         self.event(TcpEvent::Undo(self.sk.snd_cwnd));
@@ -518,18 +535,18 @@ impl LinuxEndpoint {
             // Hold on until something above is acknowledged: against false fast retransmits
             // (RFC 6582 section 4.1).
             if !self.is_any_retransmission_out() {
-                self.retrans_stamp = 0;
+                self.recovery.retrans_stamp = 0;
             }
             return true;
         }
         self.set_ca_state(CaState::Open);
-        self.is_sack_reneg = false;
+        self.recovery.is_reneging = false;
         false
     }
 
     /// `tcp_try_undo_dsack`: every retransmission was reported as a duplicate.
     fn try_undo_dsack(&mut self) -> bool {
-        if self.has_undo_marker && self.undo_retrans == 0 {
+        if self.recovery.undo_marker.is_some() && self.recovery.undo_retrans == 0 {
             let rack = &mut self.rack;
             rack.reo_wnd_persist = RECOVERY_THRESHOLD.min(rack.reo_wnd_persist + 1);
             self.undo_cwnd_reduction(false);
@@ -552,7 +569,7 @@ impl LinuxEndpoint {
         self.sk.inet_conn.icsk_retransmits = 0;
         if is_frto || self.is_sack {
             self.set_ca_state(CaState::Open);
-            self.is_sack_reneg = false;
+            self.recovery.is_reneging = false;
         }
         true
     }
@@ -570,7 +587,7 @@ impl LinuxEndpoint {
 
     /// `tcp_try_undo_partial`: a partial ACK of data that were only late. Returns whether to wait.
     fn try_undo_partial(&mut self, prior_una: u32) -> bool {
-        if !self.has_undo_marker || !self.is_packet_delayed() {
+        if self.recovery.undo_marker.is_none() || !self.is_packet_delayed() {
             return false;
         }
         self.check_sack_reordering(prior_una);
@@ -578,7 +595,7 @@ impl LinuxEndpoint {
             return true;
         }
         if !self.is_any_retransmission_out() {
-            self.retrans_stamp = 0;
+            self.recovery.retrans_stamp = 0;
         }
         self.undo_cwnd_reduction(true);
         self.try_keep_open();
@@ -588,7 +605,7 @@ impl LinuxEndpoint {
     /// `tcp_try_to_open`.
     fn try_to_open(&mut self, flags: u32) {
         if !self.is_any_retransmission_out() {
-            self.retrans_stamp = 0;
+            self.recovery.retrans_stamp = 0;
         }
         if flags & flag::ECE != 0 {
             self.enter_cwr();
@@ -619,14 +636,14 @@ impl LinuxEndpoint {
         if is_advanced && self.try_undo_loss(false) {
             return;
         }
-        if self.is_frto {
+        if self.recovery.is_frto {
             // RFC 5682 section 3.1 step 3.b: data that were never retransmitted arrived.
             if flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(true) {
                 return;
             }
             if after(self.sk.snd_nxt, self.sk.high_seq) {
                 if flags & flag::DATA_SACKED != 0 || duplicates > 0 {
-                    self.is_frto = false;
+                    self.recovery.is_frto = false;
                 }
             } else if is_advanced && !is_recovered {
                 self.sk.high_seq = self.sk.snd_nxt;
@@ -635,7 +652,7 @@ impl LinuxEndpoint {
                     *rexmit = Rexmit::New;
                     return;
                 }
-                self.is_frto = false;
+                self.recovery.is_frto = false;
             }
         }
         if is_recovered {

@@ -9,6 +9,25 @@ use crate::info::CaState;
 use crate::segment::{SackBlock, SackBlocks};
 use crate::seq::{after, before};
 
+/// What the peer's SACK blocks have told so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    /// Right after the highest sacked segment.
+    pub(super) highest_seq: u32,
+    /// The blocks of the last ACK with SACK, sorted; what they cover needs no second look.
+    pub(super) cache: [SackBlock; 4],
+    /// Segments that came twice.
+    duplicates: u32,
+    pub(super) has_seen_reordering: bool,
+}
+
+impl Scoreboard {
+    pub(super) fn new(seq: u32) -> Self {
+        let cache = [SackBlock::default(); 4];
+        Self { highest_seq: seq, cache, duplicates: 0, has_seen_reordering: false }
+    }
+}
+
 /// What one ACK's blocks told.
 #[derive(Debug)]
 pub(crate) struct SackState {
@@ -32,7 +51,7 @@ impl LinuxEndpoint {
     /// The sequence number after the highest sacked segment; `snd_una` without any.
     #[inline]
     pub(crate) fn highest_sack(&self) -> u32 {
-        if self.sk.sacked_out == 0 { self.sk.snd_una } else { self.highest_sack_seq }
+        if self.sk.sacked_out == 0 { self.sk.snd_una } else { self.scoreboard.highest_seq }
     }
 
     /// `tcp_sacktag_write_queue`.
@@ -79,8 +98,8 @@ impl LinuxEndpoint {
         }
         let mut cache = [SackBlock::default(); 4];
         cache[..count].copy_from_slice(used);
-        self.sack_cache = cache;
-        if self.ca_state() != CaState::Loss as u8 || self.has_undo_marker {
+        self.scoreboard.cache = cache;
+        if self.ca_state() != CaState::Loss as u8 || self.recovery.undo_marker.is_some() {
             self.check_sack_reordering(state.reord);
         }
         state.flags
@@ -89,8 +108,8 @@ impl LinuxEndpoint {
     /// Tags what no block of the last ACK covered already.
     fn tag_news(&mut self, block: SackBlock, state: &mut SackState) {
         let mut start = block.start;
-        for index in 0..self.sack_cache.len() {
-            let cached = self.sack_cache[index];
+        for index in 0..self.scoreboard.cache.len() {
+            let cached = self.scoreboard.cache[index];
             if cached.start == cached.end || !after(cached.end, start) {
                 continue;
             }
@@ -141,11 +160,8 @@ impl LinuxEndpoint {
         let segment = *self.rtx.get(number);
         let mut flags = segment.flags;
         if is_dsack && flags & RETRANS != 0 {
-            if self.has_undo_marker
-                && self.undo_retrans > 0
-                && after(segment.end_seq, self.undo_marker)
-            {
-                self.undo_retrans -= 1;
+            if self.recovery.undo_retrans > 0 && self.recovery.may_undo_up_to(segment.end_seq) {
+                self.recovery.undo_retrans -= 1;
             }
             if flags & SACKED_ACKED != 0 && before(segment.seq, state.reord) {
                 state.reord = segment.seq;
@@ -186,8 +202,8 @@ impl LinuxEndpoint {
             state.flags |= flag::DATA_SACKED;
             sk.sacked_out += 1;
             state.sack_delivered += 1;
-            if sk.sacked_out == 1 || after(segment.end_seq, self.highest_sack_seq) {
-                self.highest_sack_seq = segment.end_seq;
+            if sk.sacked_out == 1 || after(segment.end_seq, self.scoreboard.highest_seq) {
+                self.scoreboard.highest_seq = segment.end_seq;
             }
         }
         if is_dsack && flags & SACKED_RETRANS != 0 {
@@ -232,12 +248,12 @@ impl LinuxEndpoint {
             return false;
         }
         // A duplicate of data that are forgotten already can only be counted.
-        if self.has_undo_marker
-            && self.undo_retrans > 0
+        let recovery = &mut self.recovery;
+        if recovery.undo_retrans > 0
             && !after(first.end, prior_una)
-            && after(first.end, self.undo_marker)
+            && recovery.may_undo_up_to(first.end)
         {
-            self.undo_retrans = (self.undo_retrans - duplicates as i32).max(0);
+            recovery.undo_retrans = (recovery.undo_retrans - duplicates as i32).max(0);
         }
         true
     }
@@ -254,14 +270,14 @@ impl LinuxEndpoint {
         let mut duplicates = 1;
         if bytes > self.sk.mss_cache {
             duplicates = bytes.div_ceil(self.sk.mss_cache);
-        } else if self.tlp_high_seq == Some(block.end) {
+        } else if self.probe.ends_at(block.end) {
             state.flags |= flag::DSACK_TLP;
         }
-        self.dsack_dups += duplicates;
-        if self.dsack_dups > self.sk.total_retrans {
+        self.scoreboard.duplicates += duplicates;
+        if self.scoreboard.duplicates > self.sk.total_retrans {
             return 0;
         }
-        if self.is_reord_seen && state.flags & flag::DSACK_TLP == 0 {
+        if self.scoreboard.has_seen_reordering && state.flags & flag::DSACK_TLP == 0 {
             self.rack.is_dsack_seen = true;
         }
         state.flags |= flag::DSACKING_ACK;
@@ -281,6 +297,6 @@ impl LinuxEndpoint {
             let degree = distance.div_ceil(mss);
             self.sk.reordering = degree.min(self.settings.max_reordering_pkts);
         }
-        self.is_reord_seen = true;
+        self.scoreboard.has_seen_reordering = true;
     }
 }

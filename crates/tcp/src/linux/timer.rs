@@ -270,13 +270,13 @@ impl LinuxEndpoint {
 
     /// `tcp_send_loss_probe` (RFC 8985 section 7.3).
     fn send_loss_probe(&mut self) {
-        if self.tlp_high_seq.is_some() || self.sk.packets_out == 0 {
+        if self.probe.is_out() || self.sk.packets_out == 0 {
             self.rearm_rto();
             return;
         }
-        self.is_tlp_retrans = false;
         let packets_out = self.sk.packets_out;
-        if self.has_unsent() && self.is_next_in_window() {
+        let sends_new = self.has_unsent() && self.is_next_in_window();
+        if sends_new {
             self.write_xmit(true);
             if self.sk.packets_out == packets_out {
                 self.rearm_rto();
@@ -289,9 +289,8 @@ impl LinuxEndpoint {
             }
             let last = self.rtx.tail().wrapping_sub(1);
             self.transmit_again(last);
-            self.is_tlp_retrans = true;
         }
-        self.tlp_high_seq = Some(self.sk.snd_nxt);
+        self.probe.begin(self.sk.snd_nxt, !sends_new);
         self.counters.tail_loss_probes += 1;
         self.event(TcpEvent::TailLossProbe);
         self.timer.pending = Pending::Nothing;

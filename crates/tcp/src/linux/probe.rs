@@ -1,0 +1,99 @@
+//! The tail loss probe (RFC 8985 section 7): the state of the one that is out.
+
+use crate::seq::{after, before};
+
+/// `tlp_high_seq` and `tlp_retrans`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TailLossProbe {
+    /// What the next data sequence number was when the probe left.
+    high_seq: Option<u32>,
+    /// The probe was the last segment once more, no new one.
+    is_retransmission: bool,
+}
+
+/// What an ACK says of duplicates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProbeAck {
+    pub(crate) ack: u32,
+    /// It reports the probe as a duplicate.
+    pub(crate) is_probe_dsacked: bool,
+    /// It tells nothing new.
+    pub(crate) is_duplicate: bool,
+}
+
+impl TailLossProbe {
+    /// Whether a probe is out.
+    #[inline]
+    pub(crate) fn is_out(&self) -> bool {
+        self.high_seq.is_some()
+    }
+
+    /// A probe has left.
+    pub(crate) fn begin(&mut self, snd_nxt: u32, is_retransmission: bool) {
+        *self = Self { high_seq: Some(snd_nxt), is_retransmission };
+    }
+
+    /// It does not matter any more.
+    pub(crate) fn end(&mut self) {
+        self.high_seq = None;
+    }
+
+    /// Whether a block that ends here may report the probe.
+    pub(crate) fn ends_at(&self, end: u32) -> bool {
+        self.high_seq == Some(end)
+    }
+
+    /// An ACK came (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which counts as
+    /// congestion; it is out still until that has ended.
+    pub(crate) fn handle_ack(&mut self, ack: ProbeAck) -> bool {
+        let Some(high_seq) = self.high_seq.filter(|&high_seq| !before(ack.ack, high_seq)) else {
+            return false;
+        };
+        if !self.is_retransmission || ack.is_probe_dsacked {
+            self.end();
+        } else if after(ack.ack, high_seq) {
+            return true;
+        } else if ack.is_duplicate {
+            self.end();
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(is_retransmission: bool) -> TailLossProbe {
+        let mut probe = TailLossProbe::default();
+        probe.begin(1_000, is_retransmission);
+        probe
+    }
+
+    fn ack(ack: u32) -> ProbeAck {
+        ProbeAck { ack, is_probe_dsacked: false, is_duplicate: false }
+    }
+
+    #[test]
+    fn new_data_as_a_probe_repair_nothing() {
+        let mut probe = probe(false);
+        assert!(!probe.handle_ack(ack(999)) && probe.is_out());
+        assert!(!probe.handle_ack(ack(1_000)) && !probe.is_out());
+    }
+
+    #[test]
+    fn a_retransmission_whose_original_arrived_is_reported_twice() {
+        let mut dsacked = probe(true);
+        assert!(!dsacked.handle_ack(ProbeAck { is_probe_dsacked: true, ..ack(1_000) }));
+        assert!(!dsacked.is_out());
+        let mut duplicate = probe(true);
+        assert!(!duplicate.handle_ack(ack(1_000)) && duplicate.is_out());
+        assert!(!duplicate.handle_ack(ProbeAck { is_duplicate: true, ..ack(1_000) }));
+        assert!(!duplicate.is_out());
+    }
+
+    #[test]
+    fn a_retransmission_behind_which_more_is_acknowledged_repaired_a_loss() {
+        assert!(probe(true).handle_ack(ack(1_001)));
+    }
+}
