@@ -87,7 +87,7 @@ impl LinuxEndpoint {
         let mut state = SackState::new(empty_rate_sample());
 
         if before(ack, prior_una) {
-            if !segment.sacks.is_empty() && self.is_sack {
+            if !segment.sacks.is_empty() && self.connection.options.is_sack {
                 flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
                 self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
                 self.transmit_recovery(rexmit);
@@ -98,15 +98,16 @@ impl LinuxEndpoint {
             flags |= flag::SND_UNA_ADVANCED;
             self.sk.inet_conn.icsk_retransmits = 0;
         }
-        let prior_highest = if self.is_sack { self.highest_sack() } else { self.sk.snd_una };
+        let prior_highest =
+            if self.connection.options.is_sack { self.highest_sack() } else { self.sk.snd_una };
         let prior_packets = self.sk.packets_out;
         state.rate.prior_in_flight = self.in_flight();
 
         if flags & flag::UPDATE_TS_RECENT != 0 {
-            self.take_timestamp(segment);
+            self.connection.options.take(segment);
         }
         if flags & (flag::SLOWPATH | flag::SND_UNA_ADVANCED) == flag::SND_UNA_ADVANCED {
-            self.snd_wl1 = segment.seq;
+            self.peer_window.told_at = segment.seq;
             self.advance_una(ack);
             flags |= flag::WIN_UPDATE;
             let requests = self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
@@ -114,7 +115,7 @@ impl LinuxEndpoint {
         } else {
             let mut event = CA_ACK_SLOWPATH;
             flags |= self.update_window(segment);
-            if !segment.sacks.is_empty() && self.is_sack {
+            if !segment.sacks.is_empty() && self.connection.options.is_sack {
                 flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
             }
             let is_echo = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN);
@@ -130,7 +131,7 @@ impl LinuxEndpoint {
             self.serve(requests);
         }
         self.accept_cwr(segment);
-        self.probes_out = 0;
+        self.timer.probes_out = 0;
 
         if prior_packets == 0 {
             if flags & flag::DSACKING_ACK != 0 {
@@ -185,35 +186,21 @@ impl LinuxEndpoint {
 
     /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
     fn update_window(&mut self, segment: &Segment) -> u32 {
-        let window = self.window_of(segment);
+        let window = self.peer_window.of(segment);
         let mut flags = 0;
-        if self.is_window_news(segment) {
+        if self.peer_window.is_news(segment, &self.sk) {
             flags |= flag::WIN_UPDATE;
-            self.snd_wl1 = segment.seq;
+            self.peer_window.told_at = segment.seq;
             if self.sk.snd_wnd != window {
                 self.sk.snd_wnd = window;
                 if self.has_unsent() {
                     self.check_idle_restart();
                 }
-                self.max_window = self.max_window.max(window);
+                self.peer_window.note(window);
             }
         }
         self.advance_una(segment.ack);
         flags
-    }
-
-    /// `tcp_may_update_window`: whether the segment's window is newer than what is known.
-    pub(super) fn is_window_news(&self, segment: &Segment) -> bool {
-        let window = self.window_of(segment);
-        after(segment.ack, self.sk.snd_una)
-            || after(segment.seq, self.snd_wl1)
-            || (segment.seq == self.snd_wl1 && (window > self.sk.snd_wnd || window == 0))
-    }
-
-    /// The window in bytes; that of a SYN is not scaled (RFC 7323 section 2.2).
-    fn window_of(&self, segment: &Segment) -> u32 {
-        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.snd_wscale };
-        u32::from(segment.window) << shift
     }
 
     #[inline]
@@ -233,7 +220,8 @@ impl LinuxEndpoint {
     ) -> u32 {
         let is_ece = ack_flags & flag::ECE != 0;
         let prior_sacked = self.sk.sacked_out;
-        let is_untouched = self.is_sack && self.sk.lost_out == 0 && self.rtx.is_untouched();
+        let is_untouched =
+            self.connection.options.is_sack && self.sk.lost_out == 0 && self.rtx.is_untouched();
         let acked = if is_untouched && !self.rtx.first().is_some_and(TxSegment::is_syn) {
             self.take_untouched(is_ece, state)
         } else {
@@ -241,7 +229,7 @@ impl LinuxEndpoint {
         };
         let Acked { mut flags, count: acked, first_ackt, last_ackt, reord } = acked;
         if self.rtx.is_empty() {
-            self.buffer.chrono.stop(Limit::Busy, self.now);
+            self.buffer.chrono.stop(Limit::Busy, self.clock.now());
         } else if self.rtx.get(self.rtx.head()).flags & SACKED_ACKED != 0 {
             flags |= flag::SACK_RENEGING;
         }
@@ -269,7 +257,7 @@ impl LinuxEndpoint {
         let has_rtt = self.update_rtt(flags, seq_rtt, sack_rtt, ca_rtt, state);
         if flags & flag::ACKED != 0 {
             flags |= flag::SET_XMIT_TIMER;
-            if self.is_sack {
+            if self.connection.options.is_sack {
                 if before(reord, prior_highest) {
                     self.check_sack_reordering(reord);
                 }
@@ -343,7 +331,7 @@ impl LinuxEndpoint {
             }
             if segment.flags & SACKED_ACKED != 0 {
                 self.sk.sacked_out -= 1;
-            } else if self.is_sack {
+            } else if self.connection.options.is_sack {
                 self.count_delivered(1, is_ece);
                 if !self.is_spurious_retransmission(&segment) {
                     self.rack_advance(segment.flags, segment.end_seq, segment.tx_mstamp);
@@ -414,19 +402,20 @@ impl LinuxEndpoint {
 
     /// Takes an RTT sample into the estimators and the timeout.
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
-        self.last_rtt_us = Some(ca_rtt_us);
+        self.rtt.last_us = Some(ca_rtt_us);
         if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
             let value = if ca_rtt_us == 0 { JIFFY.as_micros() as u32 } else { ca_rtt_us };
-            self.rtt_min.take(self.sk.cc_jiffies32, value);
-            self.sk.rtt_min_us = self.rtt_min.value();
+            self.rtt.min.take(self.sk.cc_jiffies32, value);
+            self.sk.rtt_min_us = self.rtt.min.value();
         }
         let tick_us = self.settings.rtt_tick_us.max(1);
         let rtt_us = (rtt_us / tick_us).max(1) * tick_us;
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
-        self.rtt.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
+        self.rtt.estimator.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
         let max_us = u64::from(self.settings.rto_max_ms) * 1_000;
-        self.rto = self.clock.jiffies_of_us(self.rtt.rto_us(self.sk.srtt_us).min(max_us));
-        self.backoff = 0;
+        self.timer.rto =
+            self.clock.jiffies_of_us(self.rtt.estimator.rto_us(self.sk.srtt_us).min(max_us));
+        self.timer.backoff = 0;
     }
 
     /// `tcp_ack_probe`: the window may have opened.
@@ -435,7 +424,7 @@ impl LinuxEndpoint {
             return;
         }
         if self.is_next_in_window() {
-            self.backoff = 0;
+            self.timer.backoff = 0;
             self.clear_timer();
         } else {
             self.arm_probe_timer();

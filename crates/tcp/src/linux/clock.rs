@@ -67,13 +67,15 @@ pub(crate) struct Clock {
     jiffies: Jiffies,
     /// When the counter changes.
     next_tick: Time,
+    now: Time,
 }
 
 impl Clock {
     /// A clock at the beginning of the run, which lies `phase` into a tick.
     pub(crate) fn new(phase: Duration) -> Self {
         let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
-        let mut clock = Self { phase_nanos, jiffies: Jiffies(0), next_tick: Time::ZERO };
+        let mut clock =
+            Self { phase_nanos, jiffies: Jiffies(0), next_tick: Time::ZERO, now: Time::ZERO };
         clock.advance(Time::ZERO);
         clock
     }
@@ -82,6 +84,7 @@ impl Clock {
     /// changed.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) -> bool {
+        self.now = now;
         let is_tick = now >= self.next_tick;
         if is_tick {
             self.tick(now);
@@ -94,6 +97,12 @@ impl Clock {
         let ticks = (now.as_nanos() + self.phase_nanos) / JIFFY_NANOS;
         self.jiffies = Jiffies(JIFFIES_AT_START + ticks);
         self.next_tick = self.time_of(self.jiffies + Jiffies(1));
+    }
+
+    /// The time of the last call of [`Clock::advance`].
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.now
     }
 
     /// The tick counter.

@@ -7,7 +7,7 @@ use super::ack::flag;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
-use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
+use super::settings::HEADER_BYTES;
 use super::timer::Pending;
 use super::{ECN_DEMAND_CWR, ECN_OK, ECN_SEEN, EcnMode, LinuxEndpoint, State};
 use crate::info::TcpEvent;
@@ -22,36 +22,36 @@ impl LinuxEndpoint {
 
     pub(crate) fn connect(&mut self, now: Time) {
         self.set_now(now);
-        self.state = State::SynSent;
+        self.connection.state = State::SynSent;
         self.congestion.attach(&mut self.sk);
         let ecn = if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 };
         self.send_syn(Flags::SYN | ecn);
-        let seq = self.iss;
+        let seq = self.connection.iss;
         let mut segment = TxSegment::syn(seq, self.sk.tcp_mstamp);
         self.stamp_rate(&mut segment);
         self.rtx.push(segment);
         self.sk.packets_out = 1;
         self.sk.snd_nxt = segment.end_seq;
-        self.reset_timer(Pending::Retransmit, self.rto);
+        self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
     pub(crate) fn listen(&mut self) {
-        self.state = State::Listen;
+        self.connection.state = State::Listen;
     }
 
     #[inline]
     pub(crate) fn is_established(&self) -> bool {
-        self.state == State::Established
+        self.connection.state == State::Established
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         let has_finished =
             self.buffer.is_fin_queued && self.sk.packets_out == 0 && !self.has_unsent();
-        (has_finished && self.is_peer_finished) || self.state == State::Reset
+        (has_finished && self.receiver.is_finished) || self.connection.state == State::Reset
     }
 
     pub(crate) fn peer_has_finished(&self) -> bool {
-        self.is_peer_finished && self.receiver.readable() == 0
+        self.receiver.is_finished && self.receiver.readable() == 0
     }
 
     /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
@@ -80,7 +80,7 @@ impl LinuxEndpoint {
         let segments_before = self.counters.segments_out;
         let mut written = 0;
         let mut has_tail = self.has_unsent();
-        let tail_bytes = self.buffer.tail_bytes(self.max_window, mss);
+        let tail_bytes = self.buffer.tail_bytes(self.peer_window.max_bytes, mss);
         let is_offloaded = self.settings.segmentation_offload;
         let push_bytes = if is_offloaded { tail_bytes } else { mss };
         if filled > 0 {
@@ -90,7 +90,8 @@ impl LinuxEndpoint {
             // Segment by segment where a push or a send may follow, else as many as possible.
             let left = bytes - written;
             let piece = if filled == 0 && left >= mss && self.has_unsent() {
-                self.buffer.segments_until_push(self.max_window, mss).min(left / mss) * mss
+                self.buffer.segments_until_push(self.peer_window.max_bytes, mss).min(left / mss)
+                    * mss
             } else {
                 left.min(mss - filled)
             };
@@ -109,14 +110,15 @@ impl LinuxEndpoint {
             written += taken;
             filled = (filled + taken) % mss;
             if filled == 0 && written < bytes {
-                if self.buffer.needs_push(self.max_window) {
+                if self.buffer.needs_push(self.peer_window.max_bytes) {
                     self.buffer.mark_push();
                     self.write_xmit(false);
                     has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
                     self.write_xmit(false);
                     // `tcp_push_one` sends a burst; where that is less than the buffer, the rest stays.
-                    has_tail = self.has_unsent() || u64::from(self.burst_pkts) * mss < tail_bytes;
+                    has_tail =
+                        self.has_unsent() || u64::from(self.pacer.burst_pkts) * mss < tail_bytes;
                 }
             }
         }
@@ -129,10 +131,10 @@ impl LinuxEndpoint {
         if self.has_unsent() {
             self.buffer.chrono.start(Limit::Busy, now);
             let unsent = self.buffer.unsent(self.sk.snd_nxt);
-            self.is_corked = self.counters.segments_out != segments_before
+            self.buffer.is_corked = self.counters.segments_out != segments_before
                 && unsent < mss
                 && self.sk.packets_out > 0;
-            if !self.is_corked {
+            if !self.buffer.is_corked {
                 self.write_xmit(false);
             }
         }
@@ -195,14 +197,14 @@ impl LinuxEndpoint {
         SynOptions {
             mss: self.settings.announced_mss() as u16,
             window_scale: Some(self.receiver.window.scale),
-            is_sack_permitted: self.is_sack,
+            is_sack_permitted: self.connection.options.is_sack,
         }
     }
 
     fn send_syn(&mut self, bits: u8) {
         let mss = self.settings.announced_mss();
         let is_reply = bits & Flags::ACK != 0;
-        let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let ts_bytes = self.connection.options.timestamp_bytes();
         let window_mss = if is_reply { mss - ts_bytes } else { mss };
         let window = self.receiver.window.begin(self.sk.rcv_nxt, window_mss);
         let mut bits = bits;
@@ -211,13 +213,17 @@ impl LinuxEndpoint {
         }
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
         let segment = Segment {
-            flow: self.flow,
-            user: self.user,
-            seq: self.iss,
+            flow: self.connection.flow,
+            user: self.connection.user,
+            seq: self.connection.iss,
             ack: if is_reply { self.sk.rcv_nxt } else { 0 },
             window,
             flags: Flags(bits),
-            timestamps: self.is_timestamps.then(|| (self.timestamp(), self.ts_recent)),
+            timestamps: self
+                .connection
+                .options
+                .is_timestamps
+                .then(|| (self.timestamp(), self.connection.options.recent)),
             syn: Some(self.syn_options()),
             header_bytes: (HEADER_BYTES + 8 + ts_bytes) as u16,
             ecn: if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
@@ -230,7 +236,7 @@ impl LinuxEndpoint {
     /// A SYN again: without asking for ECN, as that may be why there was no answer
     /// (RFC 3168 section 6.1.1.1).
     pub(crate) fn resend_syn(&mut self) {
-        let is_reply = self.state == State::SynReceived;
+        let is_reply = self.connection.state == State::SynReceived;
         self.send_syn(if is_reply { Flags::SYN | Flags::ACK } else { Flags::SYN });
     }
 
@@ -239,20 +245,20 @@ impl LinuxEndpoint {
         self.sk.rcv_nxt = segment.seq.wrapping_add(1);
         self.receiver.window.left = self.sk.rcv_nxt;
         let options = segment.syn.unwrap_or_default();
-        self.is_sack &= options.is_sack_permitted;
-        self.is_timestamps &= segment.timestamps.is_some();
+        self.connection.options.is_sack &= options.is_sack_permitted;
+        self.connection.options.is_timestamps &= segment.timestamps.is_some();
         match options.window_scale {
-            Some(shift) => self.snd_wscale = shift.min(14),
+            Some(shift) => self.peer_window.scale = shift.min(14),
             None => self.receiver.window.scale = 0,
         }
         if let Some((tsval, _)) = segment.timestamps {
-            self.ts_recent = tsval;
+            self.connection.options.recent = tsval;
         }
-        let ts_bytes = if self.is_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let ts_bytes = self.connection.options.timestamp_bytes();
         let peer = if options.mss == 0 { DEFAULT_MSS } else { u32::from(options.mss).max(48) };
         self.sk.mss_cache = peer.min(self.settings.announced_mss()) - ts_bytes;
         self.sk.advmss = self.settings.announced_mss() - ts_bytes;
-        self.snd_wl1 = segment.seq;
+        self.peer_window.told_at = segment.seq;
     }
 
     /// Whether a connection that is opened from here asks for ECN.
@@ -270,14 +276,13 @@ impl LinuxEndpoint {
             self.sk.ecn_flags |= ECN_OK;
         }
         self.sk.snd_wnd = segment.window.into();
-        self.max_window = self.sk.snd_wnd;
-        self.state = State::SynReceived;
+        self.peer_window.max_bytes = self.sk.snd_wnd;
+        self.connection.state = State::SynReceived;
         self.send_syn(Flags::SYN | Flags::ACK);
-        self.synack_mstamp = self.sk.tcp_mstamp;
-        self.sk.snd_nxt = self.iss.wrapping_add(1);
+        self.sk.snd_nxt = self.connection.iss.wrapping_add(1);
         self.sk.packets_out = 1;
-        self.rtx.push(TxSegment::syn(self.iss, self.sk.tcp_mstamp));
-        self.reset_timer(Pending::Retransmit, self.rto);
+        self.rtx.push(TxSegment::syn(self.connection.iss, self.sk.tcp_mstamp));
+        self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
     /// The SYN-ACK, `tcp_rcv_synsent_state_process`.
@@ -291,7 +296,7 @@ impl LinuxEndpoint {
         }
         self.note_options(segment);
         self.sk.snd_wnd = segment.window.into();
-        self.max_window = self.sk.snd_wnd;
+        self.peer_window.max_bytes = self.sk.snd_wnd;
         self.handle_ack(segment, flag::SLOWPATH);
         self.establish();
         self.send_ack();
@@ -299,9 +304,9 @@ impl LinuxEndpoint {
 
     /// `tcp_init_transfer`.
     fn establish(&mut self) {
-        self.state = State::Established;
+        self.connection.state = State::Established;
         self.buffer.write_seq = self.sk.snd_nxt;
-        self.snd_sml = self.sk.snd_una;
+        self.buffer.short_end = self.sk.snd_una;
         self.scoreboard.highest_seq = self.sk.snd_una;
         self.sk.high_seq = self.sk.snd_nxt;
         // A SYN that had to be sent twice or more makes the first window one segment
@@ -311,10 +316,10 @@ impl LinuxEndpoint {
         self.sk.inet_conn.icsk_retransmits = 0;
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         self.sk.lsndtime = self.sk.cc_jiffies32;
-        if self.settings.pacing || self.below.is_some_and(|below| below.traits.is_pacing) {
+        if self.settings.pacing || self.host.is_some_and(|host| host.traits.is_pacing) {
             self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
         }
-        if let Some(ssthresh) = self.remembered_ssthresh {
+        if let Some(ssthresh) = self.connection.remembered_ssthresh {
             self.sk.snd_ssthresh = ssthresh;
         }
         self.congestion.init(&mut self.sk);
@@ -339,12 +344,13 @@ impl LinuxEndpoint {
     #[inline]
     fn note_options(&mut self, segment: &Segment) {
         let options = &mut self.sk.rx_opt;
-        match segment.timestamps.filter(|_| self.is_timestamps) {
+        match segment.timestamps.filter(|_| self.connection.options.is_timestamps) {
             Some((tsval, tsecr)) => {
                 options.saw_tstamp = 1;
                 options.rcv_tsval = tsval;
                 // 0 is no echo
-                options.rcv_tsecr = if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.ts_offset) };
+                options.rcv_tsecr =
+                    if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.connection.options.offset) };
             }
             None => options.saw_tstamp = 0,
         }
@@ -352,7 +358,7 @@ impl LinuxEndpoint {
 
     pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.set_now(now);
-        self.last_rtt_us = None;
+        self.rtt.last_us = None;
         if self.is_established() || self.handle_handshake(segment) {
             self.handle_established(segment);
         }
@@ -370,7 +376,7 @@ impl LinuxEndpoint {
         let has_ack = segment.flags.has(Flags::ACK);
         let has_reset = segment.flags.has(Flags::RST);
         let is_answer = has_ack && segment.ack == self.sk.snd_nxt;
-        match self.state {
+        match self.connection.state {
             State::SynSent if has_reset && !is_answer => {}
             State::SynReceived if has_reset && segment.seq != self.sk.rcv_nxt => {}
             State::SynSent | State::SynReceived if has_reset => self.reset(),
@@ -379,10 +385,10 @@ impl LinuxEndpoint {
             State::SynReceived if has_syn => self.send_syn(Flags::SYN | Flags::ACK),
             State::SynReceived if is_answer => {
                 self.note_options(segment);
-                let window = u32::from(segment.window) << self.snd_wscale;
+                let window = self.peer_window.of(segment);
                 self.handle_ack(segment, flag::SLOWPATH);
                 self.sk.snd_wnd = window;
-                self.max_window = self.max_window.max(window);
+                self.peer_window.note(window);
                 // The kernel has no socket until now: the algorithm saw nothing of this.
                 self.congestion.attach(&mut self.sk);
                 self.establish();
@@ -395,9 +401,9 @@ impl LinuxEndpoint {
 
     #[inline]
     pub(crate) fn note_phase(&mut self) {
-        if self.sk.cc_phase != self.last_phase {
-            self.last_phase = self.sk.cc_phase;
-            self.event(TcpEvent::Phase(self.last_phase));
+        if self.sk.cc_phase != self.connection.told_phase {
+            self.connection.told_phase = self.sk.cc_phase;
+            self.event(TcpEvent::Phase(self.connection.told_phase));
         }
     }
 
@@ -412,13 +418,13 @@ impl LinuxEndpoint {
         self.note_options(segment);
         let end = segment.end_seq();
         let has_data = end != segment.seq;
-        let window = u32::from(segment.window) << self.snd_wscale;
+        let window = self.peer_window.of(segment);
         let is_predicted = segment.flags.0 & !(Flags::PSH) == Flags::ACK
             && segment.seq == self.sk.rcv_nxt
             && segment.sacks.is_empty()
             && window == self.sk.snd_wnd
             && self.receiver.is_in_order()
-            && self.is_timestamp_in_order(segment)
+            && self.connection.options.is_in_order(segment)
             && !after(segment.ack, self.sk.snd_nxt);
         if !is_predicted && !self.is_acceptable(segment, end) {
             return;
@@ -441,7 +447,7 @@ impl LinuxEndpoint {
         if is_news {
             self.handle_ack(segment, flags);
         } else if flags & flag::UPDATE_TS_RECENT != 0 {
-            self.take_timestamp(segment);
+            self.connection.options.take(segment);
         }
         if has_data {
             self.handle_data(segment, end, is_predicted);
@@ -468,14 +474,14 @@ impl LinuxEndpoint {
         }
         if self.buffer.is_writable() {
             self.buffer.is_blocked = false;
-            self.buffer.chrono.stop(Limit::SendBuffer, self.now);
+            self.buffer.chrono.stop(Limit::SendBuffer, self.clock.now());
         }
     }
 
     /// Everything written is sent, and the application cannot write: the buffer limits.
     pub(crate) fn note_send_buffer_limit(&mut self) {
         if !self.has_unsent() && self.buffer.is_blocked {
-            self.buffer.chrono.start(Limit::SendBuffer, self.now);
+            self.buffer.chrono.start(Limit::SendBuffer, self.clock.now());
         }
     }
 
@@ -495,7 +501,7 @@ impl LinuxEndpoint {
             let Receiver { tuning, window, .. } = &mut self.receiver;
             tuning.take_window(self.sk.rcv_nxt, window.size, self.sk.tcp_mstamp);
         }
-        if is_predicted && self.fin_received.is_none() {
+        if is_predicted && self.receiver.fin_seq.is_none() {
             if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {
                 self.sk.rcv_nxt = end;
                 self.note_data_received(segment, free_bytes);
@@ -510,7 +516,7 @@ impl LinuxEndpoint {
     fn handle_any_data(&mut self, segment: &Segment, end: u32) {
         let data_end = segment.seq.wrapping_add(segment.payload);
         if segment.flags.has(Flags::FIN) {
-            self.fin_received = Some(data_end);
+            self.receiver.fin_seq = Some(data_end);
         }
         let rcv_nxt = self.sk.rcv_nxt;
         // A block about to be forgotten is reported at once with what is held back; the segment that
@@ -534,9 +540,9 @@ impl LinuxEndpoint {
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
             }
             self.note_data_received(segment, free_bytes);
-            if self.fin_received == Some(rcv_nxt) && !self.is_peer_finished {
+            if self.receiver.fin_seq == Some(rcv_nxt) && !self.receiver.is_finished {
                 self.sk.rcv_nxt = rcv_nxt.wrapping_add(1);
-                self.is_peer_finished = true;
+                self.receiver.is_finished = true;
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED | ICSK_ACK_NOW;
                 self.event(TcpEvent::PeerFinished);
             }
@@ -556,7 +562,7 @@ impl LinuxEndpoint {
                 self.check_ce(segment.ecn);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
                 // A duplicate ACK without SACK must not change the window (RFC 5681 section 2).
-                if self.is_sack && segment.payload >= 128 {
+                if self.connection.options.is_sack && segment.payload >= 128 {
                     self.receiver.grow_window(segment.payload, free_bytes);
                 }
             }
@@ -581,7 +587,7 @@ impl LinuxEndpoint {
             is_pushed: segment.flags.has(Flags::PSH),
             advmss: self.sk.advmss,
             window: self.receiver.window.size,
-            rto: self.rto,
+            rto: self.timer.rto,
         };
         let pending = self.receiver.acks.note_data(seen, self.clock.jiffies());
         self.sk.inet_conn.icsk_ack.pending |= pending;
@@ -647,7 +653,7 @@ impl LinuxEndpoint {
         } else if !is_slow_path || receiver.is_in_order() {
             self.delay_ack()
         } else {
-            !self.is_sack || self.hold_ack_back()
+            !self.connection.options.is_sack || self.hold_ack_back()
         };
         if leaves_now {
             self.send_ack();
@@ -668,6 +674,6 @@ impl LinuxEndpoint {
     fn hold_ack_back(&mut self) -> bool {
         let (known_us, srtt_us) = (self.receiver.tuning.rtt_us(), self.sk.srtt_us);
         let rtt_us = if srtt_us > 0 { known_us.min(srtt_us) } else { known_us };
-        self.receiver.acks.hold_back(self.sk.rcv_nxt, rtt_us, self.now)
+        self.receiver.acks.hold_back(self.sk.rcv_nxt, rtt_us, self.clock.now())
     }
 }

@@ -4,7 +4,6 @@
 use cwndlab_units::Time;
 
 use super::receiver::MAX_QUICK_ACKS;
-use super::timer::RetransmitTimer;
 use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
 use crate::segment::{Flags, Segment};
@@ -14,23 +13,6 @@ use crate::seq::{after, before, earlier};
 const TIMESTAMP_SLACK_MS: i32 = 1;
 
 impl LinuxEndpoint {
-    /// Whether the segment's timestamp is not older than the last one in order.
-    #[inline]
-    pub(super) fn is_timestamp_in_order(&self, segment: &Segment) -> bool {
-        !self.is_timestamps
-            || segment.timestamps.is_none_or(|(value, _)| !before(value, self.ts_recent))
-    }
-
-    /// `tcp_replace_ts_recent`: the next segments echo this one's timestamp.
-    #[inline]
-    pub(super) fn take_timestamp(&mut self, segment: &Segment) {
-        if let Some((value, _)) = segment.timestamps {
-            if !before(value, self.ts_recent) {
-                self.ts_recent = value;
-            }
-        }
-    }
-
     /// `tcp_validate_incoming`. What is not acceptable is answered and goes no further.
     pub(super) fn is_acceptable(&mut self, segment: &Segment, end: u32) -> bool {
         let is_reset = segment.flags.has(Flags::RST);
@@ -55,20 +37,17 @@ impl LinuxEndpoint {
 
     /// `tcp_paws_discard`: the timestamp is older than what came in order already.
     fn is_ghost(&self, segment: &Segment) -> bool {
-        let Some((value, _)) = segment.timestamps.filter(|_| self.is_timestamps) else {
-            return false;
-        };
-        let age_ms = self.ts_recent.wrapping_sub(value) as i32;
+        let Some(age_ms) = self.connection.options.age(segment) else { return false };
         age_ms > TIMESTAMP_SLACK_MS && !self.is_reordered_ack(segment, age_ms)
     }
 
     /// `tcp_disordered_ack`: an ACK that overtook another, neither older than a timeout.
     fn is_reordered_ack(&self, segment: &Segment, age_ms: i32) -> bool {
-        let rto_ms = self.clock.us_of(self.rto) / 1_000;
+        let rto_ms = self.clock.us_of(self.timer.rto) / 1_000;
         segment.payload == 0
             && segment.seq == self.sk.rcv_nxt
             && segment.ack == self.sk.snd_una
-            && !self.is_window_news(segment)
+            && !self.peer_window.is_news(segment, &self.sk)
             && u64::from(age_ms.unsigned_abs()) <= rto_ms
     }
 
@@ -91,22 +70,19 @@ impl LinuxEndpoint {
     /// Answers what carries no data and is not acceptable, unless another was answered shortly
     /// before: two ends that take each other's ACKs for invalid would never stop.
     pub(super) fn answer_invalid(&mut self) {
-        let now = self.clock.jiffies();
         let limit_us = u64::from(self.settings.invalid_ratelimit_ms) * 1_000;
-        let is_soon =
-            self.invalid_answered.is_some_and(|at| now < at + self.clock.jiffies_of_us(limit_us));
-        if !is_soon {
-            self.invalid_answered = Some(now);
+        let limit = self.clock.jiffies_of_us(limit_us);
+        if self.receiver.acks.take_invalid(self.clock.jiffies(), limit) {
             self.send_ack();
         }
     }
 
     /// The peer gave up the connection.
     pub(super) fn reset(&mut self) {
-        self.state = State::Reset;
-        self.timer = RetransmitTimer::default();
+        self.connection.state = State::Reset;
+        self.timer.clear();
         self.receiver.acks.stop();
-        self.pacing_timer = Time::NEVER;
+        self.pacer.timer = Time::NEVER;
         self.event(TcpEvent::Reset);
     }
 }

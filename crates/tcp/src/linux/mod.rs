@@ -13,12 +13,15 @@
 //! ```
 
 mod ack;
-mod below;
 mod clock;
 mod connection;
+mod host_queue;
 mod incoming;
 mod older;
+mod options;
 mod output;
+mod pacer;
+mod peer_window;
 mod probe;
 #[cfg(test)]
 mod properties;
@@ -34,7 +37,7 @@ mod send_buffer;
 mod settings;
 mod timer;
 
-pub use below::HostTraits;
+pub use host_queue::HostTraits;
 pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
@@ -42,14 +45,17 @@ use cwndlab_units::{Duration, Rate, Time};
 
 use crate::endpoint::{Outbox, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
-use below::Below;
-use clock::{Clock, Jiffies};
+use clock::Clock;
+use host_queue::HostQueue;
+use options::Options;
+use pacer::Pacer;
+use peer_window::PeerWindow;
 use probe::TailLossProbe;
 use rack::Rack;
 use rate::DeliveryRate;
 use receiver::Receiver;
 use recovery::Recovery;
-use rtt::{RttEstimator, WindowedMin};
+use rtt::{Rtt, RttEstimator, WindowedMin};
 use rtx::RtxQueue;
 use sack::Scoreboard;
 use send_buffer::SendBuffer;
@@ -76,71 +82,49 @@ enum State {
     Reset,
 }
 
+/// What identifies a connection, and how far it has come.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    state: State,
+    flow: u32,
+    user: u16,
+    /// Initial sequence number.
+    iss: u32,
+    /// Slow start threshold of the last connection to the same host.
+    remembered_ssthresh: Option<u32>,
+    options: Options,
+    /// The algorithm's phase that was reported last.
+    told_phase: u8,
+}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct LinuxEndpoint {
     /// The contract's fields are the endpoint's own state.
     sk: TcpSock,
     congestion: Congestion,
-    now: Time,
     clock: Clock,
+    settings: LinuxSettings,
+    connection: Connection,
 
-    rtx: RtxQueue,
     buffer: SendBuffer,
-    timer: RetransmitTimer,
-    rack: Rack,
+    rtx: RtxQueue,
+    peer_window: PeerWindow,
     scoreboard: Scoreboard,
+    rack: Rack,
     recovery: Recovery,
     probe: TailLossProbe,
+    timer: RetransmitTimer,
+    rtt: Rtt,
     rate: DeliveryRate,
-    rtt: RttEstimator,
-    rtt_min: WindowedMin,
-    rto: Jiffies,
-    rto_max: Jiffies,
+    pacer: Pacer,
+    /// What the host below takes; nothing limits it where there is none.
+    host: Option<HostQueue>,
+
     receiver: Receiver,
 
-    backoff: u32,
-    probes_out: u32,
-    snd_sml: u32,
-    snd_wl1: u32,
-    max_window: u32,
-    snd_wscale: u8,
-    data_segs_out: u32,
-
-    state: State,
-    flow: u32,
-    user: u16,
-    iss: u32,
-    ts_offset: u32,
-    ts_recent: u32,
-    is_sack: bool,
-    is_timestamps: bool,
-    fin_received: Option<u32>,
-    is_peer_finished: bool,
-    /// Timestamp in microseconds at which a SYN-ACK left, for its RTT.
-    synack_mstamp: u64,
-
-    /// A short segment at the tail waits for what the application writes at the same time.
-    is_corked: bool,
-    /// Segments that a buffer takes at this time, and how many more the last one does.
-    burst_pkts: u32,
-    burst_left: u32,
-    burst_departure_ns: u64,
-    /// What of a late timer the burst has not caught up.
-    burst_credit_ns: u64,
-    pacing_timer: Time,
-    /// What the host below takes; nothing limits it where there is none.
-    below: Option<Below>,
-
-    /// Slow start threshold of the last connection to the same host.
-    remembered_ssthresh: Option<u32>,
-    settings: LinuxSettings,
     out: Outbox,
     counters: Counters,
-    last_rtt_us: Option<u32>,
-    last_phase: u8,
-    /// When something invalid without data was answered last.
-    invalid_answered: Option<Jiffies>,
 }
 
 impl Drop for LinuxEndpoint {
@@ -177,66 +161,51 @@ impl LinuxEndpoint {
             app_limited: u32::MAX,
             ..TcpSock::default()
         };
+        let rto = clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000);
+        let rto_max = clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000);
+        let state = State::Closed;
         Self {
             sk,
             congestion,
-            now: Time::ZERO,
             clock,
-            rtx: RtxQueue::new(),
+            connection: Connection {
+                state,
+                flow,
+                user,
+                iss,
+                remembered_ssthresh: None,
+                options: Options::new(&settings, seed as u32),
+                told_phase: 0,
+            },
             buffer: SendBuffer::new(iss.wrapping_add(1), &settings),
-            timer: RetransmitTimer::default(),
-            rack: Rack::default(),
+            rtx: RtxQueue::new(),
+            peer_window: PeerWindow::default(),
             scoreboard: Scoreboard::new(iss),
+            rack: Rack::default(),
             recovery: Recovery::default(),
             probe: TailLossProbe::default(),
+            timer: RetransmitTimer::new(rto, rto_max),
+            rtt: Rtt {
+                estimator: RttEstimator::new(rto_min_us),
+                min: WindowedMin::new(settings.min_rtt_window()),
+                last_us: None,
+            },
             rate: DeliveryRate::default(),
-            rtt: RttEstimator::new(rto_min_us),
-            rtt_min: WindowedMin::new(settings.min_rtt_window()),
-            rto: clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000),
-            rto_max: clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000),
+            pacer: Pacer::default(),
+            host: None,
             receiver: Receiver::new(&settings),
-            backoff: 0,
-            probes_out: 0,
-            snd_sml: iss,
-            snd_wl1: 0,
-            max_window: 0,
-            snd_wscale: 0,
-            data_segs_out: 0,
-            state: State::Closed,
-            flow,
-            user,
-            iss,
-            ts_offset: if settings.timestamp_offsets { seed as u32 } else { 0 },
-            ts_recent: 0,
-            is_sack: settings.sack,
-            is_timestamps: settings.timestamps,
-            fin_received: None,
-            is_peer_finished: false,
-            synack_mstamp: 0,
-            is_corked: false,
-            burst_pkts: 1,
-            burst_left: 0,
-            burst_departure_ns: 0,
-            burst_credit_ns: 0,
-            pacing_timer: Time::NEVER,
-            below: None,
-            remembered_ssthresh: None,
             settings,
             out: Outbox::default(),
             counters: Counters::default(),
-            last_rtt_us: None,
-            last_phase: 0,
-            invalid_answered: None,
         }
     }
 
     /// `tcp_mstamp_refresh`: all clocks show `now`.
     #[inline]
     fn set_now(&mut self, now: Time) {
-        if now == self.now {
+        if now == self.clock.now() {
             return;
         }
-        self.now = now;
         if self.clock.advance(now) {
             self.sk.cc_jiffies32 = self.clock.jiffies().low_half();
         }
@@ -253,7 +222,7 @@ impl LinuxEndpoint {
     /// What a segment's timestamp says: the clock and the connection's offset.
     #[inline]
     fn timestamp(&self) -> u32 {
-        self.clock_ms().wrapping_add(self.ts_offset)
+        self.clock_ms().wrapping_add(self.connection.options.offset)
     }
 
     #[inline]
@@ -269,7 +238,7 @@ impl LinuxEndpoint {
 
     #[inline]
     fn is_rack(&self) -> bool {
-        self.settings.rack && self.is_sack
+        self.settings.rack && self.connection.options.is_sack
     }
 
     #[inline]
@@ -279,14 +248,14 @@ impl LinuxEndpoint {
     }
 
     fn event(&mut self, event: TcpEvent) {
-        self.out.push_event(self.now, event);
+        self.out.push_event(self.clock.now(), event);
     }
 
     /// Runs what is due, then gives what leaves.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
         let mut next = self.next_timer();
-        if self.is_corked || next <= now {
+        if self.buffer.is_corked || next <= now {
             next = self.run_due(now);
         }
         self.out.give(next)
@@ -296,8 +265,8 @@ impl LinuxEndpoint {
     #[cold]
     fn run_due(&mut self, now: Time) -> Time {
         self.set_now(now);
-        if self.is_corked {
-            self.is_corked = false;
+        if self.buffer.is_corked {
+            self.buffer.is_corked = false;
             self.write_xmit(false);
         }
         while self.next_timer() <= now {
@@ -308,18 +277,18 @@ impl LinuxEndpoint {
 
     #[inline]
     fn next_timer(&self) -> Time {
-        self.timer.fires.min(self.pacing_timer).min(self.receiver.acks.wake_time())
+        self.timer.fires.min(self.pacer.timer).min(self.receiver.acks.wake_time())
     }
 
     /// The RTT sample of the last segment that was handled.
     #[inline]
     pub(crate) fn last_rtt_us(&self) -> Option<u32> {
-        self.last_rtt_us
+        self.rtt.last_us
     }
 
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = self.counters;
-        self.buffer.chrono.add_to(&mut counters, self.now);
+        self.buffer.chrono.add_to(&mut counters, self.clock.now());
         counters
     }
 
@@ -333,13 +302,17 @@ impl LinuxEndpoint {
 
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sk;
-        let first_byte = self.iss.wrapping_add(1);
+        let first_byte = self.connection.iss.wrapping_add(1);
         // Like the kernel's, `bytes_acked` counts the SYN of an end that opened actively.
         let low = sk.snd_una.wrapping_sub(first_byte);
         let syn = u64::from((sk.bytes_acked as u32).wrapping_sub(low));
-        let una = if sk.snd_una == self.iss { 0 } else { sk.bytes_acked - syn };
+        let una = if sk.snd_una == self.connection.iss { 0 } else { sk.bytes_acked - syn };
         let nxt = una + u64::from(sk.snd_nxt.wrapping_sub(sk.snd_una));
-        let nxt = if sk.snd_nxt == self.iss || sk.snd_una == self.iss { 0 } else { nxt };
+        let nxt = if sk.snd_nxt == self.connection.iss || sk.snd_una == self.connection.iss {
+            0
+        } else {
+            nxt
+        };
         let pacing = sk.inet_conn.icsk_inet.sk.sk_pacing_rate;
         Info {
             cwnd_pkts: self.cwnd_pkts(),
@@ -347,14 +320,14 @@ impl LinuxEndpoint {
             srtt_us: self.srtt_us(),
             rttvar_us: sk.mdev_us >> 2,
             min_rtt_us: (sk.rtt_min_us != u32::MAX).then_some(sk.rtt_min_us),
-            rto: self.clock.duration_of(self.rto),
+            rto: self.clock.duration_of(self.timer.rto),
             unacked_pkts: sk.packets_out,
             sacked_pkts: sk.sacked_out,
             lost_pkts: sk.lost_out,
             retrans_pkts: sk.retrans_out,
             in_flight_pkts: self.in_flight(),
             retransmits: sk.inet_conn.icsk_retransmits.into(),
-            backoff: self.backoff,
+            backoff: self.timer.backoff,
             ca_state: CaState::from_u8(self.ca_state()),
             snd_una_bytes: una,
             snd_nxt_bytes: nxt,

@@ -22,7 +22,7 @@ impl LinuxEndpoint {
 
     pub(super) fn is_fack(&self) -> bool {
         self.settings.forward_acknowledgement
-            && self.is_sack
+            && self.connection.options.is_sack
             && self.sk.reordering <= self.settings.reordering_pkts
     }
 
@@ -88,7 +88,7 @@ impl LinuxEndpoint {
     /// Slow start threshold of the last connection to the same host, before this one opens.
     pub(crate) fn remember_ssthresh(&mut self, pkts: u32) {
         if self.settings.cached_ssthresh {
-            self.remembered_ssthresh = Some(pkts);
+            self.connection.remembered_ssthresh = Some(pkts);
         }
     }
 
@@ -98,7 +98,7 @@ impl LinuxEndpoint {
             return None;
         }
         let (cwnd, ssthresh) = (self.sk.snd_cwnd, self.sk.snd_ssthresh);
-        let known = self.remembered_ssthresh;
+        let known = self.connection.remembered_ssthresh;
         if ssthresh >= INFINITE_SSTHRESH {
             // Slow start never ended: half of the window is safe.
             known.map(|known| known.max(cwnd / 2))

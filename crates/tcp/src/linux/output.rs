@@ -2,7 +2,7 @@
 //! again, and ACKs.
 
 use cwndlab_cc::{CwndEvent, RequestedAck, Requests};
-use cwndlab_units::{Ecn, Time};
+use cwndlab_units::Ecn;
 
 use super::ack::Rexmit;
 use super::rtx::{EVER_RETRANS, SACKED_RETRANS, SHARES_BUFFER, TxSegment};
@@ -13,10 +13,6 @@ use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
 use crate::segment::{Flags, Segment};
 use crate::seq::{after, before, earlier};
 
-/// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
-const UNPACED_SEGMENTS: u32 = 10;
-/// `sk_pacing_status`: TCP paces by its own timer.
-const PACING_NEEDED: u32 = 1;
 /// Rates above the window per RTT, in percent: twice in slow start, 1.2 times afterwards
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
@@ -70,7 +66,7 @@ impl LinuxEndpoint {
     /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
     #[inline]
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
-        if self.below.is_none() {
+        if self.host.is_none() {
             self.write_xmit_over::<false>(is_probe);
         } else {
             self.write_xmit_to_host(is_probe);
@@ -87,14 +83,14 @@ impl LinuxEndpoint {
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
         let least = self.congestion.min_tso_segs(&mut self.sk);
         if self.settings.segmentation_offload {
-            self.burst_pkts = self.burst(least.unwrap_or(LEAST_BURST));
+            self.pacer.burst_pkts = self.burst(least.unwrap_or(LEAST_BURST));
         }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let mut is_deferred = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
-        while self.has_unsent() && (!IS_HOST && self.is_in_burst() || !self.is_paced_out()) {
+        while self.has_unsent() && (!IS_HOST && self.is_in_burst() || !self.pacer.wait(&self.sk)) {
             let next = self.next_new();
             if in_flight >= self.sk.snd_cwnd && !is_probe && !next.is_fin {
                 break;
@@ -118,7 +114,7 @@ impl LinuxEndpoint {
             }
             self.transmit_new(next.end, next.is_fin, in_flight);
             if next.is_partial {
-                self.snd_sml = next.end;
+                self.buffer.short_end = next.end;
             }
             in_flight += 1;
             sent += 1;
@@ -126,8 +122,8 @@ impl LinuxEndpoint {
                 break;
             }
         }
-        self.burst_left = 0;
-        let now = self.now;
+        self.pacer.end_burst();
+        let now = self.clock.now();
         if is_rwnd_limited {
             self.buffer.chrono.start(Limit::ReceiveWindow, now);
         } else {
@@ -168,19 +164,19 @@ impl LinuxEndpoint {
     /// Whether the next segment goes into the buffer of the last one.
     #[inline]
     fn is_in_burst(&self) -> bool {
-        self.burst_left > 0 && !self.rtx.is_empty()
+        self.pacer.has_open_burst() && !self.rtx.is_empty()
     }
 
     /// The next segment begins a buffer or goes on with the last one's.
     #[inline(never)]
     fn share_buffer(&mut self) {
-        if !self.is_in_burst() {
-            self.burst_left = self.burst_pkts;
+        let is_new = !self.is_in_burst();
+        if is_new {
             self.buffer.split();
         } else {
             self.rtx.get_mut(self.rtx.tail().wrapping_sub(1)).flags |= SHARES_BUFFER;
         }
-        self.burst_left = self.burst_left.saturating_sub(1);
+        self.pacer.fill_burst(is_new);
     }
 
     /// `tcp_minshall_check`: a short segment is in flight, so another one waits (RFC 896 in
@@ -189,62 +185,8 @@ impl LinuxEndpoint {
     fn is_held_by_nagle(&self) -> bool {
         self.settings.nagle
             && self.sk.packets_out > 0
-            && after(self.snd_sml, self.sk.snd_una)
-            && !after(self.snd_sml, self.sk.snd_nxt)
-    }
-
-    /// `tcp_pacing_check`: whether the next segment is not due yet.
-    #[inline]
-    fn is_paced_out(&mut self) -> bool {
-        if self.sk.inet_conn.icsk_inet.sk.sk_pacing_status != PACING_NEEDED {
-            return false;
-        }
-        if self.sk.tcp_wstamp_ns <= self.sk.tcp_clock_cache {
-            return false;
-        }
-        if self.pacing_timer.is_never() {
-            self.pacing_timer = Time::from_nanos(self.sk.tcp_wstamp_ns);
-        }
-        true
-    }
-
-    /// The departure time of a segment, and what pacing makes of the next one's.
-    #[inline]
-    fn pace(&mut self, payload: u32) -> u64 {
-        let prior = self.sk.tcp_wstamp_ns;
-        let departure = prior.max(self.sk.tcp_clock_cache);
-        self.burst_departure_ns = departure;
-        self.sk.tcp_wstamp_ns = departure;
-        let sock = &self.sk.inet_conn.icsk_inet.sk;
-        let rate = sock.sk_pacing_rate;
-        if sock.sk_pacing_status != 0
-            && rate != u64::MAX
-            && rate != 0
-            && self.data_segs_out >= UNPACED_SEGMENTS
-        {
-            let length_ns = u64::from(payload) * 1_000_000_000 / rate;
-            // A late timer may catch up by half a segment.
-            let credit = (departure - prior).min(length_ns / 2);
-            self.sk.tcp_wstamp_ns += length_ns - credit;
-            self.burst_credit_ns = departure - prior - credit;
-        }
-        departure / 1_000
-    }
-
-    /// The same for a segment of the last one's buffer: it leaves with that, and the next buffer
-    /// waits for both.
-    #[inline(never)]
-    fn pace_in_burst(&mut self, payload: u32) -> u64 {
-        let due = self.sk.tcp_wstamp_ns;
-        let departure = self.burst_departure_ns;
-        let sock = &self.sk.inet_conn.icsk_inet.sk;
-        let is_paced = sock.sk_pacing_status != 0 && self.data_segs_out >= UNPACED_SEGMENTS;
-        let length_ns = (u64::from(payload) * 1_000_000_000).checked_div(sock.sk_pacing_rate);
-        let length_ns = length_ns.filter(|_| is_paced).unwrap_or(0);
-        let credit = self.burst_credit_ns.min(length_ns / 2);
-        self.burst_credit_ns -= credit;
-        self.sk.tcp_wstamp_ns = due + length_ns - credit;
-        departure / 1_000
+            && after(self.buffer.short_end, self.sk.snd_una)
+            && !after(self.buffer.short_end, self.sk.snd_nxt)
     }
 
     /// `tcp_update_pacing_rate`.
@@ -275,8 +217,11 @@ impl LinuxEndpoint {
             control |= Flags::PSH;
         }
         self.note_data_sent(in_flight);
-        let tx_mstamp =
-            if self.is_in_burst() { self.pace_in_burst(payload) } else { self.pace(payload) };
+        let tx_mstamp = if self.is_in_burst() {
+            self.pacer.pace_in_burst(&mut self.sk, payload)
+        } else {
+            self.pacer.pace(&mut self.sk, payload)
+        };
         let (bits, ecn) = self.mark_data(control, payload > 0);
         self.send(seq, payload, bits, ecn);
         self.note_ack_sent();
@@ -289,7 +234,7 @@ impl LinuxEndpoint {
             self.share_buffer();
         }
         self.rtx.push(segment);
-        self.buffer.chrono.start(Limit::Busy, self.now);
+        self.buffer.chrono.start(Limit::Busy, self.clock.now());
         self.sk.packets_out += 1;
     }
 
@@ -299,7 +244,7 @@ impl LinuxEndpoint {
         if in_flight == 0 {
             self.tell_window(CwndEvent::TxStart);
         }
-        self.data_segs_out = self.data_segs_out.saturating_add(1);
+        self.pacer.note_segment();
         self.sk.lsndtime = self.sk.cc_jiffies32;
         self.receiver.acks.note_data_sent(self.clock.jiffies());
     }
@@ -308,7 +253,7 @@ impl LinuxEndpoint {
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
         self.note_data_sent(self.in_flight());
-        segment.tx_mstamp = self.pace(segment.payload());
+        segment.tx_mstamp = self.pacer.pace(&mut self.sk, segment.payload());
         self.stamp_rate(&mut segment);
         segment.flags |= EVER_RETRANS;
         *self.rtx.get_mut(number) = segment;
@@ -344,7 +289,7 @@ impl LinuxEndpoint {
             return;
         }
         let mut is_head_sent = false;
-        while self.sk.retrans_out < self.sk.lost_out && !self.is_paced_out() {
+        while self.sk.retrans_out < self.sk.lost_out && !self.pacer.wait(&self.sk) {
             if self.in_flight() >= self.sk.snd_cwnd {
                 break;
             }
@@ -353,7 +298,7 @@ impl LinuxEndpoint {
             if !is_head && after(self.rtx.get(number).end_seq, self.window_end()) {
                 break;
             }
-            if self.below.is_some() && (self.is_enough_below() || !self.takes_place_below()) {
+            if self.host.is_some() && (self.is_enough_below() || !self.takes_place_below()) {
                 break;
             }
             self.retransmit(number);
@@ -363,7 +308,7 @@ impl LinuxEndpoint {
             is_head_sent |= is_head && self.timer.pending != Pending::Reordering;
         }
         if is_head_sent {
-            self.reset_xmit_timer(Pending::Retransmit, self.rto);
+            self.reset_xmit_timer(Pending::Retransmit, self.timer.rto);
         }
     }
 
@@ -389,15 +334,15 @@ impl LinuxEndpoint {
     fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> &mut Segment {
         let mut header = HEADER_BYTES;
         let mut timestamps = None;
-        if self.is_timestamps {
-            timestamps = Some((self.timestamp(), self.ts_recent));
+        if self.connection.options.is_timestamps {
+            timestamps = Some((self.timestamp(), self.connection.options.recent));
             header += TIMESTAMP_BYTES;
         }
         let window = self.receiver.select_window(self.sk.rcv_nxt);
         self.counters.segments_out += 1;
         let segment = self.out.push_segment(Segment {
-            flow: self.flow,
-            user: self.user,
+            flow: self.connection.flow,
+            user: self.connection.user,
             seq,
             ack: self.sk.rcv_nxt,
             payload,
@@ -408,7 +353,7 @@ impl LinuxEndpoint {
             header_bytes: header as u16,
             ..Segment::default()
         });
-        if !self.receiver.sacks.is_empty() && self.is_sack {
+        if !self.receiver.sacks.is_empty() && self.connection.options.is_sack {
             self.receiver.sacks.put_into(segment);
         }
         segment
@@ -477,7 +422,7 @@ impl LinuxEndpoint {
         }
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
-        if self.below.is_some() {
+        if self.host.is_some() {
             self.take_place_of_ack_below();
         }
     }

@@ -315,7 +315,7 @@ impl Channel {
         if acknowledged != self.news.0 {
             self.news = (acknowledged, self.now);
         }
-        if self.ends.iter().any(|end| !end.pacing_timer.is_never()) {
+        if self.ends.iter().any(|end| !end.pacer.timer.is_never()) {
             self.last_sent = self.now;
         }
         let infos = || self.ends.each_ref().map(LinuxEndpoint::info);
@@ -348,7 +348,7 @@ fn check_counts(end: &LinuxEndpoint) {
     }
     assert_eq!(sk.packets_out, end.rtx.len());
     assert_eq!((sk.lost_out, sk.retrans_out), (lost, retransmitted));
-    if end.is_sack {
+    if end.connection.options.is_sack {
         assert_eq!(sk.sacked_out, sacked);
     }
     assert!(sk.sacked_out + sk.lost_out <= sk.packets_out, "{} {}", sk.sacked_out, sk.lost_out);

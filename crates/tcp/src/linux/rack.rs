@@ -140,7 +140,7 @@ impl LinuxEndpoint {
         self.rack.is_advanced = false;
         let Some(wait_us) = self.rack_detect_loss() else { return false };
         let delay = self.clock.jiffies_of_us(wait_us + TIMEOUT_MIN_US);
-        self.reset_timer(Pending::Reordering, delay.min(self.rto));
+        self.reset_timer(Pending::Reordering, delay.min(self.timer.rto));
         true
     }
 

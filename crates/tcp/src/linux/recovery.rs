@@ -87,7 +87,7 @@ impl LinuxEndpoint {
                     self.set_ca_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    if !self.is_sack {
+                    if !self.connection.options.is_sack {
                         self.sk.sacked_out = 0;
                     }
                     if self.try_undo_recovery() {
@@ -133,7 +133,7 @@ impl LinuxEndpoint {
                 }
             }
         }
-        if !self.is_rack() && self.sk.sacked_out > 0 && self.is_sack {
+        if !self.is_rack() && self.sk.sacked_out > 0 && self.connection.options.is_sack {
             self.mark_head_lost(1);
         }
         *rexmit = Rexmit::Lost;
@@ -147,7 +147,7 @@ impl LinuxEndpoint {
         is_ece: bool,
         flags: &mut u32,
     ) -> bool {
-        if !self.is_sack {
+        if !self.connection.options.is_sack {
             if is_advanced {
                 self.sk.sacked_out = 0;
             }
@@ -165,7 +165,7 @@ impl LinuxEndpoint {
             return false;
         }
         self.enter_recovery(is_ece);
-        if !self.is_sack {
+        if !self.connection.options.is_sack {
             self.mark_head_lost(1);
         }
         true
@@ -189,7 +189,7 @@ impl LinuxEndpoint {
         if self.rtx.is_empty() {
             return;
         }
-        if !self.is_sack {
+        if !self.connection.options.is_sack {
             self.mark_newreno_lost(*flags & flag::SND_UNA_ADVANCED != 0);
         } else if self.settings.rack {
             let prior_retrans = self.sk.retrans_out;
@@ -222,7 +222,7 @@ impl LinuxEndpoint {
 
     /// `tcp_add_reno_sack`: each duplicate ACK stands for a segment that arrived.
     fn add_duplicate_acks(&mut self, duplicates: u32, is_ece: bool) {
-        if self.is_sack || duplicates == 0 {
+        if self.connection.options.is_sack || duplicates == 0 {
             return;
         }
         let prior = self.sk.sacked_out;
@@ -387,7 +387,7 @@ impl LinuxEndpoint {
             self.sk.sacked_out = 0;
             self.recovery.is_reneging = true;
             self.scoreboard.cache = Default::default();
-        } else if !self.is_sack {
+        } else if !self.connection.options.is_sack {
             self.sk.sacked_out = 0;
         }
         let mut number = head;
@@ -491,7 +491,7 @@ impl LinuxEndpoint {
         if self.recovery.retrans_stamp != 0 {
             return self.is_echo_before(self.recovery.retrans_stamp);
         }
-        self.is_sack || before(self.sk.snd_una, self.sk.high_seq)
+        self.connection.options.is_sack || before(self.sk.snd_una, self.sk.high_seq)
     }
 
     fn may_undo(&self) -> bool {
@@ -531,7 +531,7 @@ impl LinuxEndpoint {
         } else if self.rack.reo_wnd_persist > 0 {
             self.rack.reo_wnd_persist -= 1;
         }
-        if self.sk.snd_una == self.sk.high_seq && !self.is_sack {
+        if self.sk.snd_una == self.sk.high_seq && !self.connection.options.is_sack {
             // Hold on until something above is acknowledged: against false fast retransmits
             // (RFC 6582 section 4.1).
             if !self.is_any_retransmission_out() {
@@ -567,7 +567,7 @@ impl LinuxEndpoint {
         self.undo_cwnd_reduction(true);
         self.counters.spurious_timeouts += 1;
         self.sk.inet_conn.icsk_retransmits = 0;
-        if is_frto || self.is_sack {
+        if is_frto || self.connection.options.is_sack {
             self.set_ca_state(CaState::Open);
             self.recovery.is_reneging = false;
         }
@@ -659,7 +659,7 @@ impl LinuxEndpoint {
             self.try_undo_recovery();
             return;
         }
-        if !self.is_sack {
+        if !self.connection.options.is_sack {
             if after(self.sk.snd_nxt, self.sk.high_seq) && duplicates > 0 {
                 self.add_duplicate_acks(duplicates, flags & flag::ECE != 0);
             } else if is_advanced {
@@ -678,7 +678,7 @@ impl LinuxEndpoint {
             return;
         }
         let mut idle = i64::from(self.sk.cc_jiffies32.wrapping_sub(self.sk.lsndtime) as i32);
-        let rto = self.rto.0 as i64;
+        let rto = self.timer.rto.0 as i64;
         if idle <= rto {
             return;
         }
@@ -718,7 +718,7 @@ impl LinuxEndpoint {
         sk.snd_cwnd_used = sk.snd_cwnd_used.max(sk.packets_out);
         let unused = sk.cc_jiffies32.wrapping_sub(sk.snd_cwnd_stamp) as i32;
         if self.settings.slow_start_after_idle
-            && i64::from(unused) >= self.rto.0 as i64
+            && i64::from(unused) >= self.timer.rto.0 as i64
             && !self.congestion.has_cong_control()
         {
             self.limit_cwnd_to_use();

@@ -1,6 +1,15 @@
 //! Round trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance
 //! that falls slowly and rises at once), and the lowest RTT in a window.
 
+/// What the sender knows of its round trip time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rtt {
+    pub(crate) estimator: RttEstimator,
+    pub(crate) min: WindowedMin,
+    /// The sample of the last segment that was handled.
+    pub(crate) last_us: Option<u32>,
+}
+
 /// Smoothed RTT and timeout. `srtt_us` and `mdev_us` live in the socket, as algorithms read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {

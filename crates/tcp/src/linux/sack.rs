@@ -65,7 +65,7 @@ impl LinuxEndpoint {
         state.reord = self.sk.snd_nxt;
         let blocks = wire.as_slice();
         let is_dsack = self.check_dsack(blocks, ack, prior_una, state);
-        if before(ack, prior_una.wrapping_sub(self.max_window)) {
+        if before(ack, prior_una.wrapping_sub(self.peer_window.max_bytes)) {
             return 0;
         }
         if self.sk.packets_out == 0 {
@@ -264,7 +264,7 @@ impl LinuxEndpoint {
             return 0;
         }
         let bytes = block.end.wrapping_sub(block.start);
-        if bytes > self.max_window {
+        if bytes > self.peer_window.max_bytes {
             return 0;
         }
         let mut duplicates = 1;

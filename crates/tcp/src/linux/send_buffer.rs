@@ -37,6 +37,10 @@ pub(crate) struct SendBuffer {
     /// `SOCK_NOSPACE`: the application waits for room.
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
+    /// A short segment at the tail waits for what the application writes at the same time.
+    pub(crate) is_corked: bool,
+    /// `snd_sml`: end of the last short segment that was sent.
+    pub(crate) short_end: u32,
     pub(crate) chrono: Chrono,
 }
 
@@ -59,6 +63,8 @@ impl SendBuffer {
             },
             is_blocked: false,
             is_fin_queued: false,
+            is_corked: false,
+            short_end: first_seq.wrapping_sub(1),
             chrono: Chrono::default(),
         }
     }

@@ -32,11 +32,37 @@ pub(crate) struct RetransmitTimer {
     /// When it fires is worked out when the segment at hand has been handled, as the data that
     /// leave meanwhile set the timer anyway.
     pub(crate) is_postponed: bool,
+    /// The timeout (RFC 6298), backed off, and its upper bound.
+    pub(super) rto: Jiffies,
+    pub(super) rto_max: Jiffies,
+    /// How often it was doubled since the last RTT sample.
+    pub(super) backoff: u32,
+    /// Window probes without an answer.
+    pub(super) probes_out: u32,
 }
 
-impl Default for RetransmitTimer {
-    fn default() -> Self {
-        Self { pending: Pending::Nothing, fires: Time::NEVER, is_postponed: false }
+impl RetransmitTimer {
+    pub(super) fn new(rto: Jiffies, rto_max: Jiffies) -> Self {
+        let (pending, fires) = (Pending::Nothing, Time::NEVER);
+        Self { pending, fires, is_postponed: false, rto, rto_max, backoff: 0, probes_out: 0 }
+    }
+
+    #[inline]
+    fn set(&mut self, pending: Pending, fires: Time) {
+        self.pending = pending;
+        self.fires = fires;
+        self.is_postponed = false;
+    }
+
+    /// It waits for nothing.
+    pub(super) fn clear(&mut self) {
+        self.set(Pending::Nothing, Time::NEVER);
+    }
+
+    /// The timer ran out: the next time it waits twice as long (RFC 6298 section 5.5).
+    fn back_off(&mut self) {
+        self.backoff += 1;
+        self.rto = self.rto.doubled().min(self.rto_max);
     }
 }
 
@@ -44,9 +70,9 @@ impl LinuxEndpoint {
     /// Sets the timer for `delay` from now.
     #[inline]
     pub(crate) fn reset_timer(&mut self, pending: Pending, delay: Jiffies) {
-        let delay = delay.min(self.rto_max);
+        let delay = delay.min(self.timer.rto_max);
         let fires = self.clock.timer(delay);
-        self.timer = RetransmitTimer { pending, fires, is_postponed: false };
+        self.timer.set(pending, fires);
     }
 
     /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
@@ -59,13 +85,13 @@ impl LinuxEndpoint {
     }
 
     pub(crate) fn clear_timer(&mut self) {
-        self.timer = RetransmitTimer::default();
+        self.timer.clear();
     }
 
     /// `tcp_rto_delta_us`: what is left of the timeout since the first segment was sent.
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
-        (sent + self.clock.us_of(self.rto)) as i64 - self.sk.tcp_mstamp as i64
+        (sent + self.clock.us_of(self.timer.rto)) as i64 - self.sk.tcp_mstamp as i64
     }
 
     /// `tcp_rearm_rto` (RFC 6298 section 5).
@@ -74,7 +100,7 @@ impl LinuxEndpoint {
             self.clear_timer();
             return;
         }
-        let mut rto = self.rto;
+        let mut rto = self.timer.rto;
         if matches!(self.timer.pending, Pending::Reordering | Pending::LossProbe) {
             rto = self.clock.jiffies_of_us(self.rto_left_us().max(1) as u64);
         }
@@ -87,7 +113,7 @@ impl LinuxEndpoint {
         let state = self.ca_state();
         self.settings.tail_loss_probe
             && self.sk.packets_out > 0
-            && self.is_sack
+            && self.connection.options.is_sack
             && (state == CaState::Open as u8 || state == CaState::Cwr as u8)
     }
 
@@ -110,8 +136,11 @@ impl LinuxEndpoint {
             };
             u64::from(self.sk.srtt_us >> 2) + slack
         };
-        let rto_us =
-            if is_advancing_rto { self.clock.us_of(self.rto) as i64 } else { self.rto_left_us() };
+        let rto_us = if is_advancing_rto {
+            self.clock.us_of(self.timer.rto) as i64
+        } else {
+            self.rto_left_us()
+        };
         if rto_us > 0 {
             timeout_us = timeout_us.min(rto_us as u64);
         }
@@ -120,9 +149,8 @@ impl LinuxEndpoint {
 
     /// Runs every timer that is due.
     pub(crate) fn run_timers(&mut self) {
-        let now = self.now;
-        if self.pacing_timer <= now {
-            self.pacing_timer = Time::NEVER;
+        let now = self.clock.now();
+        if self.pacer.take_due(now) {
             self.send_what_waits();
         }
         if let Some(mstamp_us) = self.receiver.acks.take_held_back(now) {
@@ -168,7 +196,7 @@ impl LinuxEndpoint {
         if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED == 0 {
             return;
         }
-        self.receiver.acks.note_delayed_sent(self.rto);
+        self.receiver.acks.note_delayed_sent(self.timer.rto);
         self.counters.delayed_acks += 1;
         self.send_ack();
     }
@@ -216,9 +244,8 @@ impl LinuxEndpoint {
             return;
         }
         self.retransmit(self.rtx.head());
-        self.backoff += 1;
-        self.rto = self.rto.doubled().min(self.rto_max);
-        self.reset_timer(Pending::Retransmit, self.rto);
+        self.timer.back_off();
+        self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
     /// Sends a SYN or SYN-ACK again.
@@ -235,36 +262,37 @@ impl LinuxEndpoint {
             segment.flags |= EVER_RETRANS;
         }
         self.resend_syn();
-        let is_linear =
-            self.state == State::SynSent && u32::from(count) <= self.settings.syn_linear_timeouts;
+        let is_linear = self.connection.state == State::SynSent
+            && u32::from(count) <= self.settings.syn_linear_timeouts;
         if !is_linear {
-            self.backoff += 1;
-            self.rto = self.rto.doubled().min(self.rto_max);
+            self.timer.back_off();
         }
-        self.reset_timer(Pending::Retransmit, self.rto);
+        self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
     /// `tcp_probe_timer`: asks whether a closed window has opened.
     fn handle_probe_timer(&mut self) {
         if self.sk.packets_out > 0 || !self.has_unsent() {
-            self.probes_out = 0;
+            self.timer.probes_out = 0;
             return;
         }
         if self.send_into_window() {
-            self.probes_out = 0;
-            self.backoff = 0;
+            self.timer.probes_out = 0;
+            self.timer.backoff = 0;
             return;
         }
         self.send_window_probe();
-        self.probes_out += 1;
-        self.backoff = (self.backoff + 1).min(16);
+        self.timer.probes_out += 1;
+        self.timer.backoff = (self.timer.backoff + 1).min(16);
         self.arm_probe_timer();
     }
 
     pub(crate) fn arm_probe_timer(&mut self) {
-        let base =
-            self.rto.max(self.clock.jiffies_of_us(u64::from(self.settings.rto_min_ms) * 1_000));
-        let delay = Jiffies(base.0.saturating_mul(1 << self.backoff.min(16)));
+        let base = self
+            .timer
+            .rto
+            .max(self.clock.jiffies_of_us(u64::from(self.settings.rto_min_ms) * 1_000));
+        let delay = Jiffies(base.0.saturating_mul(1 << self.timer.backoff.min(16)));
         self.reset_xmit_timer(Pending::Probe0, delay);
     }
 
@@ -295,5 +323,31 @@ impl LinuxEndpoint {
         self.event(TcpEvent::TailLossProbe);
         self.timer.pending = Pending::Nothing;
         self.rearm_rto();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_doubles_up_to_its_bound() {
+        let mut timer = RetransmitTimer::new(Jiffies(60), Jiffies(200));
+        for expected in [120, 200, 200] {
+            timer.back_off();
+            assert_eq!(timer.rto, Jiffies(expected));
+        }
+        assert_eq!(timer.backoff, 3);
+    }
+
+    #[test]
+    fn a_timer_that_is_set_waits_for_one_thing() {
+        let mut timer = RetransmitTimer::new(Jiffies(60), Jiffies(200));
+        timer.is_postponed = true;
+        timer.set(Pending::Probe0, Time::from_millis(7));
+        assert_eq!((timer.pending, timer.fires), (Pending::Probe0, Time::from_millis(7)));
+        assert!(!timer.is_postponed);
+        timer.clear();
+        assert_eq!((timer.pending, timer.fires), (Pending::Nothing, Time::NEVER));
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct AckSchedule {
     /// Largest payload seen.
     pub(crate) rcv_mss: u32,
     held: HeldBack,
+    /// When something invalid without data was answered last.
+    invalid_answered: Option<Jiffies>,
 }
 
 /// ACKs beside a hole that are held back, and those that were not.
@@ -95,6 +97,7 @@ impl AckSchedule {
                 timer: Time::NEVER,
                 mstamp_us: 0,
             },
+            invalid_answered: None,
         }
     }
 
@@ -203,6 +206,16 @@ impl AckSchedule {
     #[inline]
     pub(crate) fn is_interactive(&self) -> bool {
         self.pingpong >= PINGPONG_THRESHOLD
+    }
+
+    /// Something invalid without data came. Returns whether it is answered: not if another was within
+    /// `limit` (`tcp_invalid_ratelimit`).
+    pub(crate) fn take_invalid(&mut self, now: Jiffies, limit: Jiffies) -> bool {
+        let is_soon = self.invalid_answered.is_some_and(|at| now < at + limit);
+        if !is_soon {
+            self.invalid_answered = Some(now);
+        }
+        !is_soon
     }
 
     // Delayed ACKs.
@@ -386,6 +399,13 @@ mod tests {
         assert_eq!(acks.take_held_back(at(2)), Some(1_300));
         assert!(!acks.has_held_back());
         assert!(acks.hold_back(9, 8 * 10_000, at(3)), "another hole");
+    }
+
+    #[test]
+    fn what_is_invalid_is_answered_now_and_then() {
+        let mut acks = schedule();
+        let answered = [0, 1, 124, 125, 130].map(|at| acks.take_invalid(Jiffies(at), Jiffies(125)));
+        assert_eq!(answered, [true, false, false, true, false]);
     }
 
     #[test]

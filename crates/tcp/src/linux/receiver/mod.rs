@@ -34,6 +34,10 @@ pub(crate) struct Receiver {
     pub(crate) tuning: BufferTuning,
     pub(crate) acks: AckSchedule,
     advmss: u32,
+    /// Where the peer's data end, once it has told.
+    pub(crate) fin_seq: Option<u32>,
+    /// All of them have come.
+    pub(crate) is_finished: bool,
 }
 
 /// What became of a segment's payload.
@@ -60,6 +64,8 @@ impl Receiver {
             tuning: BufferTuning::default(),
             acks: AckSchedule::new(settings),
             advmss: settings.announced_mss(),
+            fin_seq: None,
+            is_finished: false,
         }
     }
 

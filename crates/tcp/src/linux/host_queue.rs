@@ -34,7 +34,7 @@ pub struct HostTraits {
 
 /// What the host below takes and holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Below {
+pub(super) struct HostQueue {
     pub(super) traits: HostTraits,
     /// Packets that it takes until it is told anew.
     room_pkts: u32,
@@ -71,24 +71,24 @@ const LONGEST_DEFERRAL_NS: u64 = 1_000_000;
 
 impl LinuxEndpoint {
     pub(crate) fn attach_host(&mut self, traits: HostTraits) {
-        let below = Below { traits, room_pkts: u32::MAX, held_pkts: 0, is_waiting: false };
-        self.below = Some(below);
+        let host = HostQueue { traits, room_pkts: u32::MAX, held_pkts: 0, is_waiting: false };
+        self.host = Some(host);
     }
 
     pub(crate) fn set_room(&mut self, packets: u32) {
-        if let Some(below) = &mut self.below {
-            below.room_pkts = packets;
+        if let Some(host) = &mut self.host {
+            host.room_pkts = packets;
         }
     }
 
     /// A packet with data has left the host. Returns whether it was waited for.
     pub(crate) fn handle_departure(&mut self, now: Time) -> bool {
-        let Some(below) = &mut self.below else { return false };
-        below.held_pkts = below.held_pkts.saturating_sub(1);
-        if !below.is_waiting {
+        let Some(host) = &mut self.host else { return false };
+        host.held_pkts = host.held_pkts.saturating_sub(1);
+        if !host.is_waiting {
             return false;
         }
-        below.is_waiting = false;
+        host.is_waiting = false;
         self.set_now(now);
         self.send_what_waits();
         true
@@ -96,10 +96,10 @@ impl LinuxEndpoint {
 
     /// Takes the place of one packet in the host below, or has the window reduced.
     pub(super) fn takes_place_below(&mut self) -> bool {
-        let Some(below) = &mut self.below else { return true };
-        if below.room_pkts > 0 {
-            below.room_pkts -= 1;
-            below.held_pkts += 1;
+        let Some(host) = &mut self.host else { return true };
+        if host.room_pkts > 0 {
+            host.room_pkts -= 1;
+            host.held_pkts += 1;
             return true;
         }
         self.counters.refusals += 1;
@@ -114,20 +114,20 @@ impl LinuxEndpoint {
     /// more than it did.
     #[cold]
     pub(super) fn take_place_of_ack_below(&mut self) {
-        if let Some(below) = &mut self.below {
-            below.room_pkts = below.room_pkts.saturating_sub(1);
+        if let Some(host) = &mut self.host {
+            host.room_pkts = host.room_pkts.saturating_sub(1);
         }
     }
 
     /// When a retransmission after a timeout is tried again that the host refused.
     pub(super) fn refused_retransmission_delay(&self) -> Jiffies {
-        self.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
+        self.timer.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
     }
 
     /// `tcp_small_queue_check`: whether enough of this socket is below TCP. What is sent first always
     /// goes.
     pub(super) fn is_enough_below(&mut self) -> bool {
-        let Some(Below { traits, held_pkts, .. }) = self.below else { return false };
+        let Some(HostQueue { traits, held_pkts, .. }) = self.host else { return false };
         if !self.settings.small_queues || traits.is_orphaning {
             return false;
         }
@@ -136,8 +136,8 @@ impl LinuxEndpoint {
         let by_rate = rate_bytes.min(OUTPUT_LIMIT_BYTES) / PACKET_MEMORY_BYTES;
         let limit = (LEAST_BURSTS_BELOW * burst).max(by_rate as u32);
         let is_enough = held_pkts >= limit && self.sk.packets_out > burst;
-        if let Some(below) = &mut self.below {
-            below.is_waiting |= is_enough;
+        if let Some(host) = &mut self.host {
+            host.is_waiting |= is_enough;
         }
         is_enough
     }
@@ -156,7 +156,7 @@ impl LinuxEndpoint {
     /// Hands over as many segments as go together, of which `next` is the first and fits.
     pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, is_probe: bool) -> Burst {
         let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
-        let Some(Below { traits, .. }) = self.below else { return burst };
+        let Some(HostQueue { traits, .. }) = self.host else { return burst };
         if !is_probe && self.is_enough_below() {
             return burst;
         }
@@ -183,7 +183,7 @@ impl LinuxEndpoint {
             length_ns += self.sk.tcp_wstamp_ns - departure;
             burst.sent_pkts += 1;
             if next.is_partial {
-                self.snd_sml = next.end;
+                self.buffer.short_end = next.end;
             }
             if burst.sent_pkts >= quota || next.is_partial || !self.has_unsent() {
                 break;

@@ -1,0 +1,81 @@
+//! What both ends agreed on in the handshake, and timestamps (RFC 7323).
+
+use super::settings::{LinuxSettings, TIMESTAMP_BYTES};
+use crate::segment::Segment;
+use crate::seq::before;
+
+/// Options of a connection: those that this end would use until the handshake, then those in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(super) is_sack: bool,
+    pub(super) is_timestamps: bool,
+    /// What this end's timestamps have over its clock.
+    pub(super) offset: u32,
+    /// `ts_recent`: the peer's timestamp that is echoed.
+    pub(super) recent: u32,
+}
+
+impl Options {
+    pub(super) fn new(settings: &LinuxSettings, offset: u32) -> Self {
+        let offset = if settings.timestamp_offsets { offset } else { 0 };
+        Self { is_sack: settings.sack, is_timestamps: settings.timestamps, offset, recent: 0 }
+    }
+
+    /// Bytes that timestamps take in every segment.
+    pub(super) fn timestamp_bytes(&self) -> u32 {
+        if self.is_timestamps { TIMESTAMP_BYTES } else { 0 }
+    }
+
+    /// Whether the segment's timestamp is not older than the last one in order.
+    #[inline]
+    pub(super) fn is_in_order(&self, segment: &Segment) -> bool {
+        !self.is_timestamps
+            || segment.timestamps.is_none_or(|(value, _)| !before(value, self.recent))
+    }
+
+    /// `tcp_replace_ts_recent`: the next segments echo this one's timestamp.
+    #[inline]
+    pub(super) fn take(&mut self, segment: &Segment) {
+        if let Some((value, _)) = segment.timestamps {
+            if !before(value, self.recent) {
+                self.recent = value;
+            }
+        }
+    }
+
+    /// How much older a segment's timestamp is than the one that is echoed, in its ticks.
+    pub(super) fn age(&self, segment: &Segment) -> Option<i32> {
+        let (value, _) = segment.timestamps.filter(|_| self.is_timestamps)?;
+        Some(self.recent.wrapping_sub(value) as i32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: Options = Options { is_sack: true, is_timestamps: true, offset: 0, recent: 100 };
+
+    fn segment(value: u32) -> Segment {
+        Segment { timestamps: Some((value, 0)), ..Segment::default() }
+    }
+
+    #[test]
+    fn the_latest_timestamp_is_echoed() {
+        let mut options = OPTIONS;
+        options.take(&segment(99));
+        assert_eq!(options.recent, 100);
+        options.take(&segment(101));
+        assert_eq!(options.recent, 101);
+        options.take(&Segment::default());
+        assert_eq!(options.recent, 101);
+    }
+
+    #[test]
+    fn an_old_timestamp_has_an_age_and_is_out_of_order() {
+        assert_eq!(OPTIONS.age(&segment(97)), Some(3));
+        assert!(!OPTIONS.is_in_order(&segment(97)) && OPTIONS.is_in_order(&segment(100)));
+        let plain = Options { is_timestamps: false, ..OPTIONS };
+        assert_eq!((plain.age(&segment(97)), plain.is_in_order(&segment(97))), (None, true));
+    }
+}

@@ -1,0 +1,188 @@
+//! Pacing: when the next segment is due, and which segments leave together.
+//!
+//! A segment that leaves later than it was due lets the next one catch up, by half of its own time at
+//! most. Segments that share a buffer (segmentation offload) leave at one time, and the next buffer
+//! waits for all of them.
+
+use cwndlab_cc::TcpSock;
+use cwndlab_units::Time;
+
+/// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
+const UNPACED_SEGMENTS: u32 = 10;
+/// `sk_pacing_status`: TCP paces by its own timer.
+const PACING_NEEDED: u32 = 1;
+
+/// When segments leave; the time from which the next one is due is in the socket (`tcp_wstamp_ns`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    /// When what waits for its time is due.
+    pub(super) timer: Time,
+    /// Data segments that have left.
+    segments_out: u32,
+    /// Segments that a buffer takes at this time, and how many more the last one does.
+    pub(super) burst_pkts: u32,
+    burst_left: u32,
+    burst_departure_ns: u64,
+    /// How late the burst left, as far as it has not caught up.
+    burst_credit_ns: u64,
+}
+
+impl Default for Pacer {
+    fn default() -> Self {
+        Self {
+            timer: Time::NEVER,
+            segments_out: 0,
+            burst_pkts: 1,
+            burst_left: 0,
+            burst_departure_ns: 0,
+            burst_credit_ns: 0,
+        }
+    }
+}
+
+impl Pacer {
+    /// A data segment leaves.
+    #[inline]
+    pub(super) fn note_segment(&mut self) {
+        self.segments_out = self.segments_out.saturating_add(1);
+    }
+
+    /// `tcp_pacing_check`: sets the timer if the next segment is not due yet. Returns whether it waits.
+    #[inline]
+    pub(super) fn wait(&mut self, sk: &TcpSock) -> bool {
+        let is_paced = sk.inet_conn.icsk_inet.sk.sk_pacing_status == PACING_NEEDED;
+        if !is_paced || sk.tcp_wstamp_ns <= sk.tcp_clock_cache {
+            return false;
+        }
+        if self.timer.is_never() {
+            self.timer = Time::from_nanos(sk.tcp_wstamp_ns);
+        }
+        true
+    }
+
+    /// Takes the timer, if it has fired.
+    #[inline]
+    pub(super) fn take_due(&mut self, now: Time) -> bool {
+        let is_due = self.timer <= now;
+        if is_due {
+            self.timer = Time::NEVER;
+        }
+        is_due
+    }
+
+    /// The departure time of a segment in microseconds. The next one is due when this one has left.
+    #[inline]
+    pub(super) fn pace(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
+        let prior = sk.tcp_wstamp_ns;
+        let departure = prior.max(sk.tcp_clock_cache);
+        self.burst_departure_ns = departure;
+        sk.tcp_wstamp_ns = departure;
+        let sock = &sk.inet_conn.icsk_inet.sk;
+        let rate = sock.sk_pacing_rate;
+        let is_paced = sock.sk_pacing_status != 0 && rate != u64::MAX && rate != 0;
+        if is_paced && self.segments_out >= UNPACED_SEGMENTS {
+            let length_ns = u64::from(payload) * 1_000_000_000 / rate;
+            let credit = (departure - prior).min(length_ns / 2);
+            sk.tcp_wstamp_ns += length_ns - credit;
+            self.burst_credit_ns = departure - prior - credit;
+        }
+        departure / 1_000
+    }
+
+    /// The same for a segment of the last one's buffer: it leaves with that.
+    #[inline(never)]
+    pub(super) fn pace_in_burst(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
+        let sock = &sk.inet_conn.icsk_inet.sk;
+        let is_paced = sock.sk_pacing_status != 0 && self.segments_out >= UNPACED_SEGMENTS;
+        let length_ns = (u64::from(payload) * 1_000_000_000).checked_div(sock.sk_pacing_rate);
+        let length_ns = length_ns.filter(|_| is_paced).unwrap_or(0);
+        let credit = self.burst_credit_ns.min(length_ns / 2);
+        self.burst_credit_ns -= credit;
+        sk.tcp_wstamp_ns = sk.tcp_wstamp_ns + length_ns - credit;
+        self.burst_departure_ns / 1_000
+    }
+
+    /// Whether the last buffer takes another segment.
+    #[inline]
+    pub(super) fn has_open_burst(&self) -> bool {
+        self.burst_left > 0
+    }
+
+    /// A segment goes into a buffer, a new one or the last.
+    pub(super) fn fill_burst(&mut self, is_new: bool) {
+        if is_new {
+            self.burst_left = self.burst_pkts;
+        }
+        self.burst_left = self.burst_left.saturating_sub(1);
+    }
+
+    /// The next segment begins a buffer.
+    #[inline]
+    pub(super) fn end_burst(&mut self) {
+        self.burst_left = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pacer past its first segments, at 1 byte per nanosecond.
+    fn paced() -> (Pacer, TcpSock) {
+        let mut sk = TcpSock::default();
+        sk.inet_conn.icsk_inet.sk.sk_pacing_status = PACING_NEEDED;
+        sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 1_000_000_000;
+        let mut pacer = Pacer::default();
+        for _ in 0..UNPACED_SEGMENTS {
+            pacer.note_segment();
+        }
+        (pacer, sk)
+    }
+
+    #[test]
+    fn the_first_segments_leave_unpaced() {
+        let (_, mut sk) = paced();
+        let mut pacer = Pacer::default();
+        pacer.pace(&mut sk, 1_000);
+        assert!(!pacer.wait(&sk));
+    }
+
+    #[test]
+    fn a_segment_waits_until_the_one_before_has_left() {
+        let (mut pacer, mut sk) = paced();
+        sk.tcp_clock_cache = 5_000_000;
+        assert_eq!(pacer.pace(&mut sk, 2_000), 5_000);
+        sk.tcp_wstamp_ns = 5_002_000;
+        assert!(pacer.wait(&sk));
+        assert_eq!(pacer.timer, Time::from_nanos(5_002_000));
+        sk.tcp_clock_cache = 5_002_000;
+        assert!(!pacer.wait(&sk) && pacer.take_due(Time::from_nanos(5_002_000)));
+    }
+
+    #[test]
+    fn who_leaves_late_catches_up_by_half_of_a_segment() {
+        let (mut pacer, mut sk) = paced();
+        (sk.tcp_wstamp_ns, sk.tcp_clock_cache) = (1_000, 1_600);
+        pacer.pace(&mut sk, 2_000);
+        assert_eq!(sk.tcp_wstamp_ns, 1_600 + 2_000 - 600);
+        (sk.tcp_wstamp_ns, sk.tcp_clock_cache) = (1_000, 9_000);
+        pacer.pace(&mut sk, 2_000);
+        assert_eq!(sk.tcp_wstamp_ns, 9_000 + 2_000 - 1_000);
+        // The rest of it is the next one's of the same buffer.
+        assert_eq!(pacer.pace_in_burst(&mut sk, 2_000), 9);
+        assert_eq!(sk.tcp_wstamp_ns, 9_000 + 4_000 - 2_000);
+    }
+
+    #[test]
+    fn a_buffer_takes_as_many_segments_as_it_is_told() {
+        let mut pacer = Pacer { burst_pkts: 3, ..Pacer::default() };
+        pacer.fill_burst(true);
+        pacer.fill_burst(false);
+        assert!(pacer.has_open_burst());
+        pacer.fill_burst(false);
+        assert!(!pacer.has_open_burst());
+        pacer.fill_burst(true);
+        pacer.end_burst();
+        assert!(!pacer.has_open_burst());
+    }
+}
