@@ -566,7 +566,7 @@ impl Sender {
             return Some(self.note_sent(now, start, end));
         }
         let end = self.written.min(self.nxt + segment);
-        if end <= self.nxt || !self.has_room(end) {
+        if end <= self.nxt || !self.take_room(end) {
             return None;
         }
         let start = self.nxt;
@@ -584,8 +584,8 @@ impl Sender {
         }
     }
 
-    /// Whether the windows let data go out up to `end`.
-    fn has_room(&mut self, end: u64) -> bool {
+    /// Returns whether the windows let data go out up to `end`, once as a probe where they do not.
+    fn take_room(&mut self, end: u64) -> bool {
         if end - self.una > self.peer_window {
             return std::mem::take(&mut self.is_probing);
         }

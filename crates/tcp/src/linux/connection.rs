@@ -426,7 +426,7 @@ impl LinuxEndpoint {
             && self.receiver.is_in_order()
             && self.connection.options.is_in_order(segment)
             && !after(segment.ack, self.sk.snd_nxt);
-        if !is_predicted && !self.is_acceptable(segment, end) {
+        if !is_predicted && !self.accept(segment, end) {
             return;
         }
         // Linux does not answer, though RFC 9293 section 3.10.7.4 asks for it.

@@ -94,8 +94,9 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Takes the place of one packet in the host below, or has the window reduced.
-    pub(super) fn takes_place_below(&mut self) -> bool {
+    /// Takes the place of one packet in the host below, or reduces the window. Returns whether there was
+    /// one.
+    pub(super) fn try_reserve(&mut self) -> bool {
         let Some(host) = &mut self.host else { return true };
         if host.room_pkts > 0 {
             host.room_pkts -= 1;
@@ -113,7 +114,7 @@ impl LinuxEndpoint {
     /// An ACK takes the place of a packet too; if there is none, it is lost, and the next one says
     /// more than it did.
     #[cold]
-    pub(super) fn take_place_of_ack_below(&mut self) {
+    pub(super) fn reserve_for_ack(&mut self) {
         if let Some(host) = &mut self.host {
             host.room_pkts = host.room_pkts.saturating_sub(1);
         }
@@ -124,9 +125,9 @@ impl LinuxEndpoint {
         self.timer.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
     }
 
-    /// `tcp_small_queue_check`: whether enough of this socket is below TCP. What is sent first always
-    /// goes.
-    pub(super) fn is_enough_below(&mut self) -> bool {
+    /// `tcp_small_queue_check`: data wait for a departure if enough of this socket is below TCP; what is
+    /// sent first always goes. Returns whether they wait.
+    pub(super) fn wait_for_departures(&mut self) -> bool {
         let Some(HostQueue { traits, held_pkts, .. }) = self.host else { return false };
         if !self.settings.small_queues || traits.is_orphaning {
             return false;
@@ -157,7 +158,7 @@ impl LinuxEndpoint {
     pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, is_probe: bool) -> Burst {
         let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
         let Some(HostQueue { traits, .. }) = self.host else { return burst };
-        if !is_probe && self.is_enough_below() {
+        if !is_probe && self.wait_for_departures() {
             return burst;
         }
         let longest = self.burst_pkts(traits);
@@ -173,7 +174,7 @@ impl LinuxEndpoint {
         let departure = due_before.max(self.sk.tcp_clock_cache);
         let mut length_ns = 0;
         loop {
-            if !self.takes_place_below() {
+            if !self.try_reserve() {
                 burst.is_last = true;
                 break;
             }

@@ -13,8 +13,8 @@ use crate::seq::{after, before, earlier};
 const TIMESTAMP_SLACK_MS: i32 = 1;
 
 impl LinuxEndpoint {
-    /// `tcp_validate_incoming`. What is not acceptable is answered and goes no further.
-    pub(super) fn is_acceptable(&mut self, segment: &Segment, end: u32) -> bool {
+    /// `tcp_validate_incoming`: answers what is not acceptable. Returns whether the segment goes on.
+    pub(super) fn accept(&mut self, segment: &Segment, end: u32) -> bool {
         let is_reset = segment.flags.has(Flags::RST);
         if !is_reset && self.is_ghost(segment) {
             self.answer_unacceptable(segment, end);

@@ -298,7 +298,7 @@ impl LinuxEndpoint {
             if !is_head && after(self.rtx.get(number).end_seq, self.window_end()) {
                 break;
             }
-            if self.host.is_some() && (self.is_enough_below() || !self.takes_place_below()) {
+            if self.host.is_some() && (self.wait_for_departures() || !self.try_reserve()) {
                 break;
             }
             self.retransmit(number);
@@ -423,7 +423,7 @@ impl LinuxEndpoint {
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
         if self.host.is_some() {
-            self.take_place_of_ack_below();
+            self.reserve_for_ack();
         }
     }
 

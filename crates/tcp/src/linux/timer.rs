@@ -238,7 +238,7 @@ impl LinuxEndpoint {
         let count = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
         self.sk.inet_conn.icsk_retransmits = count;
         self.event(TcpEvent::Timeout(count.into()));
-        if !self.takes_place_below() {
+        if !self.try_reserve() {
             let delay = self.refused_retransmission_delay();
             self.reset_timer(Pending::Retransmit, delay);
             return;
@@ -311,7 +311,7 @@ impl LinuxEndpoint {
                 return;
             }
         } else {
-            if !self.takes_place_below() {
+            if !self.try_reserve() {
                 self.rearm_rto();
                 return;
             }
