@@ -25,7 +25,7 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.api.study import Study
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.judge.decision import SURE, ZONE, Decision, decide
 from cwndlab.judge.goals import BALANCE, LATENCY, THROUGHPUT, Goal
 from cwndlab.judge.measures import logarithms

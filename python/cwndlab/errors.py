@@ -143,7 +143,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def plural(count: int, noun: str) -> str:
     """`count` and the noun, as in "1 run" and "1,280 runs"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("try") else f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def read_failure(path: Path, error: OSError) -> str:

@@ -9,9 +9,9 @@ import resource
 import sys
 from pathlib import Path
 
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.errors import CwndlabError
-from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 
 
 def comparison_of(

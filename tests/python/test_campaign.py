@@ -11,10 +11,10 @@ import pytest
 
 from cwndlab import core
 from cwndlab.api.results import Results, open_results
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.errors import InterruptedStudyError, ResultsError, RunsFailedError
 from cwndlab.results.writer import Writer
-from cwndlab.run.campaign import run_study
 from cwndlab.run.executor import MOST_RUNS, Batch, LocalExecutor, Task, compute
 from cwndlab.run.progress import Silent
 from patience import PATIENCE_S

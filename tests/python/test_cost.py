@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 import cwndlab as cw
+from cwndlab.api.running import run_study
 from cwndlab.errors import StudyError
-from cwndlab.run.campaign import run_study
 from cwndlab.run.cost import cost_of
 from cwndlab.run.progress import Silent
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cwndlab as cw
+from cwndlab.api.running import run_study
 from cwndlab.cli import app
 from cwndlab.errors import DamagedResultsError, ResultsError
 from cwndlab.results.manifest import COPY, MANIFEST
-from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.judge.decision import SURE, Decision, decide
 from cwndlab.judge.goals import BALANCE, LATENCY, SHORT_TRANSFERS, THROUGHPUT, Goal
 from cwndlab.judge.networks import Networks, Turn

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
+from cwndlab.api.results import open_results
 from cwndlab.errors import MeasurementError, ResultsError
 from cwndlab.imports import ImportRequest, ImportSummary, import_folder
 from cwndlab.imports.folder import read_file
@@ -75,7 +76,7 @@ def test_a_capture_tells_what_the_endpoints_know(
     simulated: Results, captures: Path, tmp_path: Path
 ) -> None:
     pattern = "{algorithm}_{delay}_{repetition}.pcap"
-    found = imported(captures, pattern, tmp_path / "r").results
+    found = open_results(imported(captures, pattern, tmp_path / "r").folder)
     assert found.factors == ("algorithm", "delay")
     theirs = {
         (row["factor_algorithm"], row["delay"].replace(" ", ""), row["repetition"]): row
@@ -93,13 +94,13 @@ def test_a_capture_tells_what_the_endpoints_know(
 
 def test_the_report_of_an_import_judges_without_a_run(captures: Path, tmp_path: Path) -> None:
     summary = imported(captures, "{algorithm}_{delay}_{repetition}.pcap", tmp_path / "r")
-    page = write_report(summary.results, formats=()).read_text(encoding="utf-8")
+    page = write_report(open_results(summary.folder), formats=()).read_text(encoding="utf-8")
     assert "cwndlab import" in page
     assert "mine (imported)" in page
     for words in ("All settings at a glance", "delay 40ms", "goodput"):
         assert words.lower() in page.lower()
     with pytest.raises(ResultsError, match="was imported from"):
-        _ = summary.results.study
+        _ = open_results(summary.folder).study
 
 
 def test_importing_again_changes_nothing_and_new_files_are_added(
@@ -108,11 +109,11 @@ def test_importing_again_changes_nothing_and_new_files_are_added(
     pattern = "{algorithm}_{delay}_{repetition}.pcap"
     late = captures / "cubic_40ms_1.pcap"
     late.rename(tmp_path / late.name)
-    first = imported(captures, pattern, tmp_path / "r").results
+    first = open_results(imported(captures, pattern, tmp_path / "r").folder)
     runs = set(first.runs()["run"])
     assert len(runs) == 7
     (tmp_path / late.name).rename(late)
-    second = imported(captures, pattern, tmp_path / "r").results
+    second = open_results(imported(captures, pattern, tmp_path / "r").folder)
     assert len(set(second.runs()["run"]) - runs) == 1
     assert [entry["status"] for entry in second.history] == ["done"] * 8
 
@@ -139,7 +140,7 @@ def test_iperf3_values_are_its_own(name: str, sender: str, receiver: str) -> Non
 
 def test_both_ends_files_of_a_transfer_are_one_run(tmp_path: Path) -> None:
     found = imported(MEASURED, "{algorithm}_{direction}_{repetition}_{side}.json", tmp_path / "r")
-    flows = found.results.flows()
+    flows = open_results(found.folder).flows()
     assert flows.height == 2
     assert flows.filter(direction="forward")["factor_direction"].to_list() == ["downlink"]
     for row in flows.to_dicts():
@@ -154,7 +155,7 @@ def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> N
     shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "vegas_up.json")
     shutil.copy(MEASURED / "bbr_down_2_client.json", folder / "bbr_down.json")
     found = imported(folder, "{algorithm}_{direction}.json", tmp_path / "r")
-    contestants = contestants_of(compare(found.results))
+    contestants = contestants_of(compare(open_results(found.folder)))
     assert sorted(contestants) == ["bbr", "vegas (sent by cubic)"]
     assert any("nothing of it is attributed to vegas" in note for note in found.notes)
 
@@ -228,10 +229,10 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     (folder / "cubic_2.json").write_text(json.dumps(failed), encoding="utf-8")
     (folder / "cubic_3.json").write_text("{}", encoding="utf-8")
     found = imported(folder, "{algorithm}_{repetition}.json", tmp_path / "r")
-    assert found.results.runs().height == 1
+    assert open_results(found.folder).runs().height == 1
     assert any("unable to connect" in failure for failure in found.left_out)
     assert any("cubic_3.json" in failure and "--json" in failure for failure in found.left_out)
-    statuses = [entry["status"] for entry in found.results.history]
+    statuses = [entry["status"] for entry in open_results(found.folder).history]
     assert sorted(statuses) == ["done", "failed"]
 
 
@@ -317,15 +318,16 @@ def test_bad_files_are_left_out_with_the_reason_and_the_others_imported(tmp_path
     shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "good_reno_1")
     shutil.copy(MEASURED / "cubic_up_1_client.json", folder / f"good_reno_{'9' * 200}")
     found = imported(folder, "{case}_{algorithm}_{repetition}", tmp_path / "r")
-    assert found.results.runs()["case"].to_list() == ["good"]
+    assert open_results(found.folder).runs()["case"].to_list() == ["good"]
     told = {sentence.split("_cubic_1: ")[0]: sentence for sentence in found.left_out}
     for name, (_, reason) in BAD_FILES.items():
         assert reason in told[str(folder / name)]
         assert "\n" not in told[str(folder / name)]
     assert [each for each in found.left_out if "at most 18 digits" in each]
     assert len(found.left_out) == len(BAD_FILES) + 1
-    assert found.results.imported is not None
-    assert found.results.imported["left_out"] == found.left_out
+    record = open_results(found.folder).imported
+    assert record is not None
+    assert record["left_out"] == found.left_out
 
 
 def test_numbers_of_any_length_in_names_are_labels(tmp_path: Path) -> None:
@@ -333,7 +335,7 @@ def test_numbers_of_any_length_in_names_are_labels(tmp_path: Path) -> None:
     folder.mkdir()
     for size in ("1", "9" * 18, "9" * 200):
         shutil.copy(MEASURED / "cubic_up_1_client.json", folder / f"cubic_{size}.json")
-    found = imported(folder, "{algorithm}_{size}.json", tmp_path / "r").results
+    found = open_results(imported(folder, "{algorithm}_{size}.json", tmp_path / "r").folder)
     assert set(found.runs()["size"]) == {"1", "9" * 18, "9" * 200}
 
 

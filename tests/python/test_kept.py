@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import cwndlab as cw
+from cwndlab.api.running import run_study
 from cwndlab.packing import pack
 from cwndlab.report import origin_of
 from cwndlab.resolve import presets
-from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from cwndlab.study.definition import StudyDefinition
 
 SLOW = 'rate = "10 Mbit/s"\ndelay = "20 ms"\n'
 FAST = 'rate = "50 Mbit/s"\ndelay = "20 ms"\n'
@@ -25,7 +27,7 @@ def results_on(link: str | list[str], folder: Path) -> cw.Results:
     return run_study(study, folder, report=lambda *_: Silent())
 
 
-def rates(study: cw.Study) -> list[object]:
+def rates(study: StudyDefinition) -> list[object]:
     paths = [cell.resolved.scenario.model_dump()["path"] for cell in study.cells]
     return [path["forward"][0]["rate"]["bits_per_sec"] for path in paths]
 

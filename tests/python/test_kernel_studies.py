@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import RunsFailedError
 from cwndlab.kernel.capabilities import obstacles
-from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
 from test_kernel import is_gone_soon
 from test_testbed import needs_kernel

@@ -12,8 +12,9 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.api.results import Results, open_results
+from cwndlab.api.running import run_campaign
 from cwndlab.errors import StudyError
-from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
+from cwndlab.measure.campaign import Campaign, CampaignEndedError
 from cwndlab.measure.wire.address import Address
 from finished import finished
 from live_server import HOST, TOKEN, server_apart, server_here

@@ -12,10 +12,11 @@ import pytest
 
 import cwndlab as cw
 from cwndlab import core
+from cwndlab.api.running import run_campaign
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import StudyError
 from cwndlab.kernel.capabilities import this_kernel
-from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
+from cwndlab.measure.campaign import Campaign, CampaignEndedError
 from cwndlab.measure.iperf3 import Iperf3
 from live_server import HOST, iperf3_server
 

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
+from cwndlab.api.running import run_campaign
 from cwndlab.cli import run as run_cli
 from cwndlab.measure import preflight
-from cwndlab.measure.campaign import Campaign, run_campaign
+from cwndlab.measure.campaign import Campaign
 from cwndlab.measure.machine import interface, netlink
 from cwndlab.measure.machine.path_view import compare_views, read_syn
 from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 import cwndlab as cw
 from cwndlab.api.results import open_results
+from cwndlab.api.running import run_campaign
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.series import Series
-from cwndlab.measure.campaign import Campaign, CampaignEndedError, run_campaign
+from cwndlab.measure.campaign import Campaign, CampaignEndedError
 from cwndlab.measure.flags import flags_of
 from cwndlab.measure.machine import radio, surroundings
 from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem, technology_changes

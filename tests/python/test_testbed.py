@@ -13,16 +13,16 @@ import polars as pl
 import pytest
 
 import fake_core as stand_in
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
-from cwndlab.backends import keyed
+from cwndlab.backends import Simulator, ThisKernel
 from cwndlab.backends.kernel import process, tracing
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.names import KernelNames
-from cwndlab.backends.kernel.process import TestbedHelper
+from cwndlab.backends.kernel.process import RunsHelper
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import Obstacle, obstacles, this_kernel
-from cwndlab.run.campaign import run_study
 from cwndlab.run.progress import Silent
 from finished import finished
 from patience import is_soon
@@ -149,21 +149,23 @@ def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept
 @needs_linux
 def test_what_the_helper_refuses_and_that_it_ended_is_told(helper: Path) -> None:
     write(helper, answers({"answer": "refused", "message": "it needs root: sudo"}))
-    with TestbedHelper() as asked, pytest.raises(KernelRunError, match="it needs root"):
+    with RunsHelper() as asked, pytest.raises(KernelRunError, match="it needs root"):
         asked.ask({"do": "run"})
     write(helper, "#!/bin/sh\nexit 3\n")
-    with TestbedHelper() as asked, pytest.raises(KernelRunError, match=r"exit status 3"):
+    with RunsHelper() as asked, pytest.raises(KernelRunError, match=r"exit status 3"):
         asked.ask({"do": "run"})
 
 
 @pytest.mark.usefixtures("fake_core")
 def test_results_of_the_kernel_are_never_taken_for_those_of_the_simulator() -> None:
     matrix = study(algorithm=["cubic", "reno"], repetitions=2).matrix
-    ours, theirs = ({run.key for run in each.runs} for each in (matrix, keyed(matrix, "kernel")))
+    ours, theirs = ({run.key for run in each.runs} for each in (matrix, ThisKernel().keyed(matrix)))
     assert len(ours) == len(theirs) == 4
     assert not ours & theirs
-    assert keyed(matrix, "sim") is matrix
-    assert [run.seed for run in keyed(matrix, "kernel").runs] == [run.seed for run in matrix.runs]
+    assert Simulator().keyed(matrix) is matrix
+    assert [run.seed for run in ThisKernel().keyed(matrix).runs] == [
+        run.seed for run in matrix.runs
+    ]
 
 
 @pytest.mark.usefixtures("fake_core")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from cwndlab.api import running
 from cwndlab.api.study import Study
 from cwndlab.errors import StudyError
-from cwndlab.run import campaign
 from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
@@ -139,7 +139,7 @@ def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
 def in_simulation(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The simulator with another stack in the place of the kernel; how many runs each time."""
     counts: list[int] = []
-    real = campaign.run_study
+    real = running.run_study
 
     def run_study(wanted: Study, folder: Path, **options: Any) -> Any:  # noqa: ANN401  as it is
         counts.append(len(wanted.matrix.runs))

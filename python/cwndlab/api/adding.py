@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cwndlab.backends import Backend
+    from cwndlab.backends import BackendName
 
 _GROWING = ("algorithm", "repetitions")
 
 
 def adding(
-    document: Mapping[str, Any], title: str, folder: Path | None, backend: Backend
+    document: Mapping[str, Any], title: str, folder: Path | None, backend: BackendName
 ) -> tuple[Study, Path]:
     """The study of a comparison together with what was compared before, and its folder.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.api.results import open_results
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.judge.answer import CLASS
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
@@ -17,7 +18,7 @@ from cwndlab.judge.populations import expand, load_population, population_of_lin
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
-from cwndlab.run.campaign import default_folder, run_study
+from cwndlab.run.campaign import default_folder
 from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
 from cwndlab.text.linkspec import short_spec

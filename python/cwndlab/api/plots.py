@@ -12,7 +12,8 @@ from cwndlab.figures.distributions import plot_box, plot_cdf
 from cwndlab.figures.operating_point import operating_point_figure
 from cwndlab.figures.over_time import over_time_figure, plot_over_time
 from cwndlab.figures.standings import plot_bars, plot_throughput_delay
-from cwndlab.judge.comparison import Comparison, compare
+from cwndlab.judge.cell import Comparison
+from cwndlab.judge.comparison import compare
 
 
 class Plottable(Protocol):

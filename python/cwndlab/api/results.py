@@ -10,23 +10,20 @@ import polars as pl
 
 from cwndlab.errors import ResultsError, plural
 from cwndlab.results.compaction import shown_labels
-from cwndlab.results.folder import MATRIX, Folder
+from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
+from cwndlab.study.definition import StudyDefinition
 from cwndlab.text.toml import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.api.plots import Plotter
-    from cwndlab.api.study import Study
     from cwndlab.judge.answer import Answers
     from cwndlab.judge.decision import Decision
     from cwndlab.results.manifest import Manifest
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-
-IMPORT_FILE = "import.toml"
-"""Stands instead of a study where results were measured elsewhere."""
 
 KEYS = ("run", "cell", "repetition", "seed")
 
@@ -54,18 +51,16 @@ class Results:
         self._matrix = pl.read_parquet(matrix_file, memory_map=False)
 
     @cached_property
-    def study(self) -> Study:
+    def study(self) -> StudyDefinition:
         """The study that was run.
 
         Raises:
             ResultsError: none was: the results were imported.
         """
-        from cwndlab.api.study import Study  # noqa: PLC0415  a study's run gives results
-
         if self.imported is not None:
             msg = f"{self.path}: was imported from {self.imported['folder']}; there is no study"
             raise ResultsError(msg)
-        return Study.load(self.path / "study.toml")
+        return StudyDefinition.load(self.path / "study.toml")
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:

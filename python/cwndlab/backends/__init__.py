@@ -1,54 +1,93 @@
-"""Where runs happen: in the simulator, or on the kernel of this machine.
+"""Where runs happen: in the simulator, here or on a cluster, and on the kernel of this machine.
 
-Both take the same scenarios and write the same tables. A result belongs to its backend: the key of
+All take the same scenarios and write the same tables. A result belongs to its backend: the key of
 a run on the kernel holds the kernel's release, so that nothing is taken for what it is not.
 """
 
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from cwndlab.backends.kernel.executor import KernelExecutor
+from cwndlab.backends.kernel.process import require_runs
 from cwndlab.errors import ClusterError
 from cwndlab.run.executor import LocalExecutor
 from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
+    from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Executor
     from cwndlab.study.matrix import Matrix
 
-Backend = Literal["sim", "kernel"]
-BACKENDS: tuple[Backend, ...] = get_args(Backend)
+BackendName = Literal["sim", "kernel"]
+BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 
-def keyed(matrix: Matrix, backend: Backend) -> Matrix:
-    """The runs of a study with the names that their results have in this backend."""
-    return matrix if backend == "sim" else rekeyed(matrix, f"kernel/{platform.release()}")
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """The simulator, on this machine or a cluster."""
+
+    jobs: int | None = None
+    """How many runs at once; one per core if None."""
+    cluster: str | None = None
+    """Address of a cluster that simulates instead of this machine, `dask://HOST:PORT`."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return "sim"
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        """The runs as they are: their keys are those of simulations."""
+        return matrix
+
+    def executor(self) -> Executor:
+        """Threads of this process, or a cluster's workers.
+
+        Raises:
+            ClusterError: there is no such cluster, or nothing that it could do.
+        """
+        if self.cluster is None:
+            return LocalExecutor(self.jobs)
+        from cwndlab.backends.cluster import ClusterExecutor  # noqa: PLC0415  an optional library
+
+        return ClusterExecutor(self.cluster)
 
 
-def executor(backend: Backend, jobs: int | None, cluster: str | None = None) -> Executor:
-    """What computes runs there.
+@dataclass(frozen=True, slots=True)
+class ThisKernel:
+    """The kernel of this machine, in real time."""
 
-    Args:
-        backend: where runs happen.
-        jobs: how many at once, on this machine.
-        cluster: the address of a cluster that simulates instead of this machine.
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return "kernel"
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        """The runs with keys that hold the kernel's release."""
+        return rekeyed(matrix, f"kernel/{platform.release()}")
+
+    def executor(self) -> Executor:
+        """Network namespaces of this machine.
+
+        Raises:
+            KernelRunError: it has none, or this user may not make them.
+        """
+        require_runs()
+        return KernelExecutor()
+
+
+def backend_of(name: str, jobs: int | None = None, cluster: str | None = None) -> Backend:
+    """The backend of this name.
 
     Raises:
-        KernelRunError: nothing does.
-        ClusterError: there is no such cluster, or nothing that it could do.
+        ClusterError: a cluster is to run on a kernel.
     """
-    if backend == "sim":
-        if cluster is None:
-            return LocalExecutor(jobs)
-        from cwndlab.backends.cluster import ClusterExecutor  # noqa: PLC0415  seldom needed
-
-        return ClusterExecutor(cluster)
+    if name == "sim":
+        return Simulator(jobs, cluster)
     if cluster is not None:
         msg = "--executor: runs on the kernel happen on this machine; leave it out"
         raise ClusterError(msg)
-    from cwndlab.backends.kernel.executor import KernelExecutor  # noqa: PLC0415  Linux only
-    from cwndlab.backends.kernel.process import require_runs  # noqa: PLC0415  Linux only
-
-    require_runs()
-    return KernelExecutor()
+    return ThisKernel()

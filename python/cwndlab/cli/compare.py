@@ -16,8 +16,8 @@ from cwndlab.errors import plural
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
-    from cwndlab.backends import Backend
-    from cwndlab.judge.comparison import Comparison
+    from cwndlab.backends import BackendName
+    from cwndlab.judge.cell import Comparison
     from cwndlab.judge.uses import Use
 
 
@@ -88,7 +88,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     direction: str,
     transfer: str | None,
     results: Path | None,
-    backend: Backend,
+    backend: BackendName,
     jobs: int | None,
     use: str,
     goal: str,

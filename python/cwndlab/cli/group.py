@@ -139,7 +139,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "schema": Entry(
             "cwndlab.cli.profiles",
             "schema_command",
-            "Print the JSON Schema of study files, for editors.",
+            "Print the JSON Schema of study files, or of files of users, for editors.",
         ),
     },
 }

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwndlab.api.results import IMPORT_FILE
+from cwndlab.api.results import open_results
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import plural
 from cwndlab.imports import ImportRequest, import_folder
 from cwndlab.imports.pattern import NamePattern
+from cwndlab.results.folder import IMPORT_FILE
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def import_command(
     )
     summary = import_folder(request)
     _say_left_out(summary)
+    found = open_results(summary.folder)
     if output_format != "table":
-        print_frame(summary.results.runs(), output_format)
+        print_frame(found.runs(), output_format)
         return
-    print_comparisons(summary.results)
+    print_comparisons(found)
     if summary.notes:
         say("", *(f"  {note}" for note in summary.notes))
-    say("", f"  {command_line('cwndlab', 'report', summary.results.path)} draws it")
+    say("", f"  {command_line('cwndlab', 'report', summary.folder)} draws it")
 
 
 def _say_left_out(summary: ImportSummary) -> None:
@@ -75,5 +77,5 @@ def _say_left_out(summary: ImportSummary) -> None:
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]
     lines += [f"  {sentence}" for sentence in summary.left_out[:_MOST_TOLD]]
     if (more := len(summary.left_out) - _MOST_TOLD) > 0:
-        lines.append(f"  and {more:,} more, in {summary.results.path / IMPORT_FILE}")
+        lines.append(f"  and {more:,} more, in {summary.folder / IMPORT_FILE}")
     click.echo("\n".join(lines), err=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from cwndlab.api.running import run_campaign
 from cwndlab.api.study import Study
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
 from cwndlab.cli.studies import print_comparisons
 from cwndlab.errors import CwndlabError, read_failure
-from cwndlab.measure.campaign import Campaign, run_campaign, senders_of
+from cwndlab.measure.campaign import Campaign, senders_of
 from cwndlab.measure.iperf3 import Iperf3, runs_via
 from cwndlab.measure.machine.radio import RadioLog
 from cwndlab.measure.preflight import look, measure_datagrams

@@ -11,7 +11,7 @@ import click
 from cwndlab.backends import BACKENDS
 
 if TYPE_CHECKING:
-    from cwndlab.backends import Backend
+    from cwndlab.backends import BackendName
 
 results_option = click.option(
     "--results",
@@ -48,7 +48,7 @@ pcap_option = click.option(
 class Where:
     """Where runs happen, as a command was told."""
 
-    backend: Backend
+    backend: BackendName
     jobs: int | None = None
     cluster: str | None = None
 

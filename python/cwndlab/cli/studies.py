@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.api.results import open_results
+from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.cli.options import (
     Where,
@@ -23,7 +24,7 @@ from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
 from cwndlab.papers import paper_ids
-from cwndlab.run.campaign import default_folder, run_study
+from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
 from cwndlab.run.executor import available_cores
 from cwndlab.study.describe import describe_study
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cwndlab.api.results import Results
-    from cwndlab.backends import Backend
+    from cwndlab.backends import BackendName
 
 EVERY_PAPER = "all"
 
@@ -50,7 +51,7 @@ EVERY_PAPER = "all"
 def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
     results: Path | None,
-    backend: Backend,
+    backend: BackendName,
     jobs: int | None,
     cluster: str | None,
     output_format: str,
@@ -117,7 +118,7 @@ def report_command(results: Path, out: Path | None) -> None:
 def reproduce_command(
     study_id: str,
     results: Path | None,
-    backend: Backend,
+    backend: BackendName,
     jobs: int | None,
     cluster: str | None,
     *,
@@ -184,7 +185,7 @@ def _options(results: Path | None, *, is_quick: bool) -> list[str]:
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
-def _default_folder(study: Study, backend: Backend = "sim", *, is_quick: bool) -> Path:
+def _default_folder(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
     """The short version of a study has results of its own."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder

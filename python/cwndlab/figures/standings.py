@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from cwndlab.figures.canvas import house_style, legend_above
 from cwndlab.figures.style import styles_of
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.results.columns import quantity
 from cwndlab.stats import Interval, pareto_front
 from cwndlab.text.wording import format_number

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab import core
-from cwndlab.api.results import IMPORT_FILE, Results
 from cwndlab.errors import MeasurementError, UnknownNameError, read_failure
 from cwndlab.imports.capture import is_capture, read_capture
 from cwndlab.imports.iperf3 import is_iperf3, merge, read_iperf3
 from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
-from cwndlab.results.folder import MATRIX
+from cwndlab.results.folder import IMPORT_FILE, MATRIX
 from cwndlab.results.tables import encode_result, to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.schema.direction import Direction
@@ -60,7 +59,7 @@ class ImportRequest:
 class ImportSummary:
     """What became of the files."""
 
-    results: Results
+    folder: Path
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     """A sentence about each file that is not in the results: which, and why."""
@@ -138,7 +137,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
             reason = {"error": run.measurement.error, "files": _names(run, request)}
             writer.note_failure(run.key(request), reason, _entry(run, request))
         writer.finish()
-    return ImportSummary(Results(request.results), notes, left_out)
+    return ImportSummary(request.results, notes, left_out)
 
 
 def _read_all(

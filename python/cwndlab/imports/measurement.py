@@ -64,6 +64,16 @@ FLOW_COLUMNS = (
     "busy_s",
     "rwnd_limited_s",
     "sndbuf_limited_s",
+    "responses",
+    "response_p50_ms",
+    "response_p95_ms",
+    "response_p99_ms",
+    "response_geometric_mean_ms",
+    "video_bitrate_mbit_s",
+    "video_rebuffering_pct",
+    "video_startup_ms",
+    "datagram_loss_pct",
+    "datagram_delay_p95_ms",
 )
 """The columns of the `flows` of measurements: those of a simulation, and what sent."""
 

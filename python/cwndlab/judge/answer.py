@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cwndlab.judge.cell import Comparison
     from cwndlab.judge.coexistence import Coexistence
-    from cwndlab.judge.comparison import Comparison
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
 

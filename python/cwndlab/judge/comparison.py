@@ -10,17 +10,18 @@ together, round-trip times are their mean, retransmissions their total.  Flows t
 that direction carry nobody's result.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.results.columns import Better, quantity
+from cwndlab.judge.cell import CONTESTANT, Comparison
 from cwndlab.results.metrics import TOTALS, together
-from cwndlab.stats.bootstrap import Floats
+
+if TYPE_CHECKING:
+    from cwndlab.stats.bootstrap import Floats
 
 
 class ResultsLike(Protocol):
@@ -37,184 +38,9 @@ class ResultsLike(Protocol):
         """Return one row a flow of a run."""
 
 
-GEOMETRIC = frozenset({"completion_ms"})
-"""Columns whose average over runs is the geometric mean: what counts is how many times as long."""
-
 _KEYS = ("run", "seed", "repetition")
-_CONTESTANT = "contestant"
 _NAMED = "named"  # what the study calls the algorithm of a contestant's flows
 _FLOW_COUNT = "flow_count"  # not a name of a factor
-_NOT_RECORDED = {
-    "run": pl.String,
-    _CONTESTANT: pl.String,
-    "flow": pl.Int64,
-    "t_s": pl.Float64,
-    "event": pl.String,
-}
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The contestants of one cell: for each, one value of each quantity per repetition.
-
-    All arrays of a comparison have one entry per repetition, in the same order; NaN where that
-    contestant has no such run or the run has no such value.
-    """
-
-    cell: Mapping[str, object]
-    contestants: tuple[str, ...]
-    seeds: tuple[int, ...]
-    """Of all runs of the cell."""
-    repetitions: int
-    is_paired: bool
-    """Whether all contestants ran with the same seed in each repetition."""
-    values: Mapping[str, Mapping[str, Floats]]
-    runs: Mapping[str, tuple[str | None, ...]]
-    """Key of the run behind each value, by contestant."""
-    flow_ids: Mapping[str, tuple[int, ...]]
-    """Numbers of each contestant's flows within its runs."""
-    flows_per_run: int
-    not_sent: Mapping[str, str] = field(default_factory=dict)
-    """The algorithm that the study names, of the contestants whose flows another one sent."""
-    is_per_flow: bool = False
-    """Whether values that add up are given per flow, as contestants had unequally many flows."""
-    smallest_effect: float = stats.SMALLEST_EFFECT
-    confidence: float = stats.CONFIDENCE
-    _intervals: dict[tuple[str, str], stats.Interval | None] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _differences: dict[tuple[str, str, str], stats.Difference | None] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-
-    def named(self, contestant: str) -> str:
-        """The algorithm that the study names for a contestant, whatever sent its flows."""
-        return self.not_sent.get(contestant, contestant)
-
-    @property
-    def is_contest(self) -> bool:
-        """Whether contestants ran against each other in the same runs."""
-        keys = [run for runs in self.runs.values() for run in runs if run is not None]
-        return len(set(keys)) < len(keys)
-
-    @property
-    def name(self) -> str:
-        """The cell's settings as a reader would name them; empty if the study has one cell."""
-        return ", ".join(f"{key} {value}" for key, value in self.cell.items())
-
-    @property
-    def is_one_run(self) -> bool:
-        """Whether every contestant ran once, so that nothing is known about uncertainty."""
-        return self.repetitions == 1
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Whether repetitions, of which there are several, all gave the same values."""
-        if self.is_one_run:
-            return False
-        intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
-        return all(interval is None or interval.is_constant for interval in intervals)
-
-    def has(self, column: str) -> bool:
-        """Whether any contestant has a value of this quantity."""
-        return any(self.finite(name, column).size for name in self.contestants)
-
-    def finite(self, contestant: str, column: str) -> Floats:
-        """Return the contestant's values that exist."""
-        values = self.values[contestant].get(column)
-        if values is None:
-            return np.empty(0)
-        finite: Floats = values[np.isfinite(values)]
-        return finite
-
-    def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the average over runs with its interval; None if there is no value."""
-        key = (contestant, column)
-        if key not in self._intervals:
-            values = self.finite(contestant, column)
-            self._intervals[key] = self._average(column, values) if values.size else None
-        return self._intervals[key]
-
-    def _average(self, column: str, values: Floats) -> stats.Interval:
-        if column in GEOMETRIC:
-            return stats.geometric_mean(values, confidence=self.confidence)
-        return stats.covering_mean(values, confidence=self.confidence)
-
-    def best(self, column: str) -> str | None:
-        """Return the contestant whose mean is best; None if the quantity has no better way."""
-        better = quantity(column).better
-        if better is Better.NEITHER:
-            return None
-        means = {
-            name: interval.estimate
-            for name in self.contestants
-            if (interval := self.interval(name, column)) is not None
-        }
-        if not means:
-            return None
-        choose = max if better is Better.HIGHER else min
-        return choose(means, key=lambda name: means[name])
-
-    def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two contestants pair by pair; None without pairs or against a mean of zero."""
-        key = (contestant, other, column)
-        if key not in self._differences:
-            self._differences[key] = self._compare(contestant, other, column)
-        return self._differences[key]
-
-    def _compare(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        ours, theirs = self.values[contestant].get(column), self.values[other].get(column)
-        if ours is None or theirs is None:
-            return None
-        both = np.isfinite(ours) & np.isfinite(theirs)
-        if not both.any() or not theirs[both].mean() > 0:
-            return None
-        return stats.compare_pairs(
-            ours[both],
-            theirs[both],
-            smallest_effect=self.smallest_effect,
-            average=stats.Average.GEOMETRIC if column in GEOMETRIC else stats.Average.ARITHMETIC,
-            confidence=self.confidence,
-        )
-
-    def representative_runs(self) -> dict[str, str]:
-        """Return the most representative run of each contestant that has runs."""
-        found = {name: self.representative_run(name) for name in self.contestants}
-        return {name: run for name, run in found.items() if run is not None}
-
-    def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
-        """Return the rows of the representative runs, with a column `contestant`.
-
-        `read` gives a table's rows, as `Results.samples` does.  A contestant gets the rows of its
-        own flows and those that concern every flow.  A table that was not recorded has no rows.
-        """
-        runs = self.representative_runs()
-        rows = read(run=list(runs.values()))
-        if "t_s" not in rows.columns:
-            return pl.DataFrame(schema=_NOT_RECORDED)
-        names = pl.DataFrame({"run": list(runs.values()), _CONTESTANT: list(runs)})
-        named = rows.join(names, on="run", how="inner", maintain_order="left")
-        is_own = pl.col("flow").is_null()
-        for name in runs:
-            is_own |= (pl.col(_CONTESTANT) == name) & pl.col("flow").is_in(self.flow_ids[name])
-        return named.filter(is_own)
-
-    def representative_run(self, contestant: str) -> str | None:
-        """Return the key of the contestant's most representative run.
-
-        It is the run nearest to the mean over runs in goodput, round-trip time and timeouts (HSDPA
-        paper, 2010, section V), each counted in its own standard deviations.
-        """
-        present = [at for at, run in enumerate(self.runs[contestant]) if run is not None]
-        if not present:
-            return None
-        values = self.values[contestant]
-        nothing = np.full(self.repetitions, np.nan)
-        rtt = "rtt_mean_ms" if "rtt_mean_ms" in values else "rtt_p50_ms"
-        measures = np.column_stack(
-            [values.get(column, nothing)[present] for column in ("goodput_mbit_s", rtt, "timeouts")]
-        )
-        return self.runs[contestant][present[stats.most_representative(measures)]]
 
 
 def compare(
@@ -313,17 +139,17 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
         label = pl.col(under_test).cast(pl.String)
-        return flows.with_columns(label.alias(_NAMED), label.alias(_CONTESTANT))
+        return flows.with_columns(label.alias(_NAMED), label.alias(CONTESTANT))
     label = pl.col(under_test).cast(pl.String)
     # Nothing is attributed to an algorithm that did not send.
     contestant = label
     if "sent_by" in flows.columns:
         other = pl.format("{} (sent by {})", label, "sent_by")
         contestant = pl.when(_is_sent_by_another(flows)).then(other).otherwise(label)
-    named = flows.with_columns(label.alias(_NAMED), contestant.alias(_CONTESTANT))
+    named = flows.with_columns(label.alias(_NAMED), contestant.alias(CONTESTANT))
     if under_test == factor:
         return named
-    is_own = pl.col(factor) == pl.col(_CONTESTANT)
+    is_own = pl.col(factor) == pl.col(CONTESTANT)
     return named.filter(is_own | ~is_own.any().over("run"))
 
 
@@ -342,7 +168,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
     """Return one row per run and contestant with the contestant's values."""
     keys = [key for key in _KEYS if key in flows.columns]
-    by = [*cell_columns, _CONTESTANT, _NAMED, *keys]
+    by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [
         name
         for name, kind in flows.schema.items()
@@ -382,7 +208,7 @@ def _comparison(
     repetitions = cell["repetition"].unique(maintain_order=True).to_list()
     place = {repetition: at for at, repetition in enumerate(repetitions)}
     seeds_each = cell.group_by("repetition").agg(pl.col("seed").n_unique())["seed"]
-    contestants = tuple(cell[_CONTESTANT].unique(maintain_order=True).to_list())
+    contestants = tuple(cell[CONTESTANT].unique(maintain_order=True).to_list())
     columns = [
         name
         for name, kind in cell.schema.items()
@@ -392,7 +218,7 @@ def _comparison(
     keys: dict[str, tuple[str | None, ...]] = {}
     flow_ids: dict[str, tuple[int, ...]] = {}
     for contestant in contestants:
-        rows = cell.filter(pl.col(_CONTESTANT) == contestant)
+        rows = cell.filter(pl.col(CONTESTANT) == contestant)
         at = np.array([place[number] for number in rows["repetition"]], dtype=np.intp)
         own: dict[str, Floats] = {}
         for column in columns:
@@ -416,7 +242,7 @@ def _comparison(
         flows_per_run=int(cell[_FLOW_COUNT].to_numpy().max()),
         not_sent={
             contestant: name
-            for contestant, name in cell.select(_CONTESTANT, _NAMED).unique().iter_rows()
+            for contestant, name in cell.select(CONTESTANT, _NAMED).unique().iter_rows()
             if contestant != name
         },
         is_per_flow=is_per_flow,

@@ -25,8 +25,8 @@ from cwndlab import core
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cwndlab.judge.cell import Comparison
     from cwndlab.judge.coexistence import Coexistence
-    from cwndlab.judge.comparison import Comparison
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
     from cwndlab.judge.reality import Reality

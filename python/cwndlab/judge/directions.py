@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from cwndlab import stats
-from cwndlab.judge.comparison import Comparison, ResultsLike, compare
+from cwndlab.judge.cell import Comparison
+from cwndlab.judge.comparison import ResultsLike, compare
 from cwndlab.text.wording import format_number, join_words, quoted
 
 _SEVERAL = 2

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.stats import Average, Difference, Interval, compare_pairs
 from cwndlab.stats.bootstrap import Floats
 

@@ -21,8 +21,8 @@ from cwndlab.stats.students_t import quantile
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
-    from cwndlab.api.study import Study
-    from cwndlab.judge.comparison import Comparison
+    from cwndlab.judge.cell import Comparison
+    from cwndlab.study.definition import StudyDefinition
 
 LEVEL = 0.05
 POWER = 0.8
@@ -65,7 +65,7 @@ class Plan:
 
 
 def plan_study(
-    study: Study, *, pilot: Results | None, effect: float, bits_per_sec: int | None
+    study: StudyDefinition, *, pilot: Results | None, effect: float, bits_per_sec: int | None
 ) -> Plan:
     """What a study costs, and needs.
 

@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
-from cwndlab.api.results import Results
 from cwndlab.errors import CwndlabError, InterruptedStudyError, StudyError, plural
 from cwndlab.measure.beside import DatagramsBeside
 from cwndlab.measure.flags import DEFAULT_OUTAGE_S
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from cwndlab.api.study import Study
     from cwndlab.measure.machine.radio import RadioLog, RadioSource
     from cwndlab.schema.scenario import LivePath, ScenarioFlow
+    from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.runs import Run
 
 _ONLY_SIMULATED = (Web, Video, Datagrams)
@@ -77,12 +76,12 @@ class Campaign:
 
 
 def run_campaign(
-    study: Study,
+    study: StudyDefinition,
     folder: Path,
     campaign: Campaign,
     tell: Callable[[str], None],
     now: Callable[[], datetime] = datetime.now,
-) -> Results:
+) -> None:
     """Measure what `folder` lacks of `study` and this place can give.
 
     Raises:
@@ -107,7 +106,6 @@ def run_campaign(
             raise InterruptedStudyError(message) from None
         finally:
             writer.finish()
-    return Results(folder)
 
 
 def _place(runs: list[Run], campaign: Campaign) -> str:

@@ -9,13 +9,8 @@ import polars as pl
 
 from cwndlab.figures.style import Style, styles_of
 from cwndlab.judge.answer import BASELINE, Knowledge, answer, answer_together, goal_measured
-from cwndlab.judge.comparison import (
-    Comparison,
-    ResultsLike,
-    compare,
-    contestant_factor,
-    contestants_of,
-)
+from cwndlab.judge.cell import Comparison
+from cwndlab.judge.comparison import ResultsLike, compare, contestant_factor, contestants_of
 from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.directions import DirectionComparisons, compare_directions
 from cwndlab.judge.goals import Goal, goal_named

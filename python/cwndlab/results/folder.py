@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
+IMPORT_FILE = "import.toml"
+"""Stands instead of a study where results were measured elsewhere."""
+
 JOURNALS = "journal"
 FILES = "files"
 UNUSED = "unused"

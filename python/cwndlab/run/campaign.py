@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab import backends, core
-from cwndlab.api.results import Results
+from cwndlab import core
 from cwndlab.errors import (
     CwndlabError,
     DiskFullError,
@@ -27,7 +26,7 @@ from cwndlab.results.tables import to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.run import progress
 from cwndlab.run.cost import Cost, cost_of
-from cwndlab.run.executor import Part, Task, available_cores
+from cwndlab.run.executor import Part, Task
 from cwndlab.schema.scenario import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.toml_writer import write_toml
@@ -36,10 +35,10 @@ from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cwndlab.api.study import Study
-    from cwndlab.backends import Backend
+    from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Batch, Executor
     from cwndlab.run.progress import Reporter
+    from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.matrix import Matrix
     from cwndlab.study.runs import Run
 
@@ -47,31 +46,27 @@ RESULTS_FOLDER = Path("results")
 PRESETS = "presets"
 
 
-def default_folder(study: Study, backend: Backend = "sim") -> Path:
+def default_folder(study: StudyDefinition, backend: str = "sim") -> Path:
     """Where results go unless the user says otherwise."""
     return RESULTS_FOLDER / (study.id if backend == "sim" else f"{study.id}-{backend}")
 
 
-def run_study(  # noqa: PLR0913  each has its default
-    study: Study,
-    folder: Path | None = None,
+def run_study(
+    study: StudyDefinition,
+    folder: Path,
+    backend: Backend,
     *,
-    backend: Backend = "sim",
-    jobs: int | None = None,
-    cluster: str | None = None,
-    executor: Executor | None = None,
+    cores: int = 1,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
     again: str = "the same again",
-) -> Results:
+) -> None:
     """Compute the runs of `study` that `folder` lacks.
 
     Args:
         study: the study.
-        folder: of the results; `results/ID` if None, for the kernel `results/ID-kernel`.
+        folder: of the results.
         backend: where the runs happen.
-        jobs: how many runs at once, on this machine.
-        cluster: address of a cluster that computes them, `dask://HOST:PORT`.
-        executor: what computes them; what the backend has on this machine if None.
+        cores: on how many the cost of a simulation is estimated.
         report: makes what is told about the progress, of title, total and number done.
         again: what the user does to go on after an interruption.
 
@@ -81,26 +76,23 @@ def run_study(  # noqa: PLR0913  each has its default
         InterruptedStudyError: the user stopped it.
         ResultsError: the folder cannot be used, or its disk is full.
     """
-    folder = folder or default_folder(study, backend)
-    matrix = backends.keyed(study.matrix, backend)
+    matrix = backend.keyed(study.matrix)
     if any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
         message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
         raise StudyError([message])
-    cost = cost_of(matrix.cells, study.repetitions) if backend == "sim" else Cost()
+    cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
         keys = keep_study(study, matrix, writer)
         committed = writer.committed()
         missing = [n for n, key in enumerate(keys) if key not in committed]
-        session = _Session(writer, matrix, keys, backend)
+        session = _Session(writer, matrix, keys, backend.name)
         try:
             if missing:
                 left = cost.times(len(missing) / len(keys))
                 if left.is_worth_saying:
-                    cores = jobs or available_cores()
                     progress.tell(f"{study.title}: {left.sentence(cores)}")
                 with report(study.title, len(keys), len(keys) - len(missing)) as reporter:
-                    executor = executor or backends.executor(backend, jobs, cluster)
-                    session.compute(missing, executor, reporter)
+                    session.compute(missing, backend.executor(), reporter)
             writer.finish()
         except KeyboardInterrupt:
             message = f"stopped; {session.safe()}, {again} goes on from here"
@@ -114,15 +106,12 @@ def run_study(  # noqa: PLR0913  each has its default
             f"why is in {folder / 'failed'}, the first: {session.first_failure}"
         )
         raise RunsFailedError(message)
-    return Results(folder)
 
 
 class _Session:
     """Computes runs of a study and keeps them."""
 
-    def __init__(
-        self, writer: Writer, matrix: Matrix, keys: Sequence[str], backend: Backend
-    ) -> None:
+    def __init__(self, writer: Writer, matrix: Matrix, keys: Sequence[str], backend: str) -> None:
         self._writer = writer
         self._runs = matrix.runs
         self._keys = keys
@@ -196,7 +185,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
         yield Task(run.key, run.scenario_json, traces, programs, problem, weight)
 
 
-def keep_study(study: Study, matrix: Matrix, writer: Writer) -> list[str]:
+def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> list[str]:
     """Keep all that determines the study's runs, so that the folder tells all by itself.
 
     Returns:
@@ -247,7 +236,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
     return copies
 
 
-def _algorithm_files(study: Study) -> tuple[dict[str, bytes], dict[str, str]]:
+def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
     """Copies of the algorithms that are files; and by what the study calls each, its copy."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}

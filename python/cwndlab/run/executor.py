@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cwndlab import core
 from cwndlab.results.tables import encode_batch, split_files
 from cwndlab.usercode.processes import WorkerProcess
-from cwndlab.usercode.worker import Compute
+from cwndlab.usercode.worker import objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab._core import Stop
     from cwndlab.usercode.program import Program
+    from cwndlab.usercode.worker import Send
 
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
@@ -177,6 +178,22 @@ def batch_of(
     outcome = Outcome(task.key, error, began_unix_s, duration_s, notes or {})
     tables, beside = split_files(task.key, done)
     return Batch((outcome,), socket.gethostname(), tables, beside)
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Run a task. Answered by its batch, after what a long run has recorded by then."""
+
+    task: Task
+
+    @property
+    def files(self) -> str:
+        """Whose files are to blame if the process ends."""
+        return ", ".join(program.file for program in self.task.programs.values())
+
+    def answer(self, send: Send) -> object:
+        """Compile what is not compiled yet, and run."""
+        return compute([self.task], objects(self.task.programs), take=send)
 
 
 class LocalExecutor:

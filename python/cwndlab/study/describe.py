@@ -20,16 +20,16 @@ from cwndlab.text.quantity import format_duration, format_rate, format_share, fo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from cwndlab.api.study import Study
     from cwndlab.resolve.traces import Trace
     from cwndlab.schema.cell import CellPath
     from cwndlab.schema.link import Link
     from cwndlab.schema.ranges import Range
     from cwndlab.schema.wifi import WifiPath
+    from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.runs import Cell
 
 
-def describe_study(study: Study) -> list[str]:
+def describe_study(study: StudyDefinition) -> list[str]:
     """The cells of a study and what each of them runs, without repeating what is the same."""
     model = study.model
     runs = len(study.cells) * study.repetitions
@@ -56,7 +56,7 @@ def _flows_of(cell: Cell) -> list[str]:
     return describe_flows(cell.resolved.scenario)
 
 
-def _grouped(study: Study, describe: Callable[[Cell], list[str]]) -> list[str]:
+def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
     """What `describe` says of all cells; cells of which it says the same stand together."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:

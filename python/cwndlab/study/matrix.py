@@ -11,30 +11,26 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from cwndlab import core
 from cwndlab.errors import (
-    CwndlabError,
     QuantityError,
     ScenarioRefusedError,
     StudyError,
-    nearest,
-    plural,
 )
 from cwndlab.resolve import Resolved, resolve
-from cwndlab.resolve.algorithms import label_of, references_in
+from cwndlab.resolve.algorithms import references_in
 from cwndlab.schema import StudyModel
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.scenario import LivePath
-from cwndlab.schema.study import RESERVED_FACTORS
+from cwndlab.study.draft import Draft
+from cwndlab.study.factors import Level, columns_of, groups_of, is_match, levels_of, rules_of
 from cwndlab.study.refusals import place_in_study
 from cwndlab.study.runs import Cell, Label, Runs
-from cwndlab.text.linkspec import parse_spec
-from cwndlab.text.toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,12 +41,8 @@ if TYPE_CHECKING:
     from cwndlab.study.kept import KeptScenarios
     from cwndlab.study.places import Source
     from cwndlab.study.runs import Run
-    from cwndlab.text.toml import KeyPath
 
 _MOST_COMBINATIONS = 1_000_000
-_LINK_KEYS = ("link", "reverse_link")
-_HOST_KEYS = ("user_host", "server_host")
-_COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,71 +52,6 @@ class Matrix:
     columns: tuple[str, ...]
     runs: Sequence[Run]
     cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """One value of a factor: what results call it, and what it sets."""
-
-    label: Label
-    sets: tuple[tuple[str, Any], ...]
-    origin: KeyPath
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A study's document while the levels of one cell are put into it."""
-
-    document: dict[str, Any]
-    origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
-
-    def set(self, path: str, value: object, origin: KeyPath) -> None:
-        parts = self._where(tuple(path.split(".")), origin)
-        node: Any = self.document
-        for n, part in enumerate(parts[:-1]):
-            node = self._enter(node, part, parts[: n + 1], origin)
-        _put(node, parts[-1], copy.deepcopy(value), path, origin)
-        self.origins[parts] = origin
-
-    def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Where a path leads: `algorithm.parameters.NAME` is in the algorithm's own table."""
-        match parts:
-            case ("algorithm", "parameters", name):
-                algorithm = self.document.get("algorithm")
-                if algorithm is None:
-                    message = "the study has no algorithm of its own; name a flow's parameters"
-                    raise FieldError(origin, message)
-                return ("parameters", algorithm, name)
-            case ("flow", number, "algorithm", "parameters", name):
-                return ("flow", number, "parameters", name)
-            case _:
-                return parts
-
-    def _enter(self, node: Any, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
-        child = node.get(part) if isinstance(node, dict) else _element(node, part, path, origin)
-        if isinstance(child, str) and path[-1] in _LINK_KEYS:
-            child = parse_spec(child)
-        elif isinstance(child, str) and part in _HOST_KEYS:
-            child = {"preset": child}
-        elif isinstance(child, str) and part == "application":
-            child = {"kind": child}
-        elif child is None:
-            child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
-        elif not isinstance(child, dict | list):
-            raise FieldError(origin, f"{'.'.join(path)} is one value and has nothing inside")
-        if isinstance(node, dict):
-            node[part] = child
-        else:
-            node[int(part)] = child
-        return child
-
-    def origin_of(self, key: KeyPath) -> KeyPath:
-        """Where the user wrote what stands at `key`: in a factor, or there."""
-        parts = tuple(str(part) for part in key)
-        for n in range(len(parts), 0, -1):
-            if parts[:n] in self.origins:
-                return self.origins[parts[:n]]
-        return key
 
 
 def build(
@@ -141,12 +68,12 @@ def build(
     Raises:
         StudyError: something does not hold; names the place of each problem.
     """
-    base = _validate(_Draft(dict(document)), source)
+    base = _validate(Draft(dict(document)), source)
     try:
-        groups = _groups(base)
-        columns = _columns(list(base.factors))
-        included = _rules(base, columns, "include")
-        excluded = _rules(base, columns, "exclude")
+        groups = groups_of(base)
+        columns = columns_of(list(base.factors))
+        included = rules_of(base, columns, "include")
+        excluded = rules_of(base, columns, "exclude")
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
     if (count := math.prod(len(group) for group in groups)) > _MOST_COMBINATIONS:
@@ -158,9 +85,9 @@ def build(
     for combination in itertools.product(*groups):
         levels = {path: level for group in combination for path, level in group.items()}
         labels = {columns[path]: levels[path].label for path in columns}
-        if included and not any(_matches(labels, rule) for rule in included):
+        if included and not any(is_match(labels, rule) for rule in included):
             continue
-        if any(_matches(labels, rule) for rule in excluded):
+        if any(is_match(labels, rule) for rule in excluded):
             continue
         if kept is None:
             resolved = _cell(_Base(bare, source, folder, references), levels)
@@ -179,10 +106,10 @@ def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[La
     return {
         column: [
             level.label
-            for level in _levels(path, study.factors[path])
+            for level in levels_of(path, study.factors[path])
             if any(cell.labels[column] == level.label for cell in cells)
         ]
-        for path, column in _columns(list(study.factors)).items()
+        for path, column in columns_of(list(study.factors)).items()
     }
 
 
@@ -193,7 +120,7 @@ def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...])
     return Matrix(columns, runs, cells)
 
 
-def _validate(draft: _Draft, source: Source) -> StudyModel:
+def _validate(draft: Draft, source: Source) -> StudyModel:
     try:
         return StudyModel.model_validate(draft.document)
     except ValidationError as error:
@@ -212,9 +139,9 @@ class _Base:
     references: Mapping[str, str]
 
 
-def _cell(base: _Base, levels: Mapping[str, _Level]) -> Resolved:
+def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
     source = base.source
-    draft = _Draft(copy.deepcopy(dict(base.document)))
+    draft = Draft(copy.deepcopy(dict(base.document)))
     try:
         # A path comes before the longer paths that lead into what it sets.
         assignments = [(p, v, level.origin) for level in levels.values() for p, v in level.sets]
@@ -261,161 +188,6 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
     scenario = resolved.scenario
     before = tuple(all_replaced(flows) for flows in scenario.before)
     return scenario.model_copy(update={"flows": all_replaced(scenario.flows), "before": before})
-
-
-def _groups(study: StudyModel) -> list[list[dict[str, _Level]]]:
-    """The factors that multiply; each is a list of levels, by path where several are zipped."""
-    factors = {
-        path: _levels(path, values)
-        for path, values in study.factors.items()
-        if path not in RESERVED_FACTORS
-    }
-    groups: list[list[dict[str, _Level]]] = []
-    zipped: set[str] = set()
-    for n, names in enumerate(_zip_lists(study.factors.get("zip", []))):
-        key: KeyPath = ("factors", "zip", n)
-        for name in names:
-            if name not in factors:
-                raise FieldError(key, f'there is no factor "{name}"{_hint(name, factors)}')
-            if name in zipped:
-                raise FieldError(key, f'"{name}" stands in two lists')
-            zipped.add(name)
-        lengths = {name: len(factors[name]) for name in names}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            raise FieldError(key, f"these advance together and need equally many values: {counts}")
-        rows = zip(*(factors[name] for name in names), strict=True)
-        groups.append([dict(zip(names, row, strict=True)) for row in rows])
-    groups += [[{path: level} for level in factors[path]] for path in factors if path not in zipped]
-    # Algorithms vary fastest, so that they take turns.
-    return sorted(groups, key=lambda group: any(_is_of_algorithms(path) for path in group[0]))
-
-
-def _is_of_algorithms(path: str) -> bool:
-    return path.rpartition(".")[2] in ("algorithm", "variant")
-
-
-def _zip_lists(value: object) -> list[list[str]]:
-    is_list = isinstance(value, list) and all(isinstance(names, list) for names in value)
-    if not is_list:
-        message = 'a list of lists of factors, for example [["link.rate", "link.delay"]]'
-        raise FieldError(("factors", "zip"), message)
-    return [[str(name) for name in names] for names in value]  # type: ignore[attr-defined]
-
-
-def _levels(path: str, values: object) -> list[_Level]:
-    key: KeyPath = ("factors", path)
-    if not isinstance(values, list | tuple) or not values:
-        raise FieldError(key, 'a factor is a list of values, for example ["reno", "cubic"]')
-    head = path.partition(".")[0]
-    is_bundle = head not in StudyModel.model_fields
-    levels = []
-    for n, value in enumerate(values):
-        if is_bundle:
-            levels.append(_bundle(path, value, (*key, n)))
-        else:
-            levels.append(_Level(_label(path, value), ((path, value),), (*key, n)))
-    labels = [level.label for level in levels]
-    for n, label in enumerate(labels):
-        if label in labels[:n]:
-            written = values[n]
-            also = "" if written == label else f"{inline(written)} is {label}, which"
-            raise FieldError((*key, n), f"{also or label} stands here already")
-    return levels
-
-
-def _bundle(path: str, value: object, key: KeyPath) -> _Level:
-    if not isinstance(value, dict) or "name" not in value:
-        near = nearest(path, StudyModel.model_fields)
-        hint = f"; did you mean {near}?" if near else ""
-        message = (
-            f'"{path}" is no path of a study{hint} '
-            '(a factor with a name of its own has tables: { name = "a", algorithm = "reno" })'
-        )
-        raise FieldError(key, message)
-    sets = tuple((name, inner) for name, inner in value.items() if name != "name")
-    return _Level(value["name"], sets, key)
-
-
-def _label(path: str, value: object) -> Label:
-    """What results call a level."""
-    last = path.rpartition(".")[2]
-    if last == "algorithm" and isinstance(value, str):
-        try:
-            return label_of(value)
-        except CwndlabError:
-            return value  # told with its place when the cell is resolved
-    if last in _LINK_KEYS:
-        try:
-            table = parse_spec(value) if isinstance(value, str) else value
-        except QuantityError:
-            return str(value)
-        if isinstance(table, dict):
-            for key in ("name", "preset"):
-                if isinstance(table.get(key), str):
-                    return str(table[key])
-    return value if isinstance(value, str | int | float) else inline(value)
-
-
-def _columns(paths: Sequence[str]) -> dict[str, str]:
-    """The column of each factor: the last part of its path where that is unique."""
-    paths = [path for path in paths if path not in RESERVED_FACTORS]
-    lasts = [path.rpartition(".")[2] for path in paths]
-    return {
-        path: last
-        if lasts.count(last) == 1 and last not in _COLUMNS_OF_RUNS and not last.isdigit()
-        else path
-        for path, last in zip(paths, lasts, strict=True)
-    }
-
-
-def _rules(
-    study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
-) -> list[dict[str, list[Any]]]:
-    """Combinations to keep or to leave out: by column the levels, of which one must occur."""
-    rules = study.factors.get(which, [])
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
-        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = [3, 4] }]'
-        raise FieldError(("factors", which), message)
-    found = []
-    for n, rule in enumerate(rules):
-        for path in rule:
-            if path not in columns:
-                message = f'there is no factor "{path}"{_hint(path, columns)}'
-                raise FieldError(("factors", which, n, path), message)
-        found.append({columns[path]: _alternatives(path, rule[path]) for path in rule})
-    return found
-
-
-def _alternatives(path: str, value: object) -> list[Any]:
-    each = [_label(path, item) for item in value] if isinstance(value, list) else []
-    return [_label(path, value), *each]
-
-
-def _matches(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    return all(labels[column] in levels for column, levels in rule.items())
-
-
-def _hint(name: str, known: Mapping[str, object]) -> str:
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else ""
-
-
-def _element(node: object, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
-    name = ".".join(path[:-1])
-    if not isinstance(node, list):
-        raise FieldError(origin, f"{name} has nothing called {part}")
-    if not part.isdigit() or int(part) >= len(node):
-        raise FieldError(origin, f"{name} has {plural(len(node), 'entry')}, numbered from 0")
-    return node[int(part)]
-
-
-def _put(node: Any, part: str, value: object, path: str, origin: KeyPath) -> None:  # noqa: ANN401  part of a document
-    if isinstance(node, dict):
-        node[part] = value
-    else:
-        _element(node, part, tuple(path.split(".")), origin)
-        node[int(part)] = value
 
 
 def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:

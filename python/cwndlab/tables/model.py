@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import Quantity, quantity
 from cwndlab.stats import Difference, Interval

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab import core
 from cwndlab.errors import BrokenAlgorithmError
@@ -21,7 +21,6 @@ from cwndlab.usercode.compiler import shared_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.run.executor import Task
     from cwndlab.usercode.program import Program
 
 _MEMORY_BYTES = 8 * 2**30
@@ -48,24 +47,6 @@ class DescribeProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
-    """Run a task. Answered by its batch, after what a long run has recorded by then."""
-
-    task: Task
-
-    @property
-    def files(self) -> str:
-        """Whose files are to blame if the process ends."""
-        return ", ".join(program.file for program in self.task.programs.values())
-
-    def answer(self, send: Send) -> object:
-        """Compile what is not compiled yet, and run."""
-        from cwndlab.run.executor import compute  # noqa: PLC0415  a description needs none of it
-
-        return compute([self.task], objects(self.task.programs), take=send)
-
-
-@dataclass(frozen=True, slots=True)
 class CheckProgram:
     """Does this program keep to the contract? Answered by the first rule it breaks, or None."""
 
@@ -87,7 +68,15 @@ class CheckProgram:
         )
 
 
-WorkerRequest = DescribeProgram | Compute | CheckProgram
+class WorkerRequest(Protocol):
+    """What a process can be asked; it is sent there and answers itself."""
+
+    @property
+    def files(self) -> str:
+        """Whose files are to blame if the process ends."""
+
+    def answer(self, send: Send, /) -> object:
+        """Do it; what is known early is sent before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
-from cwndlab.backends.kernel.process import TestbedHelper
+from cwndlab.backends.kernel.process import RunsHelper
 from cwndlab.core import OURS
 from cwndlab.kernel.objects import kernel_program
 from cwndlab.kernel.replay import CallRecorder, replay
@@ -108,7 +108,7 @@ def _send(run: Run, algorithm: str, program: str) -> None:
         for end in ("sender", "receiver"):
             flow[end]["algorithm"] = OURS + algorithm
     traces = {name: trace.content.decode() for name, trace in run.traces.items()}
-    with TestbedHelper() as helper:
+    with RunsHelper() as helper:
         helper.ask(
             {
                 "do": "run",

@@ -6,10 +6,10 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cwndlab.api.running import run_study
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
 from cwndlab.errors import StudyError
-from cwndlab.run.campaign import run_study
 from cwndlab.validation.judge import Agreement, CellAgreement, judge
 
 if TYPE_CHECKING:

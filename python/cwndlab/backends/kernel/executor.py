@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.backends.kernel.names import KernelNames
-from cwndlab.backends.kernel.process import TestbedHelper
+from cwndlab.backends.kernel.process import RunsHelper
 from cwndlab.backends.kernel.states import state_table
 from cwndlab.backends.kernel.tracing import Tracer, count, fill, happenings, replace_events
 from cwndlab.errors import KernelRunError
@@ -41,7 +41,7 @@ class InvalidRunError(KernelRunError):
 class _Tools:
     """What is at work for all runs of a study."""
 
-    helper: TestbedHelper
+    helper: RunsHelper
     names: KernelNames
     tracer: Tracer
 
@@ -74,7 +74,7 @@ class KernelExecutor:
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             crew = [
-                _Tools(stack.enter_context(TestbedHelper()), names, stack.enter_context(Tracer()))
+                _Tools(stack.enter_context(RunsHelper()), names, stack.enter_context(Tracer()))
                 for _ in range(self._at_once)
             ]
             if len(crew) == 1:

@@ -71,7 +71,7 @@ def require_helper() -> Path:
     return path
 
 
-class TestbedHelper(AbstractContextManager["TestbedHelper"]):
+class RunsHelper(AbstractContextManager["RunsHelper"]):
     """A running helper. It ends, and all that it made with it, when this process does."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import quantity
 from cwndlab.tables.model import ComparisonTable, TableCell, comparison_table

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from cwndlab.judge.comparison import Comparison
+from cwndlab.judge.cell import Comparison
 from cwndlab.report.context import Setting
 from cwndlab.report.page import render
 from cwndlab.report.rounding import quantile_points, rounded, rounded_all

@@ -1,0 +1,92 @@
+"""Running and measuring studies, with the results opened when they are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.api.results import Results
+from cwndlab.backends import backend_of
+from cwndlab.measure import campaign as live
+from cwndlab.run import campaign, progress
+from cwndlab.run.executor import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cwndlab.backends import BackendName
+    from cwndlab.run.backend import Backend
+    from cwndlab.run.executor import Executor
+    from cwndlab.run.progress import Reporter
+    from cwndlab.study.definition import StudyDefinition
+    from cwndlab.study.matrix import Matrix
+
+
+def run_study(  # noqa: PLR0913  each has its default
+    study: StudyDefinition,
+    folder: Path | None = None,
+    *,
+    backend: BackendName = "sim",
+    jobs: int | None = None,
+    cluster: str | None = None,
+    executor: Executor | None = None,
+    report: Callable[[str, int, int], Reporter] = progress.reporter,
+    again: str = "the same again",
+) -> Results:
+    """Compute the runs of `study` that `folder` lacks, and open it.
+
+    Args:
+        study: the study.
+        folder: of the results; `results/ID` if None, for the kernel `results/ID-kernel`.
+        backend: where the runs happen.
+        jobs: how many runs at once, on this machine.
+        cluster: address of a cluster that computes them, `dask://HOST:PORT`.
+        executor: what computes them; what the backend has if None.
+        report: makes what is told about the progress, of title, total and number done.
+        again: what the user does to go on after an interruption.
+
+    Raises:
+        StudyError: it has no link, or a run of it would take longer than anyone waits.
+        RunsFailedError: some runs failed; the others are done.
+        InterruptedStudyError: the user stopped it.
+        ResultsError: the folder cannot be used, or its disk is full.
+    """
+    folder = folder or campaign.default_folder(study, backend)
+    where = backend_of(backend, jobs, cluster)
+    if executor is not None:
+        where = _With(where, executor)
+    cores = jobs or available_cores()
+    campaign.run_study(study, folder, where, cores=cores, report=report, again=again)
+    return Results(folder)
+
+
+def run_campaign(
+    study: StudyDefinition, folder: Path, where: live.Campaign, tell: Callable[[str], None]
+) -> Results:
+    """Measure what `folder` lacks of `study` and this place can give, and open it.
+
+    Raises:
+        CampaignEndedError: the server was out of reach for too long, or an end lacks an algorithm.
+        InterruptedStudyError: the user stopped it.
+    """
+    live.run_campaign(study, folder, where, tell)
+    return Results(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _With:
+    """A backend whose runs are computed by a given executor."""
+
+    backend: Backend
+    given: Executor
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        return self.backend.keyed(matrix)
+
+    def executor(self) -> Executor:
+        return self.given

@@ -1,0 +1,189 @@
+"""One cell of a study: its contestants and what was measured of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from cwndlab import stats
+from cwndlab.results.columns import Better, quantity
+from cwndlab.stats.bootstrap import Floats
+
+GEOMETRIC = frozenset({"completion_ms"})
+"""Columns whose average over runs is the geometric mean: what counts is how many times as long."""
+
+CONTESTANT = "contestant"
+"""The column of flows that says whose result they are."""
+
+_NOT_RECORDED = {
+    "run": pl.String,
+    CONTESTANT: pl.String,
+    "flow": pl.Int64,
+    "t_s": pl.Float64,
+    "event": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The contestants of one cell: for each, one value of each quantity per repetition.
+
+    All arrays of a comparison have one entry per repetition, in the same order; NaN where that
+    contestant has no such run or the run has no such value.
+    """
+
+    cell: Mapping[str, object]
+    contestants: tuple[str, ...]
+    seeds: tuple[int, ...]
+    """Of all runs of the cell."""
+    repetitions: int
+    is_paired: bool
+    """Whether all contestants ran with the same seed in each repetition."""
+    values: Mapping[str, Mapping[str, Floats]]
+    runs: Mapping[str, tuple[str | None, ...]]
+    """Key of the run behind each value, by contestant."""
+    flow_ids: Mapping[str, tuple[int, ...]]
+    """Numbers of each contestant's flows within its runs."""
+    flows_per_run: int
+    not_sent: Mapping[str, str] = field(default_factory=dict)
+    """The algorithm that the study names, of the contestants whose flows another one sent."""
+    is_per_flow: bool = False
+    """Whether values that add up are given per flow, as contestants had unequally many flows."""
+    smallest_effect: float = stats.SMALLEST_EFFECT
+    confidence: float = stats.CONFIDENCE
+    _intervals: dict[tuple[str, str], stats.Interval | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _differences: dict[tuple[str, str, str], stats.Difference | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def named(self, contestant: str) -> str:
+        """The algorithm that the study names for a contestant, whatever sent its flows."""
+        return self.not_sent.get(contestant, contestant)
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether contestants ran against each other in the same runs."""
+        keys = [run for runs in self.runs.values() for run in runs if run is not None]
+        return len(set(keys)) < len(keys)
+
+    @property
+    def name(self) -> str:
+        """The cell's settings as a reader would name them; empty if the study has one cell."""
+        return ", ".join(f"{key} {value}" for key, value in self.cell.items())
+
+    @property
+    def is_one_run(self) -> bool:
+        """Whether every contestant ran once, so that nothing is known about uncertainty."""
+        return self.repetitions == 1
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether repetitions, of which there are several, all gave the same values."""
+        if self.is_one_run:
+            return False
+        intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
+        return all(interval is None or interval.is_constant for interval in intervals)
+
+    def has(self, column: str) -> bool:
+        """Whether any contestant has a value of this quantity."""
+        return any(self.finite(name, column).size for name in self.contestants)
+
+    def finite(self, contestant: str, column: str) -> Floats:
+        """Return the contestant's values that exist."""
+        values = self.values[contestant].get(column)
+        if values is None:
+            return np.empty(0)
+        finite: Floats = values[np.isfinite(values)]
+        return finite
+
+    def interval(self, contestant: str, column: str) -> stats.Interval | None:
+        """Return the average over runs with its interval; None if there is no value."""
+        key = (contestant, column)
+        if key not in self._intervals:
+            values = self.finite(contestant, column)
+            self._intervals[key] = self._average(column, values) if values.size else None
+        return self._intervals[key]
+
+    def _average(self, column: str, values: Floats) -> stats.Interval:
+        if column in GEOMETRIC:
+            return stats.geometric_mean(values, confidence=self.confidence)
+        return stats.covering_mean(values, confidence=self.confidence)
+
+    def best(self, column: str) -> str | None:
+        """Return the contestant whose mean is best; None if the quantity has no better way."""
+        better = quantity(column).better
+        if better is Better.NEITHER:
+            return None
+        means = {
+            name: interval.estimate
+            for name in self.contestants
+            if (interval := self.interval(name, column)) is not None
+        }
+        if not means:
+            return None
+        choose = max if better is Better.HIGHER else min
+        return choose(means, key=lambda name: means[name])
+
+    def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
+        """Compare two contestants pair by pair; None without pairs or against a mean of zero."""
+        key = (contestant, other, column)
+        if key not in self._differences:
+            self._differences[key] = self._compare(contestant, other, column)
+        return self._differences[key]
+
+    def _compare(self, contestant: str, other: str, column: str) -> stats.Difference | None:
+        ours, theirs = self.values[contestant].get(column), self.values[other].get(column)
+        if ours is None or theirs is None:
+            return None
+        both = np.isfinite(ours) & np.isfinite(theirs)
+        if not both.any() or not theirs[both].mean() > 0:
+            return None
+        return stats.compare_pairs(
+            ours[both],
+            theirs[both],
+            smallest_effect=self.smallest_effect,
+            average=stats.Average.GEOMETRIC if column in GEOMETRIC else stats.Average.ARITHMETIC,
+            confidence=self.confidence,
+        )
+
+    def representative_runs(self) -> dict[str, str]:
+        """Return the most representative run of each contestant that has runs."""
+        found = {name: self.representative_run(name) for name in self.contestants}
+        return {name: run for name, run in found.items() if run is not None}
+
+    def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
+        """Return the rows of the representative runs, with a column `contestant`.
+
+        `read` gives a table's rows, as `Results.samples` does.  A contestant gets the rows of its
+        own flows and those that concern every flow.  A table that was not recorded has no rows.
+        """
+        runs = self.representative_runs()
+        rows = read(run=list(runs.values()))
+        if "t_s" not in rows.columns:
+            return pl.DataFrame(schema=_NOT_RECORDED)
+        names = pl.DataFrame({"run": list(runs.values()), CONTESTANT: list(runs)})
+        named = rows.join(names, on="run", how="inner", maintain_order="left")
+        is_own = pl.col("flow").is_null()
+        for name in runs:
+            is_own |= (pl.col(CONTESTANT) == name) & pl.col("flow").is_in(self.flow_ids[name])
+        return named.filter(is_own)
+
+    def representative_run(self, contestant: str) -> str | None:
+        """Return the key of the contestant's most representative run.
+
+        It is the run nearest to the mean over runs in goodput, round-trip time and timeouts (HSDPA
+        paper, 2010, section V), each counted in its own standard deviations.
+        """
+        present = [at for at, run in enumerate(self.runs[contestant]) if run is not None]
+        if not present:
+            return None
+        values = self.values[contestant]
+        nothing = np.full(self.repetitions, np.nan)
+        rtt = "rtt_mean_ms" if "rtt_mean_ms" in values else "rtt_p50_ms"
+        measures = np.column_stack(
+            [values.get(column, nothing)[present] for column in ("goodput_mbit_s", rtt, "timeouts")]
+        )
+        return self.runs[contestant][present[stats.most_representative(measures)]]

@@ -1,0 +1,31 @@
+"""What a campaign needs to know of the place where its runs happen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from cwndlab.run.executor import Executor
+    from cwndlab.study.matrix import Matrix
+
+
+class Backend(Protocol):
+    """Where runs happen. All take the same scenarios and write the same tables."""
+
+    @property
+    def name(self) -> str:
+        """What the history of a results folder calls it."""
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        """The runs with the names that their results have here.
+
+        Raises:
+            StudyError: the study cannot be run here.
+        """
+
+    def executor(self) -> Executor:
+        """What computes runs here.
+
+        Raises:
+            CwndlabError: nothing does; says what is missing.
+        """

@@ -1,0 +1,349 @@
+"""A study: a base scenario, the factors that vary it, and how often each combination is run.
+
+```python
+import cwndlab as cw
+
+study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm=["reno", "cubic"], repetitions=10)
+results = study.run()
+results.flows()
+```
+"""
+
+from __future__ import annotations
+
+import copy
+import html
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cwndlab.errors import StudyError, plural
+from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
+from cwndlab.study import matrix
+from cwndlab.study.kept import KeptScenarios
+from cwndlab.study.places import Arguments, StudyFile
+from cwndlab.text.quantity import format_duration
+from cwndlab.text.toml import TomlSource
+from cwndlab.text.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.study.matrix import Matrix
+    from cwndlab.study.places import Source
+    from cwndlab.study.runs import Cell, Label
+
+_LINK_KEYS = ("link", "reverse_link")
+
+Table = Mapping[str, Any]
+LinkLike = str | Table
+
+
+class StudyDefinition:
+    """A study that has been checked: every combination of its factors can be run."""
+
+    def __init__(  # noqa: PLR0913  one argument per key of a study file
+        self,
+        *,
+        link: LinkLike | Sequence[LinkLike] | None = None,
+        algorithm: str | Sequence[str] | None = None,
+        duration: str | Sequence[str] = "60 s",
+        repetitions: int = 1,
+        seed: int = 1,
+        common_seeds: bool = False,
+        reverse_link: LinkLike | Sequence[LinkLike] | None = None,
+        user_host: str | Table | Sequence[str | Table] | None = None,
+        server_host: str | Table | Sequence[str | Table] | None = None,
+        flows: int | Sequence[int] | None = None,
+        flow: Sequence[Table] | None = None,
+        direction: str | Sequence[str] | None = None,
+        user: int | str | Sequence[int | str] | None = None,
+        stack: str | Sequence[str] | None = None,
+        user_stack: str | Sequence[str] | None = None,
+        server_stack: str | Sequence[str] | None = None,
+        application: str | Table | Sequence[str | Table] | None = None,
+        warm_up: str | None = None,
+        begin_within: str | None = None,
+        start_jitter: str | None = None,
+        rotation: Sequence[str] | None = None,
+        parameters: Mapping[str, Mapping[str, int]] | None = None,
+        stack_overrides: Table | None = None,
+        record: Table | None = None,
+        factors: Table | None = None,
+        id: str | None = None,  # noqa: A002  the key's name
+        title: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Make a study of the keys of a study file; a list of values becomes a factor.
+
+        Args:
+            link: a preset, `trace:PATH`, a TOML file, keys in one line, or a table of keys.
+            algorithm: congestion control of every flow that has none of its own.
+            duration: simulated time of each run.
+            repetitions: how often each combination is run, each with a seed of its own.
+            seed: of the study; the same seed gives the same results.
+            common_seeds: whether cells that differ in more than algorithms share seeds too.
+            reverse_link: the other direction; without it, as long as `link` and without limits.
+            user_host: what stands between the user's sockets and the link: a name or a table.
+            server_host: the same of the server.
+            flows: how many flows alike there are.
+            flow: tables of flows that differ.
+            direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
+            user: of a shared medium, counted from 1; `each`: every flow has its own.
+            stack: profile of every end that has none of its own.
+            user_stack: profile of the user's end, whichever way data go.
+            server_stack: profile of the far end, whichever way data go.
+            application: what sends: a kind, or a table with a `kind` and its keys.
+            warm_up: what is left out of the statistics at the beginning of each flow.
+            begin_within: each repetition begins later by up to this: in another part of a trace.
+            start_jitter: each flow starts later by up to this, otherwise in each repetition.
+            rotation: algorithms that took turns, as far as hosts remember of earlier ones.
+            parameters: by algorithm, then by parameter.
+            stack_overrides: values of the stack profile that differ from it.
+            record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
+            factors: dotted paths and their values; or names with tables that set several paths.
+            id: names the results folder.
+            title: what reports call the study.
+            description: what reports say of it.
+
+        Raises:
+            StudyError: something in it does not hold.
+        """
+        document: dict[str, Any] = {
+            "id": id,
+            "title": title,
+            "description": description,
+            "link": link,
+            "reverse_link": reverse_link,
+            "user_host": user_host,
+            "server_host": server_host,
+            "algorithm": algorithm,
+            "stack": stack,
+            "user_stack": user_stack,
+            "server_stack": server_stack,
+            "direction": direction,
+            "user": user,
+            "application": application,
+            "flows": flows,
+            "flow": flow,
+            "duration": duration,
+            "warm_up": warm_up,
+            "begin_within": begin_within,
+            "start_jitter": start_jitter,
+            "rotation": rotation,
+            "repetitions": repetitions,
+            "seed": seed,
+            "common_seeds": common_seeds or None,
+            "parameters": parameters,
+            "stack_overrides": stack_overrides,
+            "record": record,
+            "factors": factors,
+        }
+        document = {key: _plain(value) for key, value in document.items() if value is not None}
+        more_factors = flatten_factors(document.pop("factors", {}))
+        kept = ("flow", "rotation")
+        lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]
+        factors = {key: document.pop(key) for key in lists} | more_factors
+        if factors:
+            document["factors"] = factors
+        self._prepare(document, Arguments(document), Path())
+
+    @classmethod
+    def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
+        """Read a study file; one in a results folder is the study that ran, whatever changed since.
+
+        Args:
+            path: the file.
+            is_quick: whether to change it as its `[quick]` table says.
+            is_live: whether it is to be measured on a real network instead of on its `[link]`.
+
+        Raises:
+            StudyError: it is no study; names file, line and key of each problem.
+        """
+        path = Path(path)
+        source = TomlSource.read(path)
+        document = _from_file_form(source)
+        document.setdefault("id", _id_of(path))
+        if is_quick:
+            document = _merge(document, document.get("quick", {}))
+        if is_live:
+            document = _on_a_network(document, source)
+        study = cls.__new__(cls)
+        kept = None if is_quick or is_live else KeptScenarios.beside(path)
+        study._prepare(document, StudyFile(source), path.parent, kept)  # noqa: SLF001  its own class
+        return study
+
+    def _prepare(
+        self,
+        document: dict[str, Any],
+        source: Source,
+        folder: Path,
+        kept: KeptScenarios | None = None,
+    ) -> None:
+        self.document = document
+        self.folder = folder
+        self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
+
+    model: StudyModel
+    """What the study says, checked; the levels of its factors not put in."""
+    columns: tuple[str, ...]
+    """Names of the factors in results."""
+    cells: tuple[Cell, ...]
+    """Every combination of the factors' levels."""
+
+    @property
+    def id(self) -> str:
+        """The name of the study and of its results folder."""
+        return self.model.id
+
+    @property
+    def title(self) -> str:
+        """What the study is called; its id if it has no title."""
+        return self.model.title or self.model.id
+
+    @property
+    def description(self) -> str:
+        """What the study is about."""
+        return self.model.description
+
+    @property
+    def repetitions(self) -> int:
+        """How often each combination is run."""
+        return self.model.repetitions
+
+    @property
+    def is_short(self) -> bool:
+        """Whether this is the short version, in which `[quick]` has nothing left to change."""
+        short = self.document.get("quick", {})
+        return bool(short) and _merge(self.document, short) == self.document
+
+    @property
+    def factors(self) -> dict[str, list[Label]]:
+        """The levels of each factor, by column, in the order of the study."""
+        return matrix.factor_labels(self.model, self.cells)
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """All runs."""
+        return matrix.expand(self.model, self.columns, self.cells)
+
+    def changed(self, document: dict[str, Any]) -> Self:
+        """The study that `document` describes, where this one is."""
+        study = type(self).__new__(type(self))
+        study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
+        return study
+
+    def with_captures(self) -> Self:
+        """The same study, with a capture of each run."""
+        document = copy.deepcopy(self.document)
+        document.setdefault("record", {})["pcap"] = True
+        return self.changed(document)
+
+    def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
+        """The same study, but with so many repetitions of the cells whose labels are meant."""
+        study = copy.copy(self)
+        model = self.model.model_copy(update={"repetitions": repetitions})
+        runs = matrix.expand(model, self.columns, self.cells).runs
+        kept = (run for run in runs if run.repetition < self.repetitions or is_meant(run.labels))
+        vars(study)["matrix"] = matrix.Matrix(self.columns, tuple(kept), self.cells)
+        return study
+
+    def to_toml(self) -> str:
+        """A study file that says the same."""
+        return write_toml(self.in_file_form(self.document))
+
+    def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """`document` as a study file has it: what is no table stands in [study]."""
+        scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
+        tables = {key: value for key, value in document.items() if _is_table(key, value)}
+        return {"study": {"id": self.id, **scalars}, **tables}
+
+    def __repr__(self) -> str:
+        factors = ", ".join(f"{name}: {levels}" for name, levels in self.factors.items())
+        return (
+            f"{type(self).__name__}({self.id!r}, {self._size()}{f', {factors}' if factors else ''})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th>"
+            f"<td>{html.escape(', '.join(map(str, levels)))}</td></tr>"
+            for name, levels in self.factors.items()
+        )
+        title = html.escape(self.title)
+        return f"<b>{title}</b><br>{self._size()}<table>{rows}</table>"
+
+    def _size(self) -> str:
+        runs = plural(len(self.cells) * self.repetitions, "run")
+        return f"{runs} of {format_duration(self.model.duration)}"
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
+    """Tuples and other collections as TOML would give them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _is_table(key: str, value: object) -> bool:
+    return key in TABLES and isinstance(value, dict | list)
+
+
+def _from_file_form(source: TomlSource) -> dict[str, Any]:
+    """The document of a file: what stands in `[study]` belongs beside the tables."""
+    document = dict(source.document)
+    scalars = document.pop("study", {})
+    problems = []
+    if not isinstance(scalars, dict):
+        problems.append(source.problem(("study",), "a table is needed here: [study]"))
+        scalars = {}
+    problems += [
+        source.problem((key,), "this belongs below [study]")
+        for key, value in document.items()
+        if key in StudyModel.model_fields and not _is_table(key, value)
+    ]
+    problems += [
+        source.problem(("study", key), f"this is a table of its own: [{key}]")
+        for key, value in scalars.items()
+        if _is_table(key, value) and isinstance(value, dict)
+    ]
+    problems += [
+        source.problem(("study", key), f"[{key}] says it too; keep one of them")
+        for key in scalars
+        if key in document
+    ]
+    if problems:
+        raise StudyError(problems)
+    return scalars | document
+
+
+def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
+    """The study without its link: the network is what it is."""
+    factors = [name for name in document.get("factors", {}) if name.startswith(_LINK_KEYS)]
+    if factors:
+        message = "a real link cannot be varied; leave this factor out to measure the study"
+        raise StudyError([source.problem(("factors", name), message) for name in factors])
+    if "link" not in document:
+        return {"live": {}} | document
+    kept = {key: value for key, value in document.items() if key not in _LINK_KEYS}
+    return {"live": {}} | kept | {"id": f"{document['id']}-live"}
+
+
+def _id_of(path: Path) -> str:
+    return path.stem if path.name != "study.toml" else path.resolve().parent.name
+
+
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes` in it, table by table."""
+    merged = dict(base)
+    for key, value in changes.items():
+        if key == "factors":
+            merged[key] = flatten_factors(merged.get(key, {})) | flatten_factors(value)
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged

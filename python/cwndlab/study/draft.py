@@ -1,0 +1,95 @@
+"""The document of one combination: a study's own, with the levels put in."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import plural
+from cwndlab.schema.problems import FieldError
+from cwndlab.text.linkspec import parse_spec
+
+if TYPE_CHECKING:
+    from cwndlab.text.toml import KeyPath
+
+_LINK_KEYS = ("link", "reverse_link")
+_HOST_KEYS = ("user_host", "server_host")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A study's document while the levels of one cell are put into it."""
+
+    document: dict[str, Any]
+    origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
+
+    def set(self, path: str, value: object, origin: KeyPath) -> None:
+        """Put a value at a dotted path; `origin` is where the user wrote it.
+
+        Raises:
+            FieldError: the path leads nowhere.
+        """
+        parts = self._where(tuple(path.split(".")), origin)
+        node: Any = self.document
+        for n, part in enumerate(parts[:-1]):
+            node = self._enter(node, part, parts[: n + 1], origin)
+        _put(node, parts[-1], copy.deepcopy(value), path, origin)
+        self.origins[parts] = origin
+
+    def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
+        """Where a path leads: `algorithm.parameters.NAME` is in the algorithm's own table."""
+        match parts:
+            case ("algorithm", "parameters", name):
+                algorithm = self.document.get("algorithm")
+                if algorithm is None:
+                    message = "the study has no algorithm of its own; name a flow's parameters"
+                    raise FieldError(origin, message)
+                return ("parameters", algorithm, name)
+            case ("flow", number, "algorithm", "parameters", name):
+                return ("flow", number, "parameters", name)
+            case _:
+                return parts
+
+    def _enter(self, node: Any, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
+        child = node.get(part) if isinstance(node, dict) else _element(node, part, path, origin)
+        if isinstance(child, str) and path[-1] in _LINK_KEYS:
+            child = parse_spec(child)
+        elif isinstance(child, str) and part in _HOST_KEYS:
+            child = {"preset": child}
+        elif isinstance(child, str) and part == "application":
+            child = {"kind": child}
+        elif child is None:
+            child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
+        elif not isinstance(child, dict | list):
+            raise FieldError(origin, f"{'.'.join(path)} is one value and has nothing inside")
+        if isinstance(node, dict):
+            node[part] = child
+        else:
+            node[int(part)] = child
+        return child
+
+    def origin_of(self, key: KeyPath) -> KeyPath:
+        """Where the user wrote what stands at `key`: in a factor, or there."""
+        parts = tuple(str(part) for part in key)
+        for n in range(len(parts), 0, -1):
+            if parts[:n] in self.origins:
+                return self.origins[parts[:n]]
+        return key
+
+
+def _element(node: object, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
+    name = ".".join(path[:-1])
+    if not isinstance(node, list):
+        raise FieldError(origin, f"{name} has nothing called {part}")
+    if not part.isdigit() or int(part) >= len(node):
+        raise FieldError(origin, f"{name} has {plural(len(node), 'entry')}, numbered from 0")
+    return node[int(part)]
+
+
+def _put(node: Any, part: str, value: object, path: str, origin: KeyPath) -> None:  # noqa: ANN401  part of a document
+    if isinstance(node, dict):
+        node[part] = value
+    else:
+        _element(node, part, tuple(path.split(".")), origin)
+        node[int(part)] = value

@@ -1,0 +1,176 @@
+"""The factors of a study: their levels, and which combinations of them are run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from cwndlab.errors import CwndlabError, QuantityError, nearest
+from cwndlab.resolve.algorithms import label_of
+from cwndlab.schema import StudyModel
+from cwndlab.schema.problems import FieldError
+from cwndlab.schema.study import RESERVED_FACTORS
+from cwndlab.text.linkspec import parse_spec
+from cwndlab.text.toml import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cwndlab.study.runs import Label
+    from cwndlab.text.toml import KeyPath
+
+_LINK_KEYS = ("link", "reverse_link")
+_COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One value of a factor: what results call it, and what it sets."""
+
+    label: Label
+    sets: tuple[tuple[str, Any], ...]
+    origin: KeyPath
+
+
+def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
+    """The factors that multiply; each is a list of levels, by path where several are zipped."""
+    factors = {
+        path: levels_of(path, values)
+        for path, values in study.factors.items()
+        if path not in RESERVED_FACTORS
+    }
+    groups: list[list[dict[str, Level]]] = []
+    zipped: set[str] = set()
+    for n, names in enumerate(_zip_lists(study.factors.get("zip", []))):
+        key: KeyPath = ("factors", "zip", n)
+        for name in names:
+            if name not in factors:
+                raise FieldError(key, f'there is no factor "{name}"{_hint(name, factors)}')
+            if name in zipped:
+                raise FieldError(key, f'"{name}" stands in two lists')
+            zipped.add(name)
+        lengths = {name: len(factors[name]) for name in names}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+            raise FieldError(key, f"these advance together and need equally many values: {counts}")
+        rows = zip(*(factors[name] for name in names), strict=True)
+        groups.append([dict(zip(names, row, strict=True)) for row in rows])
+    groups += [[{path: level} for level in factors[path]] for path in factors if path not in zipped]
+    # Algorithms vary fastest, so that they take turns.
+    return sorted(groups, key=lambda group: any(_is_of_algorithms(path) for path in group[0]))
+
+
+def _is_of_algorithms(path: str) -> bool:
+    return path.rpartition(".")[2] in ("algorithm", "variant")
+
+
+def _zip_lists(value: object) -> list[list[str]]:
+    is_list = isinstance(value, list) and all(isinstance(names, list) for names in value)
+    if not is_list:
+        message = 'a list of lists of factors, for example [["link.rate", "link.delay"]]'
+        raise FieldError(("factors", "zip"), message)
+    return [[str(name) for name in names] for names in value]  # type: ignore[attr-defined]
+
+
+def levels_of(path: str, values: object) -> list[Level]:
+    """The levels of a factor.
+
+    Raises:
+        FieldError: its values are no list of levels.
+    """
+    key: KeyPath = ("factors", path)
+    if not isinstance(values, list | tuple) or not values:
+        raise FieldError(key, 'a factor is a list of values, for example ["reno", "cubic"]')
+    head = path.partition(".")[0]
+    is_bundle = head not in StudyModel.model_fields
+    levels = []
+    for n, value in enumerate(values):
+        if is_bundle:
+            levels.append(_bundle(path, value, (*key, n)))
+        else:
+            levels.append(Level(_label(path, value), ((path, value),), (*key, n)))
+    labels = [level.label for level in levels]
+    for n, label in enumerate(labels):
+        if label in labels[:n]:
+            written = values[n]
+            also = "" if written == label else f"{inline(written)} is {label}, which"
+            raise FieldError((*key, n), f"{also or label} stands here already")
+    return levels
+
+
+def _bundle(path: str, value: object, key: KeyPath) -> Level:
+    if not isinstance(value, dict) or "name" not in value:
+        near = nearest(path, StudyModel.model_fields)
+        hint = f"; did you mean {near}?" if near else ""
+        message = (
+            f'"{path}" is no path of a study{hint} '
+            '(a factor with a name of its own has tables: { name = "a", algorithm = "reno" })'
+        )
+        raise FieldError(key, message)
+    sets = tuple((name, inner) for name, inner in value.items() if name != "name")
+    return Level(value["name"], sets, key)
+
+
+def _label(path: str, value: object) -> Label:
+    """What results call a level."""
+    last = path.rpartition(".")[2]
+    if last == "algorithm" and isinstance(value, str):
+        try:
+            return label_of(value)
+        except CwndlabError:
+            return value  # told with its place when the cell is resolved
+    if last in _LINK_KEYS:
+        try:
+            table = parse_spec(value) if isinstance(value, str) else value
+        except QuantityError:
+            return str(value)
+        if isinstance(table, dict):
+            for key in ("name", "preset"):
+                if isinstance(table.get(key), str):
+                    return str(table[key])
+    return value if isinstance(value, str | int | float) else inline(value)
+
+
+def columns_of(paths: Sequence[str]) -> dict[str, str]:
+    """The column of each factor: the last part of its path where that is unique."""
+    paths = [path for path in paths if path not in RESERVED_FACTORS]
+    lasts = [path.rpartition(".")[2] for path in paths]
+    return {
+        path: last
+        if lasts.count(last) == 1 and last not in _COLUMNS_OF_RUNS and not last.isdigit()
+        else path
+        for path, last in zip(paths, lasts, strict=True)
+    }
+
+
+def rules_of(
+    study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
+) -> list[dict[str, list[Any]]]:
+    """Combinations to keep or to leave out: by column the levels, of which one must occur."""
+    rules = study.factors.get(which, [])
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
+        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = [3, 4] }]'
+        raise FieldError(("factors", which), message)
+    found = []
+    for n, rule in enumerate(rules):
+        for path in rule:
+            if path not in columns:
+                message = f'there is no factor "{path}"{_hint(path, columns)}'
+                raise FieldError(("factors", which, n, path), message)
+        found.append({columns[path]: _alternatives(path, rule[path]) for path in rule})
+    return found
+
+
+def _alternatives(path: str, value: object) -> list[Any]:
+    each = [_label(path, item) for item in value] if isinstance(value, list) else []
+    return [_label(path, value), *each]
+
+
+def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
+    """Whether a combination has one of the levels of each column of a rule."""
+    return all(labels[column] in levels for column, levels in rule.items())
+
+
+def _hint(name: str, known: Mapping[str, object]) -> str:
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
