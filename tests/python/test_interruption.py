@@ -101,10 +101,12 @@ for _ in range(2):
     assert process.stderr is not None
     for _ in range(2):
         assert process.stderr.readline() == "cell\n"
+        assert process.stderr.readline().startswith("s: about ")  # what it will take
         time.sleep(1)
         began_s = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stderr.readline().startswith("stopped; 0 of 1 run is safe")
         assert time.monotonic() - began_s < limit_s()
-    assert process.wait(20) == 0
+    with process.stderr:
+        assert process.wait(60) == 0
     assert finished(tmp_path / "results" / "s") == {}
