@@ -19,7 +19,7 @@ results_option = click.option(
     help="Folder for the results.  [default: results/ID]",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: one per core]"
+    "--jobs", type=click.IntRange(min=1, max=1024), help="Runs at once.  [default: one per core]"
 )
 executor_option = click.option(
     "--executor",
