@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,3 +16,8 @@ class Model(BaseModel):
     """A frozen record without room for unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def canonical_json(value: object) -> str:
+    """One text for equal values, whatever the order of their keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -7,12 +7,11 @@ are checked against these by a test.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from cwndlab.schema.base import Count, Model, Packets, Ppb
+from cwndlab.schema.base import Count, Model, Packets, Ppb, canonical_json
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.direction import WireDirection
 from cwndlab.schema.host import Host
@@ -399,8 +398,3 @@ class Scenario(Model):
     def to_json(self) -> str:
         """The canonical JSON: sorted keys, no spaces, nothing that is null."""
         return canonical_json(self.model_dump(mode="json", exclude_none=True))
-
-
-def canonical_json(value: object) -> str:
-    """One text for equal values, whatever the order of their keys."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
