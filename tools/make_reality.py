@@ -1,7 +1,7 @@
 """Make data/reality.toml: how often our runs agree with what papers measured on real networks.
 
     cwndlab reproduce hsdpa-2010 && cwndlab reproduce lte-4g-vaasa-2013 && ...
-    python tools/make_reality.py results/hsdpa-2010 results/lte-4g-vaasa-2013 results/nr-5g-vaasa-2023
+    python tools/make_reality.py results/hsdpa-2010 results/lte-4g-vaasa-2013 ...
 
 A claim that our runs decide agrees if it holds.  Claims that are undecided, not run, or about what
 was put into the study do not count.
@@ -23,8 +23,8 @@ CLASSES = {  # radio kind of the preset: what readers call it, and the papers th
     "nr": ("5G NR", ("nr-5g-vaasa-2023",)),
 }
 HEAD = """\
-# Made by tools/make_reality.py: how many claims about algorithms that were measured on real networks
-# of a class our runs decide, and how many of them agree.
+# Made by tools/make_reality.py: how many claims about algorithms, measured on real networks of a
+# class, our runs decide, and how many of them agree.
 """
 
 
