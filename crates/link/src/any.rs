@@ -159,6 +159,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
     fn wake_time(&self) -> Time {
         match self {
             Self::Wire(link) => link.wake_time(),
+            Self::Cell(link) => link.wake_time(),
             composed => composed.composed_wake_time(),
         }
     }

@@ -19,7 +19,8 @@ use super::plan::Plan;
 use super::scheduler::{Candidate, Scheduler};
 use super::user::{RAMP_PAUSE, User};
 use crate::Way;
-use crate::channel::{Adaptation, AdaptationConfig, Decibel, Draws, Sinr, ratio};
+use crate::channel::{Adaptation, AdaptationConfig, Decibel, Draws, Sinr};
+use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
 
 /// One direction of the radio.
@@ -34,6 +35,8 @@ pub(crate) struct Air<P> {
     pub(crate) outbox: Outbox<P>,
     /// The next slot in which there is something to do; the largest number if there is nothing.
     next: u64,
+    /// When it begins; never if there is nothing.
+    slot_at: Time,
     /// The first slot that has not been worked on.
     fresh: u64,
     /// When the next block that is lost is no longer waited for.
@@ -127,6 +130,7 @@ impl<P: Packet> Air<P> {
             scheduler: Scheduler::new(config.scheduler, participants),
             outbox: Outbox::new(core),
             next: u64::MAX,
+            slot_at: Time::NEVER,
             fresh: 0,
             timer: Time::NEVER,
             blocks: None,
@@ -139,7 +143,7 @@ impl<P: Packet> Air<P> {
     /// When there is something to do.
     #[inline]
     pub(crate) fn next_at(&self) -> Time {
-        if self.next == u64::MAX { self.timer } else { self.plan.start(self.next).min(self.timer) }
+        self.slot_at.min(self.timer)
     }
 
     /// Something for a user will be there at `at`, so that its slot must be worked on.
@@ -147,37 +151,46 @@ impl<P: Packet> Air<P> {
     pub(crate) fn expect(&mut self, at: Time) {
         let earliest = at + self.plan.processing;
         // Dividing is dear, and mostly something is to be done sooner anyway.
-        if self.next == u64::MAX || self.plan.start(self.next) > earliest {
+        if self.slot_at > earliest {
             let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
-            self.next = self.next.min(slot);
+            self.set_next(self.next.min(slot));
         }
     }
 
-    /// When a packet that comes at `at` could begin to be sent in an empty cell.
-    pub(crate) fn first_chance(&self, at: Time) -> Time {
-        self.plan.start(self.plan.slot_from(at + self.plan.processing))
+    fn set_next(&mut self, slot: u64) {
+        self.next = slot;
+        self.slot_at = if slot == u64::MAX { Time::NEVER } else { self.plan.start(slot) };
     }
 
-    /// A packet for a user, or from one; if it is dropped, that is told at `told_at`.
-    pub(crate) fn handle_packet(
-        &mut self,
-        at: Time,
-        told_at: Time,
-        user: usize,
-        packet: P,
-    ) -> Admission {
+    /// A packet for a user, or from one, does not come to its queue.
+    #[cold]
+    pub(crate) fn drop_packet(&mut self, at: Time, user: usize, packet: &P, reason: DropReason) {
+        // What comes from the core is looked at when the radio works, and its drop happens then.
+        let drops_at = match self.way {
+            Way::Down => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
+            Way::Up => at,
+        };
+        self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
+    }
+
+    /// A packet for a user, or from one.
+    #[inline]
+    pub(crate) fn handle_packet(&mut self, at: Time, user: usize, packet: P) -> Admission {
         let User { bearer, access, blocked_until, busy_since, .. } = &mut self.users[user];
         if at.saturating_since(bearer.active_at) > RAMP_PAUSE {
             *busy_since = at;
         }
-        let admission = bearer.arrive(at, told_at, packet, &mut self.outbox);
-        if let Some(access) = access
-            && admission == Admission::Queued
-        {
-            access.ask(&self.plan, at.max(*blocked_until));
+        let drop = bearer.drop_on_arrival(packet.wire_bytes());
+        if let Some(reason) = drop {
+            self.drop_packet(at, user, &packet, reason);
+        } else {
+            bearer.enqueue(at, packet);
+            if let Some(access) = access {
+                access.ask(&self.plan, at.max(*blocked_until));
+            }
         }
         self.expect(at);
-        admission
+        if drop.is_some() { Admission::Dropped } else { Admission::Queued }
     }
 
     /// Before `until` the user is not served.
@@ -205,11 +218,10 @@ impl<P: Packet> Air<P> {
 
     /// Does what is due at [`Air::next_at`]. `stage` names a user's stage in events.
     pub(crate) fn work(&mut self, stage: impl Fn(usize) -> u16) {
-        let slot_at = if self.next == u64::MAX { Time::NEVER } else { self.plan.start(self.next) };
-        if self.timer < slot_at {
+        if self.timer < self.slot_at {
             self.run_timer(self.timer, stage);
         } else {
-            self.run_slot(self.next, slot_at, stage);
+            self.run_slot(self.next, self.slot_at, stage);
         }
         self.plan_next();
     }
@@ -295,16 +307,14 @@ impl<P: Packet> Air<P> {
                 continue;
             }
             let Some(scheme) = demand.adaptation.scheme(&self.plan.coding, now) else { continue };
-            let least = self.plan.least_units(class, scheme);
-            let units = self.plan.units;
-            let full_bits = self.plan.size(class, scheme, units).bits;
-            self.candidates.push(Candidate {
-                user: ports + index,
-                scheme,
-                least,
-                units,
-                full_bits,
-            });
+            if demand.wants != (class, scheme) {
+                demand.wants = (class, scheme);
+                let (user, units) = (ports + index, self.plan.units);
+                let least = self.plan.least_units(class, scheme);
+                let full_bits = self.plan.size(class, scheme, units).bits;
+                demand.candidate = Candidate { user, scheme, least, units, full_bits };
+            }
+            self.candidates.push(demand.candidate);
         }
         let mut shares = core::mem::take(&mut self.shares);
         self.scheduler.share(&mut self.candidates, left, |candidate, units| {
@@ -368,23 +378,19 @@ impl<P: Packet> Air<P> {
 
     /// Sends a block, decides whether it is decoded, and what follows from that.
     fn send(&mut self, slot: u64, now: Time, index: usize, attempt: Attempt) {
-        let Attempt { range, scheme, bits, transmission, .. } = attempt;
+        let Attempt { range, transmission, .. } = attempt;
         let user = &mut self.users[index];
-        let needs_sinr = matches!(self.rules.errors, BlockErrors::Curves) || self.blocks.is_some();
-        let decibels = if needs_sinr { user.sinr.decibels_at(now) } else { 0.0 };
-        let energy = attempt.energy + ratio(decibels);
-        let is_decoded = match &self.rules.errors {
-            BlockErrors::Curves => {
-                let combined = self.plan.coding.combined(scheme, energy, transmission);
-                user.draws.unit(slot) >= self.plan.coding.error_rate(scheme, combined, bits)
-            }
+        let decibels = self.blocks.is_some().then(|| user.sinr.decibels_at(now));
+        let energy = match &self.rules.errors {
+            BlockErrors::Curves => user.decode(&self.plan.coding, slot, now, &attempt),
             BlockErrors::Given { ppb } => {
                 let rate = ppb[usize::from(transmission).min(ppb.len()) - 1];
-                user.draws.bits(slot) >= rate.threshold()
+                (user.draws.bits(slot) < rate.threshold()).then_some(0.0)
             }
         };
+        let is_decoded = energy.is_none();
         if transmission == 1 {
-            user.adaptation.learn(is_decoded);
+            user.adaptation.learn(&self.plan.coding, is_decoded);
         }
         let out_at = self.plan.decoded_at(slot);
         let is_given_up = transmission >= self.rules.transmissions
@@ -406,12 +412,11 @@ impl<P: Packet> Air<P> {
                 access.handle_report(&self.plan, slot, waiting);
             }
         } else {
-            let attempt =
-                Attempt { slot: again, transmission: transmission + 1, energy, ..attempt };
-            user.harq.set_pending(attempt);
+            let (transmission, energy) = (transmission + 1, energy.unwrap_or(0.0));
+            user.harq.set_pending(Attempt { slot: again, transmission, energy, ..attempt });
         }
         user.bearer.active_at = user.bearer.active_at.max(now);
-        self.record(now, index, &attempt, is_decoded, decibels);
+        self.record(now, index, &attempt, is_decoded, decibels.unwrap_or(0.0));
     }
 
     fn record(&mut self, at: Time, index: usize, attempt: &Attempt, is_decoded: bool, sinr: f64) {
@@ -442,6 +447,6 @@ impl<P: Packet> Air<P> {
             timer = timer.min(user.bearer.timer());
         }
         self.timer = timer;
-        self.next = if next == u64::MAX { next } else { self.plan.next_slot(next) };
+        self.set_next(if next == u64::MAX { next } else { self.plan.next_slot(next) });
     }
 }

@@ -16,7 +16,7 @@ use super::config::{DirectionConfig, RlcConfig};
 use super::outbox::Outbox;
 use crate::counters::{Backlog, Drops, Tally};
 use crate::event::DropReason;
-use crate::packet::{Admission, Packet};
+use crate::packet::Packet;
 use crate::queue::{Limits, SpacedDiscard};
 
 /// One user's data in one direction.
@@ -131,43 +131,35 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Asks the queue for room; a refusal is told at `told_at`.
-    pub(crate) fn arrive(
-        &mut self,
-        at: Time,
-        told_at: Time,
-        packet: P,
-        out: &mut Outbox<P>,
-    ) -> Admission {
-        let bytes = packet.wire_bytes();
+    /// Why a packet of so many bytes that comes now must be dropped, if it must.
+    #[inline]
+    pub(crate) fn drop_on_arrival(&mut self, bytes: u32) -> Option<DropReason> {
         if !self.limits.have_room(self.backlog, bytes) {
-            self.drop_packet(told_at, &packet, DropReason::Overflow, out);
-            return Admission::Dropped;
+            return Some(DropReason::Overflow);
         }
-        if let Some(discard) = &mut self.early_discard
-            && !discard.takes(self.backlog)
-        {
-            self.drop_packet(told_at, &packet, DropReason::Aqm, out);
-            return Admission::Dropped;
-        }
+        let discard = self.early_discard.as_mut()?;
+        (!discard.takes(self.backlog)).then_some(DropReason::Aqm)
+    }
+
+    /// Puts a packet behind those that wait.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, at: Time, packet: P) {
+        let bytes = packet.wire_bytes();
         let length = bytes + self.packet_overhead;
         self.end += u64::from(length);
-        let (end, packet) = (self.end, Some(packet));
-        let missing = length;
         self.line.push_back(Entry {
             came: at,
-            end,
+            end: self.end,
             length,
             bytes,
-            missing,
+            missing: length,
             is_damaged: false,
-            packet,
+            packet: Some(packet),
         });
         self.count_queue(at);
         self.backlog.add(bytes);
         self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
         self.active_at = at;
-        Admission::Queued
     }
 
     /// Counts a packet out that never comes to the queue, or not further.
@@ -363,17 +355,17 @@ impl<P: Packet> Bearer<P> {
     }
 
     fn release_until(&mut self, at: Time, end: u64, out: &mut Outbox<P>) {
-        while self.line.front().is_some_and(|entry| entry.end <= end) {
-            let entry = self.line.pop_front().expect("the entry was just seen");
+        while let Some(entry) = self.line.front_mut().filter(|entry| entry.end <= end) {
             self.unsent -= 1;
             self.ready -= 1;
-            match entry.packet {
+            match entry.packet.take() {
                 Some(packet) if entry.is_damaged => {
                     self.drop_packet(at, &packet, DropReason::Loss, out);
                 }
                 Some(packet) => out.push(at, packet),
                 None => {}
             }
+            self.line.pop_front();
         }
         self.active_at = self.active_at.max(at);
     }

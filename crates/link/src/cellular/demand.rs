@@ -3,12 +3,16 @@
 use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::BackgroundConfig;
+use super::scheduler::Candidate;
 use crate::channel::{Adaptation, Sinr};
 
 /// One of them. Their blocks are always decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     pub(crate) adaptation: Adaptation,
+    /// All that it could use in a slot of this class with this scheme.
+    pub(crate) candidate: Candidate,
+    pub(crate) wants: (u8, u8),
     on: Duration,
     off: Duration,
     random: Stream,
@@ -40,7 +44,8 @@ impl Demand {
         let is_on = random.unit() < share;
         let adaptation = make_adaptation(sinr);
         let (on, off) = (config.on, config.off);
-        let mut demand = Self { adaptation, on, off, random, is_on, until: Time::ZERO };
+        let (candidate, wants, until) = (Candidate::default(), (0, 0), Time::ZERO);
+        let mut demand = Self { adaptation, candidate, wants, on, off, random, is_on, until };
         demand.until = demand.next_change(Time::ZERO);
         demand
     }
@@ -55,11 +60,17 @@ impl Demand {
     }
 
     /// Whether it wants service at a time not before the last one asked for.
+    #[inline]
     pub(crate) fn is_on(&mut self, at: Time) -> bool {
         while self.until <= at {
-            self.is_on = !self.is_on;
-            self.until = self.next_change(self.until);
+            self.change();
         }
         self.is_on
+    }
+
+    #[cold]
+    fn change(&mut self) {
+        self.is_on = !self.is_on;
+        self.until = self.next_change(self.until);
     }
 }

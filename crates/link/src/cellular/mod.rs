@@ -138,10 +138,9 @@ impl<P: Packet> Cell<P> {
         self.down.next_at().min(self.up.next_at()).min(self.handover_at)
     }
 
+    #[inline]
     fn set_wake(&mut self) {
-        let out = self.down.outbox.packet_at().min(self.up.outbox.packet_at());
-        let news = self.down.outbox.news_at().min(self.up.outbox.news_at());
-        self.wake = out.min(news).min(self.work_at());
+        self.wake = self.down.outbox.next_at().min(self.up.outbox.next_at()).min(self.work_at());
     }
 
     /// When [`Cell::work`] is due: a handover alone wakes nobody.
@@ -210,6 +209,23 @@ impl<P: Packet> Cell<P> {
     }
 
     fn admit(&mut self, at: Time, user: usize, way: Way, packet: P) -> Admission {
+        if self.mobility[user].may_sleep() {
+            self.wake_user(at, user, way);
+        }
+        let is_down = way == Way::Down;
+        let side = usize::from(!is_down);
+        let air = if is_down { &mut self.down } else { &mut self.up };
+        air.outbox.set_user(user, (2 * user + side) as u16);
+        let chance = self.losses[side];
+        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]) {
+            air.drop_packet(at, user, &packet, DropReason::Loss);
+            return Admission::Dropped;
+        }
+        air.handle_packet(at, user, packet)
+    }
+
+    /// A user that has been silent may have to wake up for a packet.
+    fn wake_user(&mut self, at: Time, user: usize, way: Way) {
         let active = self.down.users[user].bearer.active_at;
         let active = active.max(self.up.users[user].bearer.active_at);
         let before = self.mobility[user].blocked_until;
@@ -222,18 +238,10 @@ impl<P: Packet> Cell<P> {
             self.up.plan_next();
             self.expect_next();
         }
-        let is_down = way == Way::Down;
-        let side = usize::from(!is_down);
-        let air = if is_down { &mut self.down } else { &mut self.up };
-        air.outbox.set_user(user, (2 * user + side) as u16);
-        // What comes from the core is looked at when the radio works, and told of then.
-        let told_at = if is_down { air.first_chance(at) } else { at };
-        let chance = self.losses[side];
-        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]) {
-            air.users[user].bearer.drop_packet(told_at, &packet, DropReason::Loss, &mut air.outbox);
-            return Admission::Dropped;
-        }
-        air.handle_packet(at, told_at, user, packet)
+    }
+
+    fn wait<E>(&self) -> Output<P, E> {
+        if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) }
     }
 
     fn bearer_counts(&mut self, stage: usize, now: Time) -> Counts {
@@ -264,6 +272,9 @@ impl<P: Packet> Link<P> for Cell<P> {
     }
 
     fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+        if self.wake > now {
+            return self.wait();
+        }
         loop {
             let (down, up) = (self.down.outbox.packet_at(), self.up.outbox.packet_at());
             let (down_news, up_news) = (self.down.outbox.news_at(), self.up.outbox.news_at());
@@ -291,7 +302,7 @@ impl<P: Packet> Link<P> for Cell<P> {
                 return Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet };
             }
             self.wake = first.min(news).min(due);
-            return if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) };
+            return self.wait();
         }
     }
 

@@ -20,8 +20,6 @@ pub(crate) struct Plan {
     classes: Vec<u8>,
     /// Parts in which the band is given away.
     pub(crate) units: u16,
-    /// The fewest that one user is given, if there are so many.
-    least_units: u16,
     /// Whether each user has all units for itself.
     pub(crate) is_dedicated: bool,
     /// Slots from one block for a user to the next.
@@ -38,8 +36,7 @@ pub(crate) struct Plan {
     /// nobody needs leave.
     respond: Vec<u32>,
     pub(crate) coding: Coding,
-    /// By class less 1, scheme, and units less 1.
-    sizes: Vec<Size>,
+    sizes: Sizes,
     /// What each packet costs besides its own bytes.
     pub(crate) packet_overhead: u32,
     /// How long a grant grows from one unit of payload to all, and that unit.
@@ -53,6 +50,53 @@ pub(crate) struct Size {
     pub(crate) bits: u32,
     /// What is left for packets.
     pub(crate) payload_bytes: u32,
+}
+
+/// What blocks have room for, by class, scheme and units.
+#[derive(Clone, Debug)]
+struct Sizes {
+    schemes: u8,
+    units: u16,
+    /// By class less 1, scheme, and units less 1.
+    table: Vec<Size>,
+    /// By class less 1, and scheme.
+    least_units: Vec<u16>,
+}
+
+impl Sizes {
+    /// The sizes of so many classes, schemes and units. No user is given fewer than `least` units,
+    /// if there are so many.
+    fn new(
+        classes: u8,
+        schemes: u8,
+        units: u16,
+        least: u16,
+        size: impl Fn(u8, u8, u16) -> Size,
+    ) -> Self {
+        let (mut table, mut least_units) = (Vec::new(), Vec::new());
+        for class in 1..=classes {
+            for scheme in 0..schemes {
+                let row = table.len();
+                table.extend((1..=units).map(|units| size(class, scheme, units)));
+                let has_room = |&units: &u16| {
+                    let size: &Size = &table[row + usize::from(units) - 1];
+                    size.payload_bytes > 0
+                };
+                least_units.push((least.min(units)..units).find(has_room).unwrap_or(units));
+            }
+        }
+        Self { schemes, units, table, least_units }
+    }
+
+    #[inline]
+    fn row(&self, class: u8, scheme: u8) -> usize {
+        (usize::from(class) - 1) * usize::from(self.schemes) + usize::from(scheme)
+    }
+
+    #[inline]
+    fn size(&self, class: u8, scheme: u8, units: u16) -> Size {
+        self.table[self.row(class, scheme) * usize::from(self.units) + usize::from(units) - 1]
+    }
 }
 
 /// HSUPA's grant after a pause.
@@ -133,19 +177,13 @@ impl Plan {
     /// What a block has room for in a slot of a class.
     #[inline]
     pub(crate) fn size(&self, class: u8, scheme: u8, units: u16) -> Size {
-        let schemes = usize::from(self.coding.count());
-        let row = (usize::from(class) - 1) * schemes + usize::from(scheme);
-        self.sizes[row * usize::from(self.units) + usize::from(units) - 1]
+        self.sizes.size(class, scheme, units)
     }
 
-    /// The fewest units whose block has room for anything; all if none has.
+    /// The fewest units that one user is given whose block has room for anything; all if none has.
     #[inline]
     pub(crate) fn least_units(&self, class: u8, scheme: u8) -> u16 {
-        let mut units = self.least_units.min(self.units);
-        while units < self.units && self.size(class, scheme, units).payload_bytes == 0 {
-            units += 1;
-        }
-        units
+        self.sizes.least_units[self.sizes.row(class, scheme)]
     }
 
     /// The fewest units, from `least` on, whose block has room for `bytes`; all if none has.
@@ -162,17 +200,6 @@ impl Plan {
         }
         enough
     }
-}
-
-/// Fills the table of sizes in the order in which [`Plan::size`] reads it.
-fn sizes(classes: u8, schemes: u8, units: u16, size: impl Fn(u8, u8, u16) -> Size) -> Vec<Size> {
-    let mut sizes = Vec::new();
-    for class in 1..=classes {
-        for scheme in 0..schemes {
-            sizes.extend((1..=units).map(|units| size(class, scheme, units)));
-        }
-    }
-    sizes
 }
 
 /// Slots from each slot of the pattern through the answers of both sides: to the next slot of

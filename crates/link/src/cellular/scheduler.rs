@@ -6,7 +6,7 @@
 use super::config::SchedulerConfig;
 
 /// A user that wants service in a slot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
     /// Its place among all users, those in the background last.
     pub(crate) user: usize,
@@ -39,9 +39,14 @@ impl Scheduler {
         Self { policy, averages: vec![1.0; users], served: vec![0; users], turn: 0, slot: 0 }
     }
 
+    /// Whether averages decide anything: a user alone has nobody to be compared with.
+    fn has_averages(&self) -> bool {
+        matches!(self.policy, SchedulerConfig::ProportionalFair { .. }) && self.averages.len() > 1
+    }
+
     /// Notes what a user was given.
     pub(crate) fn note(&mut self, user: usize, bits: u32) {
-        if let SchedulerConfig::ProportionalFair { .. } = self.policy {
+        if self.has_averages() {
             self.served[user] += bits;
         }
     }
@@ -134,7 +139,9 @@ impl Scheduler {
     /// Ends a slot: the averages go on by `T = (1 - 1/w) T + r/w`, and by nothing for the slots since
     /// the last one in which the scheduler did not work.
     pub(crate) fn end_slot(&mut self, slot: u64) {
-        if let SchedulerConfig::ProportionalFair { window } = self.policy {
+        if let SchedulerConfig::ProportionalFair { window } = self.policy
+            && self.has_averages()
+        {
             let keep = 1.0 - 1.0 / f64::from(window);
             let skipped = slot.saturating_sub(self.slot + 1);
             let keep_all = if skipped == 0 {

@@ -4,9 +4,9 @@ use cwndlab_units::{Duration, Time};
 
 use super::access::Access;
 use super::bearer::Bearer;
-use super::harq::Harq;
+use super::harq::{Attempt, Harq};
 use super::plan::{Plan, Size};
-use crate::channel::{Adaptation, Draws, Sinr};
+use crate::channel::{Adaptation, Coding, Draws, Sinr, ratio};
 use crate::packet::Packet;
 
 /// A user with a port, in this direction.
@@ -52,6 +52,24 @@ impl<P: Packet> User<P> {
             return plan.slot_from(self.blocked_until);
         }
         next.max(fresh)
+    }
+
+    /// Decodes a block that is sent in a slot, which begins at `now`, by its scheme's error curve.
+    /// The ratios of its transmissions, added up, if that fails.
+    pub(crate) fn decode(
+        &mut self,
+        coding: &Coding,
+        slot: u64,
+        now: Time,
+        attempt: &Attempt,
+    ) -> Option<f64> {
+        let Attempt { scheme, bits, transmission, energy, .. } = *attempt;
+        let draw = self.draws.unit(slot);
+        let failed = self.sinr.unless(now, |decibels| {
+            let combined = coding.combined(scheme, energy + ratio(decibels), transmission);
+            draw >= coding.error_rate(scheme, combined, bits)
+        });
+        failed.map(|decibels| energy + ratio(decibels))
     }
 
     /// What a new block has room for: less than its size while HSUPA's grant grows.

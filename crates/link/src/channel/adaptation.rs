@@ -57,6 +57,8 @@ pub(crate) struct Adaptation {
     sinr: Sinr,
     /// What was reported last; nothing out of range.
     reported: Option<f64>,
+    /// What follows from the report and the margin.
+    scheme: Option<u8>,
     margin: f64,
     up: f64,
     down: f64,
@@ -83,42 +85,41 @@ impl Adaptation {
             (down * target / (1.0 - target), down)
         });
         let reported = coding.report(sinr.decibels_at(Time::ZERO));
-        Self {
-            fixed,
-            period,
-            delay,
-            next_report: Time::ZERO + phase + delay,
-            sinr,
-            reported,
-            margin: 0.0,
-            up,
-            down,
-        }
+        let next_report = if fixed.is_some() { Time::NEVER } else { Time::ZERO + phase + delay };
+        let (scheme, margin) = (None, 0.0);
+        let mut adaptation =
+            Self { fixed, period, delay, next_report, sinr, reported, scheme, margin, up, down };
+        adaptation.choose_scheme(coding);
+        adaptation
     }
 
     /// The scheme for a block sent at `at`; none if the user is out of range.
     #[inline]
     pub(crate) fn scheme(&mut self, coding: &Coding, at: Time) -> Option<u8> {
-        if self.fixed.is_some() {
-            return self.fixed;
-        }
         if at >= self.next_report {
             self.take_report(coding, at);
         }
-        Some(coding.scheme(self.reported?, self.margin))
+        self.scheme
+    }
+
+    fn choose_scheme(&mut self, coding: &Coding) {
+        let best = |reported| coding.scheme(reported, self.margin);
+        self.scheme = self.fixed.or_else(|| self.reported.map(best));
     }
 
     fn take_report(&mut self, coding: &Coding, at: Time) {
         let since = (at - self.next_report).as_nanos();
         let latest =
             self.next_report + Duration::from_nanos(since - since % self.period.as_nanos());
-        self.reported = coding.report(self.sinr.decibels_at(latest - self.delay));
+        self.reported = self.sinr.step_at(latest - self.delay, |ratio| coding.report(ratio));
         self.next_report = latest + self.period;
+        self.choose_scheme(coding);
     }
 
     /// Tells the outer loop of a first transmission.
-    pub(crate) fn learn(&mut self, is_decoded: bool) {
+    pub(crate) fn learn(&mut self, coding: &Coding, is_decoded: bool) {
         let margin = if is_decoded { self.margin + self.up } else { self.margin - self.down };
         self.margin = margin.clamp(-MOST_MARGIN, MOST_MARGIN);
+        self.choose_scheme(coding);
     }
 }

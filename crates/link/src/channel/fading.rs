@@ -6,10 +6,11 @@
 //! of equal mean power stand for a wide band and more than one antenna, which both fade less. A
 //! steady wave beside the scattered ones makes it Rician. It is flat: all of the band fades alike.
 
-use cwndlab_units::{Stream, Time};
+use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use super::decibel::{Decibel, decibels, ratio};
+use super::series::{Series, Stretch};
 
 /// How a user's channel fades.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -42,8 +43,16 @@ pub(crate) struct Fading {
     branches: Vec<Branch>,
     /// Amplitude of the steady wave.
     steady: f64,
-    /// Power of the scattered waves of all branches, over the number of waves and branches.
+    /// Amplitude of one scattered wave of a branch.
     scattered: f64,
+    /// Radians by which the fastest wave turns in a nanosecond.
+    fastest: f64,
+    /// Half of a stretch of time in which series stand for the waves.
+    half: Duration,
+    stretch: Option<Stretch>,
+    series: Vec<Series>,
+    /// When bounds were asked for last.
+    asked_at: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -58,13 +67,64 @@ impl Fading {
     pub(crate) fn new(config: &FadingConfig, run_seed: u64, component: &str) -> Self {
         let mut random = Stream::new(run_seed, component);
         let doppler_hz = f64::from(config.doppler_mhz) / 1000.0;
-        let branches = (0..config.branches).map(|_| Branch::new(doppler_hz, &mut random)).collect();
+        let branches: Vec<Branch> =
+            (0..config.branches).map(|_| Branch::new(doppler_hz, &mut random)).collect();
+        let shifts = branches.iter().flat_map(|branch| &branch.shifts);
+        let most = shifts.map(|shift| shift.unsigned_abs()).max().unwrap_or(0).max(1);
+        let fastest = most as f64 * (core::f64::consts::TAU / TURN);
+        let half = Duration::from_nanos((1.0 / fastest) as u64).min(LONGEST_HALF);
         let rice = config.rice_mdb.map_or(0.0, |rice| ratio(rice.as_f64()));
         Self {
             branches,
             steady: libm::sqrt(rice / (rice + 1.0)),
             scattered: libm::sqrt(1.0 / ((rice + 1.0) * WAVES as f64)),
+            fastest,
+            half,
+            stretch: None,
+            series: Vec::new(),
+            asked_at: Time::ZERO,
         }
+    }
+
+    /// Two values between which [`Fading::decibels_at`] is for certain, close together and cheap if
+    /// they are asked for often, at times that do not go back.
+    pub(crate) fn bounds_at(&mut self, at: Time) -> [f64; 2] {
+        let since = at.saturating_since(self.asked_at);
+        self.asked_at = at;
+        let place = self.stretch.and_then(|stretch| stretch.place(at));
+        let Some(x) = place.or_else(|| (since < self.half).then(|| self.begin_stretch(at))) else {
+            let exact = self.decibels_at(at);
+            return [exact, exact];
+        };
+        let [mut least, mut most] = [0.0, 0.0];
+        for series in &self.series {
+            let ([real, imaginary], error) = series.at(x);
+            let error = self.scattered * (error + SINE_ERRORS);
+            let real = (self.steady + self.scattered * real).abs();
+            let imaginary = (self.scattered * imaginary).abs();
+            let [low_real, low_imaginary] = [(real - error).max(0.0), (imaginary - error).max(0.0)];
+            least += low_real * low_real + low_imaginary * low_imaginary;
+            most += (real + error) * (real + error) + (imaginary + error) * (imaginary + error);
+        }
+        let low = decibels(least / self.branches.len() as f64);
+        // The logarithm lies below its tangent.
+        let spread = 10.0 / core::f64::consts::LN_10 * ((most - least) / least);
+        [low, if spread < 1.0 { low + spread } else { f64::INFINITY }]
+    }
+
+    /// Works out the series of a stretch that begins at `from`; its place there.
+    fn begin_stretch(&mut self, from: Time) -> f64 {
+        let stretch = Stretch::new(from, self.fastest, self.half);
+        let turns = self.fastest * (TURN / core::f64::consts::TAU);
+        self.series.clear();
+        self.series.extend(self.branches.iter().map(|branch| {
+            let waves = branch.waves(stretch.middle());
+            Series::new(
+                waves.zip(&branch.shifts).map(|(wave, &shift)| (wave, shift as f64 / turns)),
+            )
+        }));
+        self.stretch = Some(stretch);
+        stretch.place(from).expect("a stretch holds its beginning")
     }
 
     /// Power at a time, in decibels over its mean.
@@ -97,17 +157,27 @@ impl Branch {
     }
 
     fn amplitude(&self, at: Time) -> (f64, f64) {
+        let sum = |(real, imaginary), [cosine, sine]: [f64; 2]| (real + cosine, imaginary + sine);
+        self.waves(at).fold((0.0, 0.0), sum)
+    }
+
+    /// Real and imaginary part of each wave.
+    fn waves(&self, at: Time) -> impl Iterator<Item = [f64; 2]> {
         let nanos = at.as_nanos() as i64;
-        let (mut real, mut imaginary) = (0.0, 0.0);
-        for (&phase, &shift) in self.phases.iter().zip(&self.shifts) {
+        self.phases.iter().zip(&self.shifts).map(move |(&phase, &shift)| {
             let phase = phase.wrapping_add(shift.wrapping_mul(nanos));
             let phase = (phase >> 32) as i32;
-            real += sine(phase.wrapping_add(QUARTER_TURN));
-            imaginary += sine(phase);
-        }
-        (real, imaginary)
+            [sine(phase.wrapping_add(QUARTER_TURN)), sine(phase)]
+        })
     }
 }
+
+/// How wrong [`sine`] makes a part of a sum of waves, of its series, and of rounding, with room to
+/// spare: 4e-6 for each wave, and in the series as much for each power up to `e` in all.
+const SINE_ERRORS: f64 = WAVES as f64 * 5e-6 * 4.0;
+
+/// No channel is so steady that its series is used for longer.
+const LONGEST_HALF: Duration = Duration::from_secs(1);
 
 /// 2^64, a whole turn.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
@@ -147,6 +217,27 @@ mod tests {
             let exact = libm::sin(core::f64::consts::TAU * turns);
             let ours = sine((turns * 4_294_967_296.0) as i32);
             assert!((ours - exact).abs() < 4e-6, "{turns}: {ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn bounds_hold_and_are_close() {
+        for (doppler_mhz, branches, rice) in [(7_000, 2, None), (300_000, 1, Some(3)), (0, 4, None)]
+        {
+            let rice_mdb = rice.map(Decibel::from_whole);
+            let config = FadingConfig { doppler_mhz, branches, rice_mdb };
+            let mut fading = Fading::new(&config, 3, "fading");
+            let (mut widths, mut n) = (0.0, 0.0);
+            // Steps of up to a stretch's length, and some beyond it.
+            for (step, at) in times(20_000, 97).chain(times(2_000, 7_301)).enumerate() {
+                let at = Time::from_secs(if step < 20_000 { 0 } else { 2 }) + (at - Time::ZERO);
+                let [least, most] = fading.bounds_at(at);
+                let exact = fading.decibels_at(at);
+                assert!(least <= exact && exact <= most, "{at:?}: {least} {exact} {most}");
+                widths += (most - least).min(30.0);
+                n += 1.0;
+            }
+            assert!(widths / n < 0.05, "{doppler_mhz} mHz: {} dB", widths / n);
         }
     }
 

@@ -18,6 +18,7 @@ mod draw;
 mod drift;
 mod fading;
 mod path_loss;
+mod series;
 mod sinr;
 pub(crate) mod tables;
 

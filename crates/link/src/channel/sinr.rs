@@ -34,10 +34,42 @@ impl Sinr {
         }
     }
 
+    /// The ratio at a time not before the last one asked for, unless it is enough; `is_enough`
+    /// holds for every ratio above one for which it holds.
+    pub(crate) fn unless(&mut self, at: Time, is_enough: impl Fn(f64) -> bool) -> Option<f64> {
+        let [least, _] = self.bounds_at(at);
+        if is_enough(least) {
+            return None;
+        }
+        let exact = self.decibels_at(at);
+        (!is_enough(exact)).then_some(exact)
+    }
+
+    /// The step of the ratio at a time not before the last one asked for; `step_of` goes one way.
+    pub(crate) fn step_at<T: PartialEq>(&mut self, at: Time, step_of: impl Fn(f64) -> T) -> T {
+        let [least, most] = self.bounds_at(at);
+        let step = step_of(least);
+        if step == step_of(most) { step } else { step_of(self.decibels_at(at)) }
+    }
+
+    /// Two values between which the ratio is for certain.
+    fn bounds_at(&mut self, at: Time) -> [f64; 2] {
+        let steady = self.steady_at(at);
+        let bounds = self.fading.as_mut().map_or([0.0, 0.0], |fading| fading.bounds_at(at));
+        [steady + bounds[0] - ROUNDING, steady + bounds[1] + ROUNDING]
+    }
+
+    fn steady_at(&mut self, at: Time) -> f64 {
+        let drift: f64 = self.drifts.iter_mut().map(|drift| drift.decibels_at(at)).sum();
+        self.mean + drift
+    }
+
     /// Decibels at a time not before the last one asked for.
     pub(crate) fn decibels_at(&mut self, at: Time) -> f64 {
-        let drift: f64 = self.drifts.iter_mut().map(|drift| drift.decibels_at(at)).sum();
         let fading = self.fading.as_ref().map_or(0.0, |fading| fading.decibels_at(at));
-        self.mean + drift + fading
+        self.steady_at(at) + fading
     }
 }
+
+/// Decibels that rounding can come to, and far more.
+const ROUNDING: f64 = 1e-9;

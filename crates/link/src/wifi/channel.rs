@@ -51,6 +51,8 @@ pub(super) struct Node {
     pub(super) lanes: Lanes,
     /// Packets in its queue.
     pub(super) queued: u32,
+    /// Packets in its lanes: those, and what its receivers hold.
+    pub(super) inside: u32,
 }
 
 /// Every second lane or one.
@@ -134,7 +136,7 @@ impl<P: Packet> WifiChannel<P> {
                 0 => Lanes { first: 0, count: stations },
                 station => Lanes { first: 2 * station - 1, count: 1 },
             };
-            Node { contender: Contender::new(category, random), lanes, queued: 0 }
+            Node { contender: Contender::new(category, random), lanes, queued: 0, inside: 0 }
         });
         let hop = |lane: usize| {
             let station = lane / 2 + 1;
@@ -198,7 +200,7 @@ impl<P: Packet> WifiChannel<P> {
 
     /// When the channel will be idle no more if nothing else comes.
     fn next_occupation(&self, since: Time) -> Time {
-        let contending = self.nodes.iter().filter(|node| self.has_work(node));
+        let contending = self.nodes.iter().filter(|node| node.has_work());
         let first = contending.map(|node| node.contender.sends_at(since, self.timing)).min();
         let heard = self.interference.as_ref().map_or(Time::NEVER, Interference::heard_at);
         first.unwrap_or(Time::NEVER).min(heard.max(since)).min(self.beacon_at(since))
@@ -208,10 +210,6 @@ impl<P: Packet> WifiChannel<P> {
     fn beacon_at(&self, since: Time) -> Time {
         let first = since + self.timing.sifs + self.timing.slot;
         self.beacons.as_ref().map_or(Time::NEVER, |beacons| beacons.next.max(first))
-    }
-
-    pub(super) fn has_work(&self, node: &Node) -> bool {
-        node.lanes.iter().any(|lane| self.lanes[lane].lane.has_work())
     }
 
     /// Lets everything happen until `now`.
@@ -253,10 +251,11 @@ impl<P: Packet> WifiChannel<P> {
         }
         self.under_way = 0;
         for node in 0..self.nodes.len() {
-            let sends_at = self.nodes[node].contender.sends_at(since, self.timing);
-            if self.has_work(&self.nodes[node]) && sends_at < at + DETECTION {
+            let Node { contender, .. } = &self.nodes[node];
+            let is_next = contender.sends_at(since, self.timing) < at + DETECTION;
+            if is_next && self.nodes[node].has_work() {
                 self.expire(node, at);
-                if self.has_work(&self.nodes[node]) {
+                if self.nodes[node].has_work() {
                     self.prepare(node, at, self.nodes[node].contender.category.txop);
                 }
             }
@@ -318,7 +317,7 @@ impl<P: Packet> WifiChannel<P> {
             let left = left.saturating_sub(self.timing.sifs);
             if is_answered && self.under_way == 1 && left > Duration::ZERO {
                 self.expire(node, at);
-                if self.has_work(&self.nodes[node]) && self.fits(node, left) {
+                if self.nodes[node].has_work() && self.fits(node, left) {
                     self.under_way = 0;
                     let begins = at + self.timing.sifs;
                     self.prepare(node, begins, left);
@@ -348,6 +347,13 @@ impl<P: Packet> WifiChannel<P> {
     }
 }
 
+impl Node {
+    /// Whether it has anything to send: packets, or to tell a receiver what was given up.
+    pub(super) fn has_work(&self) -> bool {
+        self.inside > 0
+    }
+}
+
 impl Lanes {
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |index| self.first + 2 * index)
@@ -367,13 +373,12 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
             self.tell_drop(now, lane, &packet, (bytes, reason));
             return Admission::Dropped;
         }
-        let had_work = self.has_work(&self.nodes[node]);
-        let hop = &mut self.lanes[lane];
         hop.meter.accept(now, bytes);
         hop.lane.push(now, bytes, packet);
         let node = &mut self.nodes[node];
         node.queued += 1;
-        if !had_work {
+        node.inside += 1;
+        if node.inside == 1 {
             if let Phase::Idle { since } = self.phase {
                 node.contender.begin(now, false);
                 self.due = self.due.min(node.contender.sends_at(since, self.timing));
@@ -398,6 +403,7 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
         }
     }
 
+    #[inline]
     fn wake_time(&self) -> Time {
         self.output.front().map_or(self.due, |&(at, _)| at)
     }

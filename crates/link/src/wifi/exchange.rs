@@ -91,7 +91,9 @@ impl<P: Packet> WifiChannel<P> {
     fn lose(&mut self, at: Time, lane: usize, dropped: Dropped<P>, reason: DropReason) {
         let hop = &mut self.lanes[lane];
         hop.meter.drop(at, dropped.bytes, reason);
-        self.nodes[hop.from].queued -= 1;
+        let node = &mut self.nodes[hop.from];
+        node.queued -= 1;
+        node.inside -= 1;
         self.tell_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
     }
 
@@ -282,6 +284,7 @@ impl<P: Packet> WifiChannel<P> {
             hop.asks = false;
             while let Some((bytes, packet)) = self.lanes[lane].lane.pass_on() {
                 self.lanes[lane].meter.deliver(at, bytes);
+                self.nodes[frame.from].inside -= 1;
                 self.give(at, lane, packet);
             }
         } else if frame.chosen.len() > 1 {

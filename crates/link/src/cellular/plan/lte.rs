@@ -2,7 +2,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Size, round_trips, sizes};
+use super::{Plan, Size, Sizes, round_trips};
 use crate::cellular::error::CellError;
 use crate::channel::Coding;
 use crate::channel::tables::lte;
@@ -54,7 +54,7 @@ pub(super) fn both(resource_blocks: u16, layers: u8, category: u8) -> Result<[Pl
 fn plan(resource_blocks: u16, group: u16, least_units: u16, bits: impl Fn(u8, u16) -> u32) -> Plan {
     let coding = Coding::lte();
     let units = resource_blocks.div_ceil(group);
-    let sizes = sizes(1, coding.count(), units, |_, scheme, units| {
+    let sizes = Sizes::new(1, coding.count(), units, least_units, |_, scheme, units| {
         let bits = bits(scheme, (units * group).min(resource_blocks));
         Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
     });
@@ -62,7 +62,6 @@ fn plan(resource_blocks: u16, group: u16, least_units: u16, bits: impl Fn(u8, u1
         interval: Duration::from_millis(1),
         classes: vec![1],
         units,
-        least_units,
         is_dedicated: false,
         spacing: 1,
         processing: PROCESSING,
@@ -134,10 +133,10 @@ mod tests {
         let [down, up] = both(50, 1, 3).expect("a plan");
         for plan in [down, up] {
             for bytes in [1_u64, 40, 400, 1500, 3000, 4000, 1 << 40] {
-                let units = plan.units_for(1, 20, bytes, plan.least_units);
+                let units = plan.units_for(1, 20, bytes, plan.least_units(1, 20));
                 let payload = |units| u64::from(plan.size(1, 20, units).payload_bytes);
                 assert!(payload(units) >= bytes || units == plan.units);
-                assert!(units == plan.least_units || payload(units - 1) < bytes);
+                assert!(units == plan.least_units(1, 20) || payload(units - 1) < bytes);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Size, check_pattern, round_trips, sizes};
+use super::{Plan, Size, Sizes, check_pattern, round_trips};
 use crate::Way;
 use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
@@ -115,7 +115,7 @@ fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
     let group = group_size(band.resource_blocks);
     let units = band.resource_blocks.div_ceil(group);
     let classes = symbols.counts.len() as u8;
-    let sizes = sizes(classes, coding.count(), units, |class, scheme, units| {
+    let sizes = Sizes::new(classes, coding.count(), units, 1, |class, scheme, units| {
         let resources = nr::Resources {
             resource_blocks: (units * group).min(band.resource_blocks),
             symbols: symbols.counts[usize::from(class) - 1],
@@ -126,15 +126,13 @@ fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
         Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
     });
     // The last scheme of a class has the largest block.
-    let schemes = usize::from(coding.count());
-    let has_room =
-        |class: u8| sizes[usize::from(class) * schemes * usize::from(units) - 1].payload_bytes > 0;
+    let last = coding.count() - 1;
+    let has_room = |class| sizes.size(class, last, units).payload_bytes > 0;
     let class_or_none = |&class: &u8| if class > 0 && has_room(class) { class } else { 0 };
     Plan {
         interval: Duration::ZERO,
         classes: symbols.classes.iter().map(class_or_none).collect(),
         units,
-        least_units: 1,
         is_dedicated: false,
         spacing: 1,
         processing: Duration::ZERO,

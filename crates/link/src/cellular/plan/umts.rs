@@ -5,7 +5,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Ramp, Size, sizes};
+use super::{Plan, Ramp, Size, Sizes};
 use crate::cellular::config::{UmtsDownlink, UmtsUplink};
 use crate::cellular::error::CellError;
 use crate::channel::Coding;
@@ -34,7 +34,7 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
         category: number,
         known: "1 to 12",
     })?;
-    let sizes = sizes(1, Coding::Hsdpa.count(), 1, |_, scheme, _| {
+    let sizes = Sizes::new(1, Coding::Hsdpa.count(), 1, 1, |_, scheme, _| {
         let bits = hsdpa::block_bits(category, scheme + 1);
         Size { bits, payload_bytes: hsdpa::units(bits) * hsdpa::UNIT_BYTES }
     });
@@ -68,7 +68,7 @@ fn dedicated(kbit_s: u32) -> Result<Plan, CellError> {
         // No HARQ, only RLC.
         processes: usize::MAX,
         retransmit: vec![1],
-        ..single(Duration::from_millis(interval_ms), vec![size])
+        ..single(Duration::from_millis(interval_ms), Sizes::new(1, 1, 1, 1, |_, _, _| size))
     })
 }
 
@@ -92,17 +92,16 @@ fn hsupa(category: u8, ramp: Duration) -> Result<Plan, CellError> {
         processes,
         retransmit: vec![processes as u32],
         ramp: has_ramp.then_some(Ramp { length: ramp, least_bytes: hsdpa::UNIT_BYTES }),
-        ..single(Duration::from_millis(interval_ms), vec![size])
+        ..single(Duration::from_millis(interval_ms), Sizes::new(1, 1, 1, 1, |_, _, _| size))
     })
 }
 
 /// A channel of one unit that each user has for itself.
-fn single(interval: Duration, sizes: Vec<Size>) -> Plan {
+fn single(interval: Duration, sizes: Sizes) -> Plan {
     Plan {
         interval,
         classes: vec![1],
         units: 1,
-        least_units: 1,
         is_dedicated: true,
         spacing: 1,
         processing: Duration::ZERO,

@@ -1,0 +1,94 @@
+//! Sums of waves around a moment, by their Taylor series: what a channel that is looked at slot by
+//! slot costs, as a sine for each wave is dear and little changes in a slot.
+//!
+//! A wave of angular frequency `w` is `exp(i (p + w t))`; with `r = w / fastest` and
+//! `x = fastest (t - middle)` the sum is `sum_k c_k x^k`, `c_k = i^k / k! sum_w r^k exp(i p)`. What
+//! is left out after `ORDER` is at most `sum_w |r|^(ORDER + 1) |x|^(ORDER + 1) / (ORDER + 1)!`.
+
+use cwndlab_units::{Duration, Time};
+
+/// The highest power of the series.
+const ORDER: usize = 5;
+
+/// `(ORDER + 1)!`.
+const FACTORIAL: f64 = 720.0;
+
+/// The series of one sum of waves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    /// Real and imaginary part of each `c_k`.
+    coefficients: [[f64; 2]; ORDER + 1],
+    /// `sum_w |r|^(ORDER + 1) / (ORDER + 1)!`.
+    remainder: f64,
+}
+
+impl Series {
+    /// The series of waves that are given by their value in the middle and their `r`.
+    pub(crate) fn new(waves: impl Iterator<Item = ([f64; 2], f64)>) -> Self {
+        let mut sums = [[0.0; 2]; ORDER + 1];
+        let mut remainder = 0.0;
+        for ([real, imaginary], speed) in waves {
+            let mut term = [real, imaginary];
+            for sum in &mut sums {
+                *sum = [sum[0] + term[0], sum[1] + term[1]];
+                term = [term[0] * speed, term[1] * speed];
+            }
+            let square = speed * speed;
+            remainder += square * square * square;
+        }
+        let mut factorial = 1.0;
+        let mut coefficients = [[0.0; 2]; ORDER + 1];
+        for (power, (sum, coefficient)) in sums.iter().zip(&mut coefficients).enumerate() {
+            factorial *= power.max(1) as f64;
+            let [real, imaginary] = [sum[0] / factorial, sum[1] / factorial];
+            *coefficient = match power % 4 {
+                0 => [real, imaginary],
+                1 => [-imaginary, real],
+                2 => [-real, -imaginary],
+                _ => [imaginary, -real],
+            };
+        }
+        Self { coefficients, remainder: remainder / FACTORIAL }
+    }
+
+    /// The sum at `x`, at most 1 from the middle, and by how much each part of it may be wrong.
+    #[inline]
+    pub(crate) fn at(&self, x: f64) -> ([f64; 2], f64) {
+        let [mut real, mut imaginary] = self.coefficients[ORDER];
+        for &[next_real, next_imaginary] in self.coefficients[..ORDER].iter().rev() {
+            (real, imaginary) = (real * x + next_real, imaginary * x + next_imaginary);
+        }
+        let square = x * x;
+        ([real, imaginary], self.remainder * (square * square * square))
+    }
+}
+
+/// The stretch of time over which a series is used: as far from its middle as the fastest wave
+/// turns by one radian.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    middle: Time,
+    half: Duration,
+    /// Radians in a nanosecond.
+    fastest: f64,
+}
+
+impl Stretch {
+    /// The stretch that begins at `from`.
+    pub(crate) fn new(from: Time, fastest: f64, half: Duration) -> Self {
+        Self { middle: from + half, half, fastest }
+    }
+
+    /// The moment around which the series are.
+    pub(crate) fn middle(&self) -> Time {
+        self.middle
+    }
+
+    /// The series' `x` at a time, if it is within the stretch.
+    #[inline]
+    pub(crate) fn place(&self, at: Time) -> Option<f64> {
+        let from_middle = at.as_nanos() as i64 - self.middle.as_nanos() as i64;
+        (from_middle.unsigned_abs() <= self.half.as_nanos())
+            .then(|| from_middle as f64 * self.fastest)
+    }
+}
