@@ -640,7 +640,7 @@ CC_INLINE void bbr_update_min_rtt(struct sock *sk, const struct rate_sample *rs)
 	u32 now = cc_jiffies32(sk);
 	bool is_expired = after(now, ca->min_rtt_stamp + cc_params(sk)->min_rtt_win_sec * HZ);
 
-	if (rs->rtt_us >= 0 && (rs->rtt_us < (long)ca->min_rtt_us ||
+	if (rs->rtt_us >= 0 && (rs->rtt_us < (s64)ca->min_rtt_us ||
 				(is_expired && !rs->is_ack_delayed))) {
 		ca->min_rtt_us = (u32)rs->rtt_us;
 		ca->min_rtt_stamp = now;

@@ -137,8 +137,8 @@ struct minmax {
 CC_PORT_STRUCTS_BEGIN
 
 struct sock {
-	unsigned long sk_pacing_rate;		/* bytes/s, ~0 = unlimited */
-	unsigned long sk_max_pacing_rate;	/* bytes/s */
+	unsigned CC_PORT_LONG sk_pacing_rate;		/* bytes/s, ~0 = unlimited */
+	unsigned CC_PORT_LONG sk_max_pacing_rate;	/* bytes/s */
 	u32 sk_pacing_status;			/* SK_PACING_* */
 	u32 sk_gso_max_size;			/* largest burst, bytes */
 	u8 sk_pacing_shift;			/* burst = rate >> shift, bytes */
@@ -227,10 +227,10 @@ struct rate_sample {
 	u32 prior_delivered_ce;	/* tp->delivered_ce then */
 	s32 delivered;		/* packets over the interval, -1 = no sample */
 	s32 delivered_ce;	/* of these with a congestion mark */
-	long interval_us;	/* length of the sample, -1 = no sample */
+	CC_PORT_LONG interval_us;	/* length of the sample, -1 = no sample */
 	u32 snd_interval_us;	/* its send phase */
 	u32 rcv_interval_us;	/* its ACK phase */
-	long rtt_us;		/* RTT of the last delivered packet, -1 = none */
+	CC_PORT_LONG rtt_us;		/* RTT of the last delivered packet, -1 = none */
 	int losses;		/* packets newly marked lost */
 	u32 acked_sacked;	/* packets newly acknowledged or sacked */
 	u32 prior_in_flight;	/* packets in flight before this ACK */

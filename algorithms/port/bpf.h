@@ -17,6 +17,7 @@
 /* struct_ops programs must be GPL-compatible. */
 char _license[] CC_SECTION("license") = "Dual BSD/GPL";
 
+#define CC_PORT_LONG		long
 #define CC_PORT_STRUCTS_BEGIN							\
 	_Pragma("clang attribute push(__attribute__((preserve_access_index)), apply_to = record)")
 #define CC_PORT_STRUCTS_END	_Pragma("clang attribute pop")

@@ -7,8 +7,8 @@
 #ifndef CC_PORT_NATIVE_H
 #define CC_PORT_NATIVE_H
 
-_Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the socket's layout is that of LP64");
-
+/* The kernel's long, of 64 bits on every machine, so that results are the same. */
+#define CC_PORT_LONG		long long
 #define CC_PORT_STRUCTS_BEGIN
 #define CC_PORT_STRUCTS_END
 #define CC_PORT_BIT(type, name, width)	type name

@@ -74,6 +74,12 @@ fn clang_has_nothing_to_say() {
 }
 
 #[test]
+fn clang_has_nothing_to_say_of_32_bits() {
+    let target = ["--target=wasm32", "-ffreestanding", "-c"];
+    assert_builds("clang", &[&target[..], &STRICT[..]].concat(), "wasm32");
+}
+
+#[test]
 fn clang_makes_a_bpf_object_of_each() {
     let target = ["-target", "bpf", "-mcpu=v3", "-g", "-c"];
     let arguments = [&target[..], &STRICT[..]].concat();
