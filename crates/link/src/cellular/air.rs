@@ -193,6 +193,15 @@ impl<P: Packet> Air<P> {
         if drop.is_some() { Admission::Dropped } else { Admission::Queued }
     }
 
+    /// The packet that is out, with its time and user.
+    #[inline]
+    pub(crate) fn pop_packet(&mut self) -> (Time, u16, P) {
+        let (at, user, packet) = self.outbox.pop_packet().expect("a packet is due");
+        let bearer = &mut self.users[usize::from(user)].bearer;
+        bearer.counts.delivered.add(packet.wire_bytes());
+        (at, user, packet)
+    }
+
     /// Before `until` the user is not served.
     pub(crate) fn block(&mut self, user: usize, until: Time) {
         self.users[user].blocked_until = until;

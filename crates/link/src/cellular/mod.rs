@@ -62,6 +62,8 @@ use plan::Plan;
 #[derive(Clone, Debug)]
 pub struct Cell<P> {
     wake: Time,
+    /// When anything else is due than a packet on its way down.
+    rest_at: Time,
     down: Air<P>,
     up: Air<P>,
     core: Core,
@@ -103,6 +105,7 @@ impl<P: Packet> Cell<P> {
         let core_up = Core::new(&config.uplink, run_seed, &format!("{name}.up.core"));
         let mut cell = Self {
             wake: Time::NEVER,
+            rest_at: Time::NEVER,
             down: Air::new(Way::Down, down, config, None, run_seed, name)?,
             up: Air::new(Way::Up, up, config, Some(core_up), run_seed, name)?,
             core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
@@ -140,7 +143,9 @@ impl<P: Packet> Cell<P> {
 
     #[inline]
     fn set_wake(&mut self) {
-        self.wake = self.down.outbox.next_at().min(self.up.outbox.next_at()).min(self.work_at());
+        let down = &self.down.outbox;
+        self.rest_at = down.news_at().min(self.up.outbox.next_at()).min(self.work_at());
+        self.wake = down.packet_at().min(self.rest_at);
     }
 
     /// When [`Cell::work`] is due: a handover alone wakes nobody.
@@ -240,6 +245,17 @@ impl<P: Packet> Cell<P> {
         }
     }
 
+    #[inline]
+    fn pop_down(&mut self) -> Output<P, LinkEvent> {
+        let (at, user, packet) = self.down.pop_packet();
+        Output::Packet { at, port: user + 1, packet }
+    }
+
+    fn pop_up(&mut self) -> Output<P, LinkEvent> {
+        let (at, _, packet) = self.up.pop_packet();
+        Output::Packet { at, port: 0, packet }
+    }
+
     fn wait<E>(&self) -> Output<P, E> {
         if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) }
     }
@@ -275,6 +291,12 @@ impl<P: Packet> Link<P> for Cell<P> {
         if self.wake > now {
             return self.wait();
         }
+        // Packets of one block come one after the other, and nothing else between them.
+        if self.down.outbox.packet_at() == self.wake && self.rest_at > self.wake {
+            let output = self.pop_down();
+            self.wake = self.rest_at.min(self.down.outbox.packet_at());
+            return output;
+        }
         loop {
             let (down, up) = (self.down.outbox.packet_at(), self.up.outbox.packet_at());
             let (down_news, up_news) = (self.down.outbox.news_at(), self.up.outbox.news_at());
@@ -293,15 +315,11 @@ impl<P: Packet> Link<P> for Cell<P> {
                 return Output::Event { at, event };
             }
             if first <= now {
-                let is_down = down <= up;
-                let air = if is_down { &mut self.down } else { &mut self.up };
-                let (at, user, packet) = air.outbox.pop_packet().expect("a packet is due");
-                let bearer = &mut air.users[usize::from(user)].bearer;
-                bearer.counts.delivered.add(packet.wire_bytes());
+                let output = if down <= up { self.pop_down() } else { self.pop_up() };
                 self.set_wake();
-                return Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet };
+                return output;
             }
-            self.wake = first.min(news).min(due);
+            self.set_wake();
             return self.wait();
         }
     }

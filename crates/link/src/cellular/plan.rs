@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) interval: Duration,
     /// By slot of the pattern: 0 for one without room for data of this direction, else how good it is.
     classes: Vec<u8>,
+    /// By slot of the pattern: slots to the first with room for data, which may be itself.
+    ahead: Vec<u16>,
     /// Parts in which the band is given away.
     pub(crate) units: u16,
     /// Whether each user has all units for itself.
@@ -132,12 +134,9 @@ impl Plan {
     }
 
     /// The first slot of this direction that is not before `slot`.
+    #[inline]
     pub(crate) fn next_slot(&self, slot: u64) -> u64 {
-        let mut slot = slot;
-        while self.class(slot) == 0 {
-            slot += 1;
-        }
-        slot
+        slot + u64::from(self.ahead[self.place(slot)])
     }
 
     /// The first slot of this direction that does not begin before `at`.
@@ -212,6 +211,15 @@ fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
         (from..).find(is_right).expect("the pattern has a slot for each direction")
     };
     (0..own.len() as u32).map(|slot| next(own, next(answer, slot + after) + then) - slot).collect()
+}
+
+/// Slots from each slot of the pattern to the next with room; as many as there are if none has.
+fn ahead(classes: &[u8]) -> Vec<u16> {
+    let to_next = |slot| {
+        let slots = classes.iter().cycle().skip(slot).take(classes.len());
+        slots.take_while(|&&class| class == 0).count() as u16
+    };
+    (0..classes.len()).map(to_next).collect()
 }
 
 /// The direction's slots, for errors.

@@ -66,8 +66,11 @@ impl<P: Packet> User<P> {
         let Attempt { scheme, bits, transmission, energy, .. } = *attempt;
         let draw = self.draws.unit(slot);
         let failed = self.sinr.unless(now, |decibels| {
-            let combined = coding.combined(scheme, energy + ratio(decibels), transmission);
-            draw >= coding.error_rate(scheme, combined, bits)
+            let combined = match transmission {
+                1 => decibels,
+                _ => coding.combined(scheme, energy + ratio(decibels), transmission),
+            };
+            coding.is_decoded(scheme, combined, bits, draw)
         });
         failed.map(|decibels| energy + ratio(decibels))
     }

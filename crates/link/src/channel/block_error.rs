@@ -23,6 +23,20 @@ impl Curve {
     /// The error rate of a block of so many bits that is cut into code blocks of at most
     /// `most_bits`.
     pub(crate) fn error_rate(&self, decibels: f64, bits: u32, most_bits: u32) -> f64 {
+        let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
+        any_of(one, code_blocks)
+    }
+
+    /// Whether a draw from 0 to 1 is at least the error rate.
+    pub(crate) fn is_decoded(&self, decibels: f64, bits: u32, most_bits: u32, draw: f64) -> bool {
+        let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
+        // One of several fails at most as often as all of them together, and a power is dear.
+        let most = one * f64::from(code_blocks);
+        draw > most * (1.0 + 1e-9) + 1e-15 || draw >= any_of(one, code_blocks)
+    }
+
+    /// The error rate of one code block of a block, and how many it has.
+    fn error_rate_of_one(&self, decibels: f64, bits: u32, most_bits: u32) -> (f64, u32) {
         let code_blocks = bits.div_ceil(most_bits).max(1);
         let length = (bits / code_blocks).max(24);
         let long = self.tenth - self.half;
@@ -32,13 +46,21 @@ impl Curve {
         let exponent = (decibels - middle) * (LN_9 / width);
         // What cannot be told from certainty needs no exponential.
         if exponent > 30.0 {
-            return 0.0;
+            return (0.0, code_blocks);
         }
         if exponent < -30.0 {
-            return 1.0;
+            return (1.0, code_blocks);
         }
-        let one = 1.0 / (1.0 + libm::exp(exponent));
-        if code_blocks == 1 { one } else { 1.0 - libm::pow(1.0 - one, f64::from(code_blocks)) }
+        (1.0 / (1.0 + libm::exp(exponent)), code_blocks)
+    }
+}
+
+/// How often one of so many fails that each fail so often.
+fn any_of(one: f64, count: u32) -> f64 {
+    if count == 1 || one == 0.0 || one == 1.0 {
+        one
+    } else {
+        1.0 - libm::pow(1.0 - one, f64::from(count))
     }
 }
 

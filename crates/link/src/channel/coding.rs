@@ -112,6 +112,18 @@ impl Coding {
         }
     }
 
+    /// Whether a block of a scheme is decoded at a ratio: with a draw, from 0 up to but not including
+    /// 1, of at least [`Coding::error_rate`].
+    pub(crate) fn is_decoded(&self, scheme: u8, decibels: f64, bits: u32, draw: f64) -> bool {
+        match self {
+            Self::Curves(curves) => {
+                let curve = &curves.schemes[usize::from(scheme)].curve;
+                curve.is_decoded(decibels, bits, curves.most_bits, draw)
+            }
+            _ => draw >= self.error_rate(scheme, decibels, bits),
+        }
+    }
+
     /// The ratio, in decibels, of transmissions whose ratios add up to `sum`.
     pub(crate) fn combined(&self, scheme: u8, sum: f64, transmissions: u8) -> f64 {
         let gain = match self {

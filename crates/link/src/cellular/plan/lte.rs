@@ -61,6 +61,7 @@ fn plan(resource_blocks: u16, group: u16, least_units: u16, bits: impl Fn(u8, u1
     Plan {
         interval: Duration::from_millis(1),
         classes: vec![1],
+        ahead: vec![0],
         units,
         is_dedicated: false,
         spacing: 1,

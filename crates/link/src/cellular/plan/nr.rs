@@ -2,7 +2,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Size, Sizes, check_pattern, round_trips};
+use super::{Plan, Size, Sizes, ahead, check_pattern, round_trips};
 use crate::Way;
 use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
@@ -129,9 +129,11 @@ fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
     let last = coding.count() - 1;
     let has_room = |class| sizes.size(class, last, units).payload_bytes > 0;
     let class_or_none = |&class: &u8| if class > 0 && has_room(class) { class } else { 0 };
+    let classes: Vec<u8> = symbols.classes.iter().map(class_or_none).collect();
     Plan {
         interval: Duration::ZERO,
-        classes: symbols.classes.iter().map(class_or_none).collect(),
+        ahead: ahead(&classes),
+        classes,
         units,
         is_dedicated: false,
         spacing: 1,

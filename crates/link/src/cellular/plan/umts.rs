@@ -101,6 +101,7 @@ fn single(interval: Duration, sizes: Sizes) -> Plan {
     Plan {
         interval,
         classes: vec![1],
+        ahead: vec![0],
         units: 1,
         is_dedicated: true,
         spacing: 1,
