@@ -253,7 +253,7 @@ mod tests {
                 sum += times(n / 40, 20_000)
                     .map(|at| {
                         let (a, b) = branch.amplitude(at);
-                        let later = at + cwndlab_units::Duration::from_millis(lag);
+                        let later = at + Duration::from_millis(lag);
                         let (c, d) = branch.amplitude(later);
                         (a * c + b * d) / WAVES as f64
                     })

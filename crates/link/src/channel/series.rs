@@ -89,6 +89,6 @@ impl Stretch {
     pub(crate) fn place(&self, at: Time) -> Option<f64> {
         let from_middle = at.as_nanos() as i64 - self.middle.as_nanos() as i64;
         (from_middle.unsigned_abs() <= self.half.as_nanos())
-            .then(|| from_middle as f64 * self.fastest)
+            .then_some(from_middle as f64 * self.fastest)
     }
 }
