@@ -257,7 +257,8 @@ fn an_early_discard_that_cannot_be_is_told() {
         let down = DirectionConfig { queue_packets: Some(60), early_discard, ..direction(10) };
         let config = CellConfig { downlink: down, ..lte(50, 1, 10) };
         let error = Cell::<Frame>::new(&config, 1, "cell").expect_err("no discard");
-        assert!(error.to_string().contains("early_discard: at_packets"), "{error}");
+        assert_eq!(error.place(), "downlink.early_discard");
+        assert!(error.to_string().contains("at_packets must be"), "{error}");
     }
 }
 

@@ -333,7 +333,7 @@ fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
     let aggregation = Some(AggregationConfig { max_packets: 65, ..AggregationConfig::default() });
     assert_eq!(
         refusal(WifiConfig { aggregation, ..n(1) }),
-        "aggregation: max_packets is not between 1 and 64, the window of a block ACK"
+        "max_packets is not between 1 and 64, the window of a block ACK"
     );
     assert_eq!(
         refusal(WifiConfig { standard: Standard::G, ..n(1) }),
