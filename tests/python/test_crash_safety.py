@@ -167,7 +167,7 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=700k", "cwndlab-test", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=100k", "cwndlab-test", str(disk)]
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         pytest.skip("this root may not mount")
     try:

@@ -38,7 +38,7 @@ def run(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
 def test_compare_finds_what_a_fixed_link_carries(tmp_path: Path) -> None:
     arguments = ("--link", LINK, "--algorithm", "reno,cubic", "--duration", "20 s")
     out, _ = run(tmp_path, "compare", *arguments, "--format", "json")
-    rows = json.loads(out)
+    rows = json.loads(out)["rows"]
     assert [row["algorithm"] for row in rows] == ["reno", "cubic"]
     for row in rows:
         # 1448 of 1500 bytes are payload, and the link is never idle for long.
