@@ -23,7 +23,10 @@ def _overview(context: Context) -> Content | None:
             up = comparison.interval(name, THROUGHPUT)
             right = comparison.interval(name, DELAY)
             mark = "chosen" if name in setting.decision.best else ""
-            behind = percent(setting.decision.entrant(name).behind) if setting.decision.best else ""
+            behind = next(
+                (percent(each.behind) for each in setting.decision.entrants if each.name == name),
+                "",
+            )
             cells.append(
                 (
                     "-" if up is None else format_estimate(up),
