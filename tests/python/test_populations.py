@@ -104,7 +104,7 @@ def test_a_file_of_users() -> None:
 
 
 def test_the_files_of_the_docs_hold() -> None:
-    link, users = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    link, users = re.findall(r"```text\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     Path("far.toml").write_text(link)
     Path("wifi-far.toml").write_text('[link.wifi]\nstandard = "802.11n"\n')
     Path("users.toml").write_text(users)

@@ -43,7 +43,7 @@ def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
     """Written anew, Reno is Reno to the byte."""
     mine(tmp_path)
     out, _ = compared(tmp_path, "reno,./mine.c", "--format", "json")
-    assert [row["algorithm"] for row in json.loads(out)] == ["reno", "mine"]
+    assert [row["algorithm"] for row in json.loads(out)["rows"]] == ["reno", "mine"]
     flows = cw.open_results(tmp_path / "r").flows().drop("run", "algorithm", "receiver_algorithm")
     flows = flows.drop(pl.selectors.starts_with("factor_"))
     assert flows.row(0) == flows.row(1)
@@ -227,7 +227,7 @@ def test_a_file_called_like_a_built_in_one_keeps_its_ending(tmp_path: Path) -> N
     assert name_of("linux:k/net/ipv4/tcp_cubic.c", {"cubic"}) == "linux:cubic"
     mine(tmp_path, name="reno.c")
     out, _ = compared(tmp_path, "reno,./reno.c", "--format", "json")
-    assert [row["algorithm"] for row in json.loads(out)] == ["reno", "reno.c"]
+    assert [row["algorithm"] for row in json.loads(out)["rows"]] == ["reno", "reno.c"]
 
 
 @pytest.mark.parametrize(

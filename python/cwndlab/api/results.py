@@ -118,6 +118,8 @@ class Results:
             metrics = metrics.drop("algorithm")
         if "flags" in self.tables:
             metrics = metrics.join(self._flags_of_runs(), on="run", how="left")
+        elif self.imported is None and self.study.model.live is not None:
+            metrics = metrics.with_columns(pl.lit(None, dtype=pl.String).alias("flags"))
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
