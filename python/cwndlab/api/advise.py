@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOOKS = (10, 20, 40)
 """Repetitions after which it is seen whether the goal is decided."""
 
-BUDGET_S, CLASS_BUDGET_S = 15.0, 20.0
+BUDGET_S, CLASS_BUDGET_S = 15.0, 17.0
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
 """What is compared unless the user says otherwise: what Linux has, one of each kind."""
 
@@ -81,7 +81,7 @@ def advise(  # noqa: PLR0913  each has its default
         algorithms: what is compared; the baseline is added.
         baseline: the algorithm that is run today.
         direction: of the data: `downlink` or `uplink`.
-        budget_s: time for all of it; 15 s for one network, 20 s for each class of a population.
+        budget_s: time for all of it; 15 s for one network, 17 s for each class of a population.
         folder: of the results; `results/advise-HASH` if None.
         jobs: runs at once; one per core if None.
         has_mixes: whether the recommended algorithm is run beside others in all mixes, for the

@@ -13,7 +13,7 @@ from cwndlab.judge.evidence import networks
 from cwndlab.judge.goals import BALANCE, SHORT_TRANSFERS, THROUGHPUT
 from cwndlab.judge.measures import WithSeries, measures_of_flows
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS
-from cwndlab.judge.reality import reality_of
+from cwndlab.judge.reality import pooled, reality_of
 from cwndlab.judge.simulated_host import simulated_host
 from cwndlab.judge.weighing import Weights, decide_population, equal_weights, weighted
 
@@ -123,6 +123,9 @@ def answers(
         baseline=baseline,
         knowledge=knowledge,
     )
+    if together is not None:
+        record = pooled(each.decision.reality for each in found)
+        together = replace(together, reality=record)
     return Answers(tuple(found), together or found[0].decision)
 
 

@@ -10,7 +10,10 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FILE = Path(__file__).parents[1] / "data" / "reality.toml"
 
@@ -44,6 +47,19 @@ class Reality:
 def reality_of(radio: str | None) -> Reality | None:
     """Return the record of a class of networks (`lte`, `hspa`, `nr`, `wifi`); None without one."""
     return _records().get(radio or "")
+
+
+def pooled(records: Iterable[Reality | None]) -> Reality | None:
+    """Return the record of classes together, each counted once; None where none has one."""
+    known = {each.kind: each for each in records if each is not None}
+    if not known:
+        return None
+    return Reality(
+        kind=", ".join(known),
+        agreed=sum(each.agreed for each in known.values()),
+        checked=sum(each.checked for each in known.values()),
+        source=", ".join(each.source for each in known.values()),
+    )
 
 
 @functools.cache

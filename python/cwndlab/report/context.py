@@ -1,7 +1,7 @@
 """What sections are made from: results, comparisons, verdicts, and where the study is from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from cwndlab.judge.directions import DirectionComparisons, compare_directions
 from cwndlab.judge.goals import Goal, goal_named
 from cwndlab.judge.measures import measures_of_flows
 from cwndlab.judge.question import Question
+from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
@@ -90,12 +91,15 @@ class Context:
             return None
         question = self.question
         first = self.comparisons[0]
-        return answer_together(
+        decision = answer_together(
             [(each.name, each.comparison) for each in self.settings],
             goal_measured(first) if question is None else goal_named(question.goal),
             baseline=BASELINE if question is None else question.baseline,
             knowledge=self.knowledge,
         )
+        if decision is None:
+            return None
+        return replace(decision, reality=pooled(each.decision.reality for each in self.settings))
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
