@@ -67,7 +67,7 @@ def read_socket_statistics(file: IO[bytes], warm_up_s: float) -> Measurement:
     try:
         return _measurement(_read(lines), warm_up_s)
     finally:
-        lines.detach()  # the file is closed by whoever opened it
+        lines.detach()  # the caller closes the file
 
 
 @dataclass(slots=True)

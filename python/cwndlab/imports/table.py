@@ -87,7 +87,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
             if line.strip() and not line.startswith("#"):
                 builder.add(heading.row(line, number))
     finally:
-        lines.detach()  # the file is closed by whoever opened it
+        lines.detach()  # the caller closes the file
     if builder.count < 2:  # noqa: PLR2004  a rate is between two samples
         msg = "has fewer than two samples"
         raise MeasurementError(msg)

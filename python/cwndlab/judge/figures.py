@@ -55,7 +55,7 @@ class Unit:
             if name in units:
                 return cls(name, units[name])
         known = ", ".join(unit for units, _ in _KINDS for unit in units)
-        msg = f'"{name}" is no unit of a range; known: {known}'
+        msg = f'"{name}" is not a unit of a range; units are {known}'
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:

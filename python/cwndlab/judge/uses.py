@@ -1,4 +1,4 @@
-"""Uses: what people do with a network, how that is run, and what of it counts.
+"""Uses of a network: the applications that run and the measures that count.
 
 A use has the keys of the study that runs it and, where throughput and delay are not what counts, a
 goal of its own.  The gains of those goals are in logarithms, so that a difference of 0.03 is 3 %.
@@ -38,7 +38,7 @@ _OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pc
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a use is run and what of it counts."""
+    """A use of a network: its study and its measures."""
 
     name: str
     title: str

@@ -103,7 +103,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         near = nearest(path, StudyModel.model_fields)
         hint = f"; did you mean {near}?" if near else ""
         message = (
-            f'"{path}" is no path of a study{hint} '
+            f'"{path}" is not a path of a study{hint} '
             '(a factor with a name of its own has tables: { name = "a", algorithm = "reno" })'
         )
         raise FieldError(key, message)

@@ -23,7 +23,7 @@ pub(super) struct Video {
     rungs_bits_per_sec: Vec<u64>,
     chunk: Duration,
     buffer: Duration,
-    /// At the server: bytes missing of the current request, size of its answer, what of it is not
+    /// At the server: bytes missing of the current request, size of its answer, bytes of it not
     /// written.
     request_to_read: u64,
     answer_bytes: u64,
