@@ -257,7 +257,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'algoritm = ["reno"]',
             (
                 'mine.toml:17: factors.algoritm[0] = "reno"\n'
-                '  "algoritm" is no path of a study; did you mean algorithm?'
+                '  "algoritm" is not a path of a study; did you mean algorithm?'
             ),
         ),
         (

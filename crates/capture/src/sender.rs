@@ -230,7 +230,7 @@ impl Sender {
         let is_again = start < self.next_seq;
         if is_again {
             let again = u32::try_from(self.next_seq.min(end) - start).unwrap_or(u32::MAX);
-            let was_idle = self.is_timeout(at_ns, start, acked);
+            let was_idle = self.take_for_timeout(at_ns, start, acked);
             for pending in &mut self.pending {
                 pending.is_timed &= pending.end <= start || end <= pending.start;
             }
@@ -266,7 +266,7 @@ impl Sender {
 
     /// Whether the first byte outstanding is sent again after so long a silence that it was the
     /// retransmission timer (RFC 6298) and no answer that made it go.
-    fn is_timeout(&mut self, at_ns: u64, start: u64, acked: u64) -> bool {
+    fn take_for_timeout(&mut self, at_ns: u64, start: u64, acked: u64) -> bool {
         if start > acked {
             return false;
         }

@@ -272,7 +272,7 @@ impl<P: Packet> Air<P> {
                 }
                 continue;
             }
-            if !user.harq.has_free(slot, self.plan.processes) {
+            if !user.harq.free_one(slot, self.plan.processes) {
                 continue;
             }
             let waiting = user.bearer.waiting(now);
@@ -312,7 +312,7 @@ impl<P: Packet> Air<P> {
     fn share(&mut self, slot: u64, now: Time, class: u8, left: u16, stage: impl Fn(usize) -> u16) {
         let ports = self.users.len();
         for (index, demand) in self.background.iter_mut().enumerate() {
-            if !demand.is_on(now) {
+            if !demand.advance(now) {
                 continue;
             }
             let Some(scheme) = demand.adaptation.scheme(&self.plan.coding, now) else { continue };

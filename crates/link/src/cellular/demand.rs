@@ -59,9 +59,9 @@ impl Demand {
         from + Duration::from_nanos(nanos as u64)
     }
 
-    /// Whether it wants service at a time not before the last one asked for.
+    /// Moves on to a time not before the last one. `true` if it wants service then.
     #[inline]
-    pub(crate) fn is_on(&mut self, at: Time) -> bool {
+    pub(crate) fn advance(&mut self, at: Time) -> bool {
         while self.until <= at {
             self.change();
         }

@@ -33,8 +33,8 @@ pub(crate) struct Attempt {
 }
 
 impl Harq {
-    /// Whether one of `processes` is free in a slot.
-    pub(crate) fn has_free(&mut self, slot: u64, processes: usize) -> bool {
+    /// Releases the processes that are done by a slot. `true` if one of `processes` is free then.
+    pub(crate) fn free_one(&mut self, slot: u64, processes: usize) -> bool {
         while self.busy_until.front().is_some_and(|&until| until <= slot) {
             self.busy_until.pop_front();
         }

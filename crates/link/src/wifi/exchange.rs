@@ -181,7 +181,7 @@ impl<P: Packet> WifiChannel<P> {
             self.statistics.frames += 1;
             self.statistics.collided_frames += u64::from(!is_alone);
             let mode = *self.phy.mode(frame.rate).expect("the rate was checked");
-            let is_begun = self.is_begun(at, frame, &others_end);
+            let is_begun = self.recognise(at, frame, &others_end);
             frame.received.clear();
             if !is_begun {
                 frame.received.resize(frame.chosen.len(), false);
@@ -208,9 +208,9 @@ impl<P: Packet> WifiChannel<P> {
     }
 
     /// Whether the receiver recognises a frame at all: its preamble, or RTS.
-    fn is_begun(&mut self, at: Time, frame: &Transmission, others: &[(usize, Time)]) -> bool {
+    fn recognise(&mut self, at: Time, frame: &Transmission, others: &[(usize, Time)]) -> bool {
         let first = frame.rts.unwrap_or(PREAMBLE);
-        if self.is_disturbed(at, frame.begins, frame.begins + first) {
+        if self.meet_interference(at, frame.begins, frame.begins + first) {
             return false;
         }
         if others.is_empty() {
@@ -250,7 +250,7 @@ impl<P: Packet> WifiChannel<P> {
             let begins = frame.data_begins + mode.sent_after(sent_bytes);
             sent_bytes += subframe_bytes(bytes).next_multiple_of(4);
             let ends = frame.data_begins + mode.sent_after(sent_bytes);
-            let is_disturbed = self.is_disturbed(at, begins, ends);
+            let is_disturbed = self.meet_interference(at, begins, ends);
             let arrives = self.radio.as_ref().zip(draws.as_mut()).is_none_or(|(radio, draws)| {
                 let error_rate = error_rate(radio, mode, (from, to, begins), others, alone);
                 draws.unit() < radio::success(error_rate, u64::from(bytes))
@@ -259,7 +259,7 @@ impl<P: Packet> WifiChannel<P> {
         }
     }
 
-    fn is_disturbed(&mut self, at: Time, from: Time, until: Time) -> bool {
+    fn meet_interference(&mut self, at: Time, from: Time, until: Time) -> bool {
         self.interference.as_mut().is_some_and(|network| network.meets(at, from, until))
     }
 
