@@ -9,11 +9,13 @@ from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style
 from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.effects import plot_effect
 from cwndlab.figures.operating_point import operating_point_figure
 from cwndlab.figures.over_time import over_time_figure, plot_over_time
 from cwndlab.figures.standings import plot_bars, plot_throughput_delay
 from cwndlab.judge.cell import Comparison
 from cwndlab.judge.comparison import compare
+from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
@@ -94,6 +96,23 @@ class Plotter:
         """Draw means with their intervals."""
         where = self._axes(axes)
         plot_bars(where, self._comparison(factors), column)
+        return where
+
+    def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
+        """Draw means with their intervals over the levels of a factor.
+
+        Other factors are averaged over the settings that were run at every level.
+
+        Raises:
+            ValueError: the factor does not vary, or the column was not measured.
+        """
+        found = effect(compare(_Selected(self._results, factors)), factor)
+        if found is None or column not in found.means:
+            missing = f'"{factor}" does not vary' if found is None else f'no run has "{column}"'
+            msg = f"no effect of {factor} on {column} can be drawn: {missing} in these runs"
+            raise ValueError(msg)
+        where = self._axes(axes)
+        plot_effect(where, found, column)
         return where
 
     def throughput_delay(self, axes: Axes | None = None, **factors: object) -> Axes:

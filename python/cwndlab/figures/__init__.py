@@ -3,6 +3,7 @@
 from cwndlab.figures.canvas import FORMATS, house_style, new_figure, save_figure
 from cwndlab.figures.decimate import decimate, kept_points
 from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.effects import effect_figure, plot_effect
 from cwndlab.figures.operating_point import operating_point_figure, plot_over_inflight
 from cwndlab.figures.over_time import (
     is_loss,
@@ -22,6 +23,7 @@ __all__ = [
     "Zoom",
     "add_paper_axis",
     "decimate",
+    "effect_figure",
     "house_style",
     "is_loss",
     "kept_points",
@@ -33,6 +35,7 @@ __all__ = [
     "plot_bars",
     "plot_box",
     "plot_cdf",
+    "plot_effect",
     "plot_over_inflight",
     "plot_over_time",
     "plot_throughput_delay",

@@ -72,6 +72,11 @@ class Entrant:
     is_undominated: bool
     """Whether no other is at least as good in both gain and cost."""
 
+    @property
+    def loss(self) -> float:
+        """By what share it is worth less than the first: `behind` is a logarithm."""
+        return -math.expm1(-self.behind)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

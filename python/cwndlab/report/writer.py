@@ -21,6 +21,7 @@ from cwndlab.report.sections.answer import ANSWER, TABLE, TRADE_OFF
 from cwndlab.report.sections.befell import BEFELL
 from cwndlab.report.sections.coexistence import COEXISTENCE
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
+from cwndlab.report.sections.effects import EFFECTS
 from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.goals import GOALS
 from cwndlab.report.sections.limits import LIMITS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 SECTIONS: Sections = (
     OVERVIEW,
+    EFFECTS,
     ANSWER,
     TRADE_OFF,
     TABLE,

@@ -138,7 +138,7 @@ def test_ids_are_unique_and_every_chart_has_its_data(two_flows_two_rates: Report
     assert len(wanted) == len(set(wanted))
     assert sorted(wanted) == sorted(page.data["charts"])
     assert {chart["kind"] for chart in page.data["charts"].values()} == {
-        "scatter", "series", "box", "cdf", "dots", "bars"
+        "scatter", "series", "box", "cdf", "dots", "bars", "effect"
     }  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def test_a_section_of_ones_own_goes_where_one_wants_it(results: Reportable) -> N
     anchors = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
     assert anchors.index("claims") == anchors.index("numbers") + 1
     assert "silent" not in anchors
-    with pytest.raises(ValueError, match='no section "nowhere"; it has overview, answer'):
+    with pytest.raises(ValueError, match='no section "nowhere"; it has overview, effects, answer'):
         report.insert_after(report.SECTIONS, "nowhere", [own])
 
 

@@ -32,13 +32,13 @@ def terminal_settings(answers: Answers) -> Table:
     """Return a heat map: by how much each algorithm is behind the best of each setting."""
     names = [each.name for each in answers.together.entrants]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("behind the best, of setting", no_wrap=True)
+    table.add_column("worth less than the best", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right")
     for answer in answers.settings:
         behind = {each.name: each for each in answer.decision.entrants}
         row = [
-            Text(percent(behind[name].behind), style="bold green" if behind[name].is_good else "")
+            Text(percent(behind[name].loss), style="bold green" if behind[name].is_good else "")
             if name in behind
             else Text("-")
             for name in names

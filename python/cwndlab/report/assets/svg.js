@@ -301,13 +301,69 @@
     }
   }
 
-  const KINDS = { scatter, box: boxes, cdf: curves, dots, bars };
+  function effects(element, spec, width) {
+    const shown = spec.lines.filter((line) => !lab.off.has(line.name));
+    const lines = shown.length ? shown : spec.lines;
+    const values = lines.flatMap((line) => line.points.filter(Boolean).flat());
+    const y = { ...extent(values, 0.08) };
+    // A small difference must look small.
+    const missing = 4 * spec.effect * Math.max(...values) - (y.high - y.low);
+    if (missing > 0) {
+      y.low -= missing / 2;
+      y.high += missing / 2;
+    }
+    if (y.low < 0 && Math.min(...values) >= 0) y.low = 0;
+    const right = 16 + 7.8 * Math.max(...lines.map((line) => line.name.length));
+    const room = (width - 46 - right) / spec.levels.length;
+    const longest = Math.max(...spec.levels.map((level) => level.length));
+    const turned = room < 6.4 * longest;
+    const bottom = (turned ? 22 + 3.4 * longest : 22) + 18;
+    const plot = frame(element, width, 230 + bottom, { low: -0.06, high: 1.06, labels: true }, y, { bottom, right });
+    const { box, toX, toY } = plot;
+    spec.levels.forEach((level, at) => {
+      const px = toX(spec.at[at]);
+      make("line", { class: "gridline", x1: px, x2: px, y1: box.top, y2: box.bottom }, plot.background);
+      const label = make("text", { x: px, y: box.bottom + 17, "text-anchor": turned ? "end" : "middle" }, plot.background, level);
+      if (turned) label.setAttribute("transform", `rotate(-32 ${px} ${box.bottom + 17})`);
+    });
+    make("text", { class: "strong", x: box.right, y: box.bottom + bottom - 4, "text-anchor": "end" }, plot.background, spec.x.title);
+    const names = [];
+    lines.forEach((line, row) => {
+      const own = group(plot.svg, line.name);
+      const shift = 4 * (row - (lines.length - 1) / 2);
+      const points = line.points.flatMap((point, at) => (point ? [{ point, level: spec.levels[at], px: toX(spec.at[at]) + shift }] : []));
+      if (spec.joined) {
+        const d = points.map(({ point, px }, at) => `${at ? "L" : "M"}${px},${toY(point[0])}`).join("");
+        make("path", { class: "curve", d, "stroke-dasharray": lab.styleOf(line.name).dashes.join(" ") || null }, own);
+      }
+      for (const { point, level, px } of points) {
+        if (point[1] !== null) make("line", { class: "bounds", x1: px, x2: px, y1: toY(point[1]), y2: toY(point[2]) }, own);
+        make("path", { class: "point", d: marker(lab.styleOf(line.name).marker, px, toY(point[0]), 5) }, own);
+        const hit = make("circle", { cx: px, cy: toY(point[0]), r: 11, fill: "transparent" }, own);
+        withTip(hit, `${line.name}, ${spec.x.title} ${level}\n${spec.y.title} ${range(point, spec.y.unit)}`);
+        pointsAt(hit, element, line.name);
+      }
+      if (points.length) names.push({ own, name: line.name, y: toY(points.at(-1).point[0]) });
+    });
+    // Names stand at the right, in the order of the last level, as near to it as others leave room.
+    names.sort((a, b) => a.y - b.y);
+    const apart = 14;
+    names.forEach((name, at) => { name.y = Math.max(name.y, at ? names[at - 1].y + apart : box.top); });
+    const over = names.length ? names.at(-1).y - (box.bottom + 4) : 0;
+    if (over > 0) {
+      names.at(-1).y -= over;
+      for (let at = names.length - 2; at >= 0; at -= 1) names[at].y = Math.min(names[at].y, names[at + 1].y - apart);
+    }
+    for (const { own, name, y: at } of names) make("text", { class: "name", x: box.right + 8, y: at + 4 }, own, name);
+  }
+
+  const KINDS = { scatter, box: boxes, cdf: curves, dots, bars, effect: effects };
   for (const element of document.querySelectorAll(".chart[data-chart]")) {
     const spec = lab.data.charts[element.dataset.chart];
     const draw = KINDS[spec.kind];
     if (draw) {
       lab.onRedraw(element, (width) => draw(element, spec, width));
-      if (spec.kind === "box" || spec.kind === "bars") lab.toggled.push(() => element.clientWidth && draw(element, spec, element.clientWidth));
+      if (["box", "bars", "effect"].includes(spec.kind)) lab.toggled.push(() => element.clientWidth && draw(element, spec, element.clientWidth));
     }
   }
 })();

@@ -54,7 +54,7 @@ def _row(decision: Decision, entrant: Entrant) -> _Row:
     if entrant.name == decision.first:
         return _Row(entrant.name, "", "first")
     standing = "as good" if entrant.is_good else "worse"
-    return _Row(entrant.name, percent(entrant.behind), standing)
+    return _Row(entrant.name, percent(entrant.loss), standing)
 
 
 GOALS = SettingSection("goals", "Which one for what", _goals)

@@ -24,7 +24,7 @@ def _overview(context: Context) -> Content | None:
             right = comparison.interval(name, DELAY)
             mark = "chosen" if name in setting.decision.best else ""
             behind = next(
-                (percent(each.behind) for each in setting.decision.entrants if each.name == name),
+                (percent(each.loss) for each in setting.decision.entrants if each.name == name),
                 "",
             )
             cells.append(

@@ -1,0 +1,56 @@
+"""What a factor does: a line an algorithm over the levels, with intervals."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cwndlab.figures.canvas import house_style, legend_above, new_figure
+from cwndlab.figures.style import styles_of
+from cwndlab.judge.effects import Effect
+from cwndlab.results.columns import quantity
+
+_APART = 0.008  # of the axis, between two algorithms at a level, so that intervals do not cover
+_MOST_LEGEND_COLUMNS = 5
+
+
+def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
+    """Draw each algorithm's mean of a quantity over a factor, with its 95 % interval."""
+    means = effect.means[column]
+    styles = styles_of(means)
+    with house_style():
+        for at, (name, own) in enumerate(means.items()):
+            shift = _APART * (at - (len(means) - 1) / 2)
+            points = [
+                (position + shift, each)
+                for position, each in zip(effect.positions, own, strict=True)
+                if each is not None
+            ]
+            style = styles[name]
+            axes.errorbar(
+                [x for x, _ in points],
+                [each.estimate for _, each in points],
+                yerr=[
+                    [0 if each.low is None else each.estimate - each.low for _, each in points],
+                    [0 if each.high is None else each.high - each.estimate for _, each in points],
+                ],
+                color=style.colour,
+                linestyle=style.line_style if effect.is_numeric else "none",
+                marker=style.marker,
+                markersize=4.5,
+                linewidth=1.4,
+                capsize=2.5,
+                label=name,
+            )
+        axes.set_xticks(effect.positions, effect.levels)
+        axes.set_xlim(-0.06, 1.06)
+        axes.set_xlabel(effect.factor)
+        axes.set_ylabel(quantity(column).header)
+        if axes.get_ylim()[0] < 0:
+            axes.set_ylim(bottom=0)
+        legend_above(axes, columns=min(_MOST_LEGEND_COLUMNS, len(means)))
+
+
+def effect_figure(effect: Effect, column: str) -> Figure:
+    """Return a figure of a quantity over a factor."""
+    figure, axes = new_figure()
+    plot_effect(axes[0], effect, column)
+    return figure

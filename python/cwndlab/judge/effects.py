@@ -1,0 +1,159 @@
+"""What a factor of a study does to each algorithm: means by level, over all other factors.
+
+A study over rates and delays has, for each rate, one setting a delay.  The *effect* of the rate is
+the mean over those delays that were run at every rate, taken repetition by repetition (repetitions
+of equal number saw the same random draws), with an interval over repetitions: the main effect of a
+factorial design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from cwndlab import stats
+from cwndlab.errors import QuantityError
+from cwndlab.judge.cell import GEOMETRIC, Comparison
+from cwndlab.judge.comparison import contestants_of
+from cwndlab.text import quantity as read
+
+EFFECTS = (
+    "goodput_mbit_s",
+    "rtt_p50_ms",
+    "rtt_p95_ms",
+    "retransmitted_pct",
+    "timeouts",
+    "completion_ms",
+    "jain_index",
+)
+"""Columns whose effects are drawn, where they were measured."""
+
+_LOGARITHMIC_FROM = 8.0  # levels whose largest is this many times the smallest are spread by ratio
+_READERS = (
+    read.parse_rate,
+    read.parse_duration,
+    read.parse_size,
+    read.parse_share,
+    read.parse_decibel,
+    read.parse_power,
+    read.parse_length,
+    read.parse_frequency,
+)
+
+Means = Mapping[str, Sequence[stats.Interval | None]]
+"""For each algorithm, an estimate a level; None where it has no value."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A factor, its levels, and what was measured at them."""
+
+    factor: str
+    levels: tuple[str, ...]
+    """As the study writes them; numbers ascend."""
+    positions: tuple[float, ...]
+    """Of the levels on an axis from 0 to 1."""
+    is_numeric: bool
+    """Whether levels are amounts, so that a line between them means something."""
+    means: Mapping[str, Means]
+    """By column."""
+
+
+def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
+    """Return the effect of each factor in which the settings of a study differ."""
+    factors = list(dict.fromkeys(name for each in comparisons for name in each.cell))
+    found = [effect(comparisons, factor) for factor in factors]
+    return [each for each in found if each is not None]
+
+
+def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
+    """Return the effect of a factor; None where no two levels can be compared like with like."""
+    values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
+    amounts = _amounts(values)
+    if amounts is not None:
+        values = [values[at] for at in np.argsort(amounts)]
+        amounts = sorted(amounts)
+    balanced = _balanced(comparisons, factor, values)
+    if len(values) < 2 or not balanced:  # noqa: PLR2004  one level is no factor
+        return None
+    names = contestants_of(comparisons)
+    means = {
+        column: {name: [_mean(cells, name, column) for cells in balanced] for name in names}
+        for column in EFFECTS
+    }
+    measured = {column: own for column, own in means.items() if _is_measured(own)}
+    return Effect(
+        factor=factor,
+        levels=tuple(str(value) for value in values),
+        positions=_positions(amounts, len(values)),
+        is_numeric=amounts is not None,
+        means=measured,
+    )
+
+
+def _balanced(
+    comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
+) -> list[list[Comparison]]:
+    """The settings of each level whose other factors were run at every level."""
+    by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
+    for each in comparisons:
+        others = tuple(value for name, value in each.cell.items() if name != factor)
+        by_level[each.cell.get(factor)][others] = each
+    shared = set.intersection(*(set(own) for own in by_level.values()))
+    return [
+        [each for key, each in own.items() if key in shared] for own in by_level.values()
+    ] * bool(shared)
+
+
+def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
+    """The mean over settings in each repetition, then over repetitions."""
+    own = [each.values[name].get(column) for each in cells if name in each.contestants]
+    found = [values for values in own if values is not None and np.isfinite(values).any()]
+    if len(found) < len(cells):
+        return None
+    if len(found) == 1:
+        return cells[0].interval(name, column)
+    repetitions = min(values.size for values in found)
+    table = np.array([values[:repetitions] for values in found])
+    if column in GEOMETRIC:
+        together = np.exp(np.log(table).mean(axis=0))
+        finite = together[np.isfinite(together)]
+        return stats.geometric_mean(finite) if finite.size else None
+    together = table.mean(axis=0)
+    finite = together[np.isfinite(together)]
+    return stats.covering_mean(finite) if finite.size else None
+
+
+def _is_measured(means: Means) -> bool:
+    """Whether anything but zero was measured."""
+    return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
+
+
+def _amounts(values: Sequence[object]) -> list[float] | None:
+    """Levels as numbers of one unit; None if they are names."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return [float(str(value)) for value in values]
+    for reader in _READERS:
+        try:
+            return [float(reader(value)) for value in values]
+        except QuantityError:
+            continue
+    try:
+        limits = [read.parse_queue(value) for value in values]
+    except QuantityError:
+        return None
+    return (
+        [float(each.count) for each in limits] if len({each.unit for each in limits}) == 1 else None
+    )
+
+
+def _positions(amounts: Sequence[float] | None, levels: int) -> tuple[float, ...]:
+    if amounts is None:
+        return tuple((at + 0.5) / levels for at in range(levels))
+    low, high = amounts[0], amounts[-1]
+    if low > 0 and high / low >= _LOGARITHMIC_FROM:
+        return tuple(log(each / low) / log(high / low) for each in amounts)
+    return tuple((each - low) / (high - low) for each in amounts)
