@@ -54,6 +54,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "results" / "x"
 
 
+def test_results_below_other_results_stay_whole(folder: Path) -> None:
+    below = folder / "networks"
+    for path, name in ((folder, "x"), (below, "x-networks"), (folder, "x")):
+        with Writer(path, name) as writer:
+            writer.replace({"matrix.parquet": matrix(KEYS[:2])})
+            commit(writer, KEYS[len(writer.committed())])
+            writer.finish()
+    assert Folder.open(below).damaged() == []
+    assert Folder.open(folder).damaged() == []
+
+
 def test_a_committed_run_outlives_a_process_that_writes_no_tables(folder: Path) -> None:
     with Writer(folder, "x") as writer:
         commit(writer, *KEYS[:2])

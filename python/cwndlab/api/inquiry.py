@@ -10,7 +10,8 @@ from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
-from cwndlab.judge.answer import CLASS
+from cwndlab.errors import ResultsError
+from cwndlab.judge.answer import CLASS, Knowledge, answers
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
 from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
 from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS
@@ -57,10 +58,20 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run as many repetitions, and decide."""
+        """Run as many repetitions, and decide from them alone.
+
+        Raises:
+            ResultsError: no run has a result.
+        """
         results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
-        self._question().write(self.folder)
-        return results, results.answers(self.goal.name, baseline=self.baseline)
+        question = self._question()
+        question.write(self.folder)
+        alone = Knowledge(weights=question.weights_of_users())
+        found = answers(results, self.goal, baseline=self.baseline, knowledge=alone)
+        if found is None:
+            msg = f"{self.folder}: no run has a result"
+            raise ResultsError(msg)
+        return results, found
 
     def _question(self) -> Question:
         if self.population is None:

@@ -201,7 +201,7 @@ class Results:
 
         Args and errors as of `verdict`.
         """
-        from cwndlab.judge.answer import answers  # noqa: PLC0415  seldom needed
+        from cwndlab.judge.answer import answers, known_of  # noqa: PLC0415  seldom needed
         from cwndlab.judge.goals import goal_named  # noqa: PLC0415  seldom needed
         from cwndlab.judge.question import read_question  # noqa: PLC0415  seldom needed
 
@@ -209,7 +209,8 @@ class Results:
         weights = None if question is None else question.weights_of_users()
         name = goal if goal or question is None else question.goal
         wanted = goal_named(name) if name else None
-        found = answers(self, wanted, baseline=baseline, weights=weights)
+        known = known_of(self, weights)
+        found = answers(self, wanted, baseline=baseline, knowledge=known)
         if found is None:
             msg = f"{self.path}: no run has a result"
             raise ResultsError(msg)

@@ -90,20 +90,19 @@ def answers(
     goal: Goal | None,
     *,
     baseline: str = BASELINE,
-    weights: Weights | None = None,
+    knowledge: Knowledge,
 ) -> Answers | None:
     """Decide a goal in every setting and direction of results; None where no run has a result.
 
     Without a goal, what was measured in the first setting decides which.
 
     What is known beside the runs is part of each decision: networks like the link, where they were
-    tried, and the record of advice for its class of networks.
+    tried, and the record of advice for its class of networks.  `known_of` finds it.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
         return None
     goal = goal or goal_measured(directions[0].comparisons[0])
-    knowledge = known_of(results, weights)
     found = []
     for direction in directions:
         title = direction.title if len(directions) > 1 else ""

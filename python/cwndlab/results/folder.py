@@ -153,9 +153,13 @@ class Folder:
 
 
 def is_part(name: str) -> bool:
-    """Whether a file of a folder is a part of a table."""
-    table, slash, part = name.partition("/")
-    return bool(slash) and table not in NO_TABLES and part.endswith(".parquet") and "/" not in part
+    """Whether a file of a folder is a part of a table: `flows/00003.parquet`.
+
+    Other results may lie below these ("networks/history.parquet" of an answer); they are not ours.
+    """
+    table, _, part = name.partition("/")
+    stem, _, ending = part.partition(".")
+    return table not in NO_TABLES and stem.isdigit() and ending == "parquet"
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
