@@ -39,7 +39,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
-  docs bench bench-algorithms bench-campaign bench-peers bench-verdicts bench-calibration \
+  docs bench bench-algorithms bench-campaign bench-links bench-peers bench-verdicts bench-calibration \
   bench-emulator conformance fidelity validate-links fuzz images \
   setup clean
 
@@ -101,6 +101,9 @@ bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, o
 
 bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, and what SIGKILL loses
 	@$(PYTHON) bench/campaign.py $(ARGS)
+
+bench-links: $(STAMPS)/core ## instructions a simulated second of each radio link
+	@$(PYTHON) bench/links.py $(ARGS)
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
 	@$(PYTHON) bench/peers.py $(ARGS)

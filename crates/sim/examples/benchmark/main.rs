@@ -1,7 +1,7 @@
 //! One run for `make bench`, which measures it from outside: prints its totals as JSON.
 //!
-//! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr [--flows N] [--seconds N] [--samples]
-//! [--window N] [--algorithm NAME]`
+//! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] [--seconds N]
+//! [--samples] [--window N] [--algorithm NAME]`; a file holds a scenario's path.
 
 mod cells;
 
@@ -23,15 +23,15 @@ struct Options {
     seconds: u64,
     window: u64,
     samples: bool,
-    /// Of the dumbbell's senders.
+    /// Of the senders of all cases but `gigabit` and `window`.
     algorithm: String,
 }
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
-            "usage: benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr [--flows N] [--seconds N] \
-             [--samples] [--window N] [--algorithm NAME]"
+            "usage: benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] \
+             [--seconds N] [--samples] [--window N] [--algorithm NAME]"
         );
         return ExitCode::from(2);
     };
@@ -41,11 +41,14 @@ fn main() -> ExitCode {
         "window" => window(&options),
         "wifi" => wifi(&options),
         other => {
-            let Some(path) = cells::cell(other) else {
+            let Some(path) = cells::cell(other).or_else(|| read_path(other)) else {
                 eprintln!("benchmark: unknown case {other}");
                 return ExitCode::from(2);
             };
-            scenario(&options, &path, &options.algorithm, &json!({}), &large_buffers())
+            let is_fixed = options.algorithm == "fixed";
+            let window = json!({"window_pkts": options.window});
+            let parameters = if is_fixed { window } else { json!({}) };
+            scenario(&options, &path, &options.algorithm, &parameters, &large_buffers())
         }
     };
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
@@ -77,6 +80,12 @@ fn options() -> Option<Options> {
         }
     }
     Some(options)
+}
+
+/// The path in a file, if the case is one.
+fn read_path(case: &str) -> Option<Value> {
+    let text = case.ends_with(".json").then(|| fs::read_to_string(case))?.ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// CUBIC, or another, over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue; starts 0.1 s apart.
