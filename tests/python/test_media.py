@@ -156,11 +156,15 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
         ("lte-good", {"radio": {"kind": "lte", "category": 9}}, "no category 9: use 1 to 4"),
         ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "is 28"),
         ("nr-good", {"radio": {"kind": "nr", "bandwidth": "55 MHz"}}, "no bandwidth of 55 MHz"),
-        ("nr-good", {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 14}]}}, "data Up"),
+        (
+            "nr-good",
+            {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 14}]}},
+            "data of the uplink",
+        ),
         (
             "nr-good",
             {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 12, "uplink_symbols": 2}]}},
-            "with room for data Up: a slot has 12 resource elements a symbol less overhead",
+            "with room for data of the uplink: a slot has 12 resource elements a symbol less overhead",
         ),
         (
             "nr-good",

@@ -9,8 +9,8 @@ use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
 use crate::{
-    Admission, Backhaul, Backlog, Chain, Counters, Duplex, Link, LinkEvent, Packet, PathConfig,
-    Way, WifiChannel, WifiConfig, WifiError, Wire,
+    Admission, Backhaul, Backlog, Chain, Counters, Direction, Duplex, Link, LinkEvent, Packet,
+    PathConfig, WifiChannel, WifiConfig, WifiError, Wire,
 };
 
 /// Any of the links.
@@ -175,14 +175,14 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         }
     }
 
-    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
+    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
         match self {
-            Self::Wire(link) => link.stages_of(way, user),
-            Self::Chain(link) => link.stages_of(way, user),
-            Self::Duplex(link) => link.stages_of(way, user),
-            Self::Wifi(link) => link.stages_of(way, user),
-            Self::Cell(link) => link.stages_of(way, user),
-            Self::Backhaul(link) => link.stages_of(way, user),
+            Self::Wire(link) => link.stages_of(direction, user),
+            Self::Chain(link) => link.stages_of(direction, user),
+            Self::Duplex(link) => link.stages_of(direction, user),
+            Self::Wifi(link) => link.stages_of(direction, user),
+            Self::Cell(link) => link.stages_of(direction, user),
+            Self::Backhaul(link) => link.stages_of(direction, user),
         }
     }
 

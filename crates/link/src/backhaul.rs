@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet, Way};
+use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet};
 
 /// A medium whose network side is a delay away: a Wi-Fi channel and the wire from its access point
 /// to the server.
@@ -88,8 +88,8 @@ impl<P: Packet> Link<P> for Backhaul<P> {
         self.medium.stages()
     }
 
-    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
-        self.medium.stages_of(way, user)
+    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+        self.medium.stages_of(direction, user)
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {

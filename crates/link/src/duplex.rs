@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet, Way};
+use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet};
 
 /// A link in each direction: port 0 is the network's side, port 1 the user's, and all users' if
 /// there are several.
@@ -63,10 +63,10 @@ impl<P: Packet> Link<P> for Duplex<P> {
         self.down.stages() + self.up.stages()
     }
 
-    fn stages_of(&self, way: Way, _user: u16) -> Range<usize> {
-        match way {
-            Way::Down => 0..self.down.stages(),
-            Way::Up => self.down.stages()..self.stages(),
+    fn stages_of(&self, direction: Direction, _user: u16) -> Range<usize> {
+        match direction {
+            Direction::Forward => 0..self.down.stages(),
+            Direction::Reverse => self.down.stages()..self.stages(),
         }
     }
 

@@ -17,6 +17,7 @@ pub mod channel;
 mod config;
 mod counters;
 mod delay;
+mod direction;
 mod duplex;
 mod error;
 mod event;
@@ -41,11 +42,12 @@ pub use config::{
     QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
+pub use direction::Direction;
 pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
 pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use packet::{Admission, Packet};
-pub use path::{PathConfig, Way, WireConfig};
+pub use path::{PathConfig, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use trace::{
     OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
@@ -81,9 +83,9 @@ pub trait Link<P: Packet> {
     /// How many stages with counters of their own the link has.
     fn stages(&self) -> usize;
 
-    /// The stages that what goes `way` for this user passes. Of a one-way link it is all of them.
-    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
-        let _ = (way, user);
+    /// The stages that this user's packets in a direction pass. Of a one-way link it is all of them.
+    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+        let _ = (direction, user);
         0..self.stages()
     }
 

@@ -54,13 +54,3 @@ impl PathConfig {
         stages.map(|stage| &stage.rate)
     }
 }
-
-/// A direction through a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// From the network to a user.
-    Down,
-    /// From a user to the network.
-    Up,
-}

@@ -11,7 +11,7 @@ use cwndlab_link::cellular::{
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{EarlyDiscard, Link, LinkEventKind, Way};
+use cwndlab_link::{Direction, EarlyDiscard, Link, LinkEventKind};
 use cwndlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
@@ -148,7 +148,7 @@ fn configs() -> impl Strategy<Value = CellConfig> {
                 users: vec![cwndlab_link::cellular::UserConfig { fading, drifts, ..one }; users],
                 background: vec![BackgroundConfig {
                     users: others,
-                    way: Way::Down,
+                    direction: Direction::Forward,
                     lowest_mdb: Decibel::from_whole(0),
                     highest_mdb: Decibel::from_whole(20),
                     fading,
@@ -304,11 +304,11 @@ proptest! {
                 if matches!(side.rlc, RlcConfig::Transparent {}) {
                     continue;
                 }
-                let way = outcome.left.iter().filter(|left| {
+                let direction = outcome.left.iter().filter(|left| {
                     let (_, entry, frame) = &arrivals[left.number as usize];
                     left.port == port && entering(&config, *entry, frame).0 == from
                 });
-                let numbers: Vec<u32> = way.map(|left| left.number).collect();
+                let numbers: Vec<u32> = direction.map(|left| left.number).collect();
                 prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
             }
         }
@@ -331,7 +331,7 @@ proptest! {
             }
             run_until(&mut cell, LONG, &mut outcome);
             let key = |block: &cwndlab_link::cellular::BlockRecord| {
-                (block.at, block.way as u8, block.port)
+                (block.at, block.direction as u8, block.port)
             };
             let blocks = cell.take_blocks();
             let blocks = blocks.iter().filter(|block| block.payload_bytes > 0);

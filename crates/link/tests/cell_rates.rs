@@ -9,7 +9,7 @@ use cwndlab_link::cellular::{
     SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel, FadingConfig, OuterLoopConfig};
-use cwndlab_link::{EarlyDiscard, Link, Probability, Way};
+use cwndlab_link::{Direction, EarlyDiscard, Link, Probability};
 use cwndlab_units::{Bytes, Duration, Time};
 
 const MBIT: f64 = 1e6 / 8.0;
@@ -176,7 +176,7 @@ fn background_users_take_their_part() {
     let others = |users, off_ms| {
         vec![BackgroundConfig {
             users,
-            way: Way::Down,
+            direction: Direction::Forward,
             lowest_mdb: Decibel::from_whole(10),
             highest_mdb: Decibel::from_whole(20),
             fading: None,
@@ -369,7 +369,12 @@ fn grants_pass_over_slots_without_room() {
             assert_eq!(outcome.numbers(), (0..50).collect::<Vec<_>>(), "{place}");
             let of_pattern = |block: &BlockRecord| block.at.as_micros() / 1000 % 5;
             let blocks = cell.take_blocks();
-            assert!(blocks.iter().filter(|block| block.way == Way::Up).all(|b| of_pattern(b) == 4));
+            assert!(
+                blocks
+                    .iter()
+                    .filter(|block| block.direction == Direction::Reverse)
+                    .all(|b| of_pattern(b) == 4)
+            );
         }
     }
 }
@@ -399,10 +404,10 @@ fn a_pattern_without_room_is_no_cell() {
         cell.map(|_| ()).expect_err("it has no room").to_string()
     };
     let up = refused(vec![slot(12, 2)], 24);
-    assert!(up.contains("room for data Up") && up.contains("overhead_elements"), "{up}");
-    assert!(refused(vec![slot(1, 13)], 24).contains("room for data Down"));
-    assert!(refused(vec![slot(0, 14)], 0).contains("room for data Down"));
-    assert!(refused(vec![slot(14, 0)], 0).contains("room for data Up"));
+    assert!(up.contains("room for data of the uplink") && up.contains("overhead_elements"), "{up}");
+    assert!(refused(vec![slot(1, 13)], 24).contains("room for data of the downlink"));
+    assert!(refused(vec![slot(0, 14)], 0).contains("room for data of the downlink"));
+    assert!(refused(vec![slot(14, 0)], 0).contains("room for data of the uplink"));
     assert!(refused(vec![], 0).contains("from 1 to 1000 slots"));
-    assert!(refused(vec![slot(14, 0), slot(0, 14)], 200).contains("room for data Down"));
+    assert!(refused(vec![slot(14, 0), slot(0, 14)], 200).contains("room for data of the downlink"));
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::Algorithms;
-use cwndlab_link::{RateConfig, RateTrace, Traces};
-use cwndlab_sim::{BEHAVIOUR_EPOCH, Direction, Scenario};
+use cwndlab_link::{Direction, RateConfig, RateTrace, Traces};
+use cwndlab_sim::{BEHAVIOUR_EPOCH, Scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -16,13 +16,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cwndlab_link::Link;
+use cwndlab_link::{Direction, Link};
 use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
 use crate::frame::Frame;
 use crate::output::Recording;
-use crate::path::{FORWARD, Links, Path, REVERSE};
+use crate::path::{Links, Path};
 use crate::recorder::Recorder;
 use crate::station::Stations;
 use crate::wake::NEAR;
@@ -31,7 +31,7 @@ use crate::wake::NEAR;
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Slow start thresholds that hosts remember, by direction and user.
-pub(crate) type Memory = BTreeMap<(usize, u16), u32>;
+pub(crate) type Memory = BTreeMap<(Direction, u16), u32>;
 
 /// A run in progress.
 pub(crate) struct Engine<'a> {
@@ -115,7 +115,7 @@ impl<'a> Engine<'a> {
         self.until = self.end;
         while let Some((now, component)) = self.path.wakes.first(self.until) {
             match component {
-                FORWARD | REVERSE => self.poll_link(component, now),
+                0 | 1 => self.poll_link(component, now),
                 _ => self.wake(component, now),
             }
         }
@@ -150,7 +150,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn remembered(&self, hosts: (usize, u16)) -> Option<u32> {
+    fn remembered(&self, hosts: (Direction, u16)) -> Option<u32> {
         let ended = self.flows.iter().filter(|flow| flow.hosts() == hosts && flow.has_ended());
         match ended.max_by_key(|flow| (flow.start, flow.id)) {
             Some(last) => last.sender.ssthresh_to_remember(),
@@ -159,8 +159,8 @@ impl<'a> Engine<'a> {
     }
 
     fn begin(&mut self) {
-        for link in [FORWARD, REVERSE] {
-            self.path.settle(link, Time::ZERO);
+        for direction in Direction::BOTH {
+            self.path.settle(direction as usize, Time::ZERO);
         }
         for (component, entry) in (NEAR..).zip(&self.components) {
             match *entry {
@@ -214,12 +214,12 @@ impl<'a> Engine<'a> {
             let flow = &mut self.flows[segment.flow as usize];
             flow.handle_received(number, now, &segment, &mut self.path, &mut self.recorder);
         }
-        let way_behind = self.path.stations.way_behind(number);
+        let direction_behind = self.path.stations.direction_behind(number);
         while let Some(segment) = self.path.poll_station(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
             let (path, recorder) = (&mut self.path, &mut self.recorder);
-            match way_behind {
-                Some(way) => flow.handle_segment(way, now, &segment, path, recorder),
+            match direction_behind {
+                Some(direction) => flow.handle_segment(direction, now, &segment, path, recorder),
                 None => flow.handle_departed(number, now, &segment, path, recorder),
             }
         }

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_link::Admission;
+use cwndlab_link::{Admission, Direction};
 use cwndlab_tcp::{Endpoint, Flags, Polled, SackBlocks, Segment, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::application::{Application, Connection, Datagram, Outcome};
-use crate::path::{Entrance, FORWARD, Path, REVERSE};
+use crate::path::{Entrance, Path};
 use crate::record::FlowRecord;
 use crate::recorder::Recorder;
-use crate::scenario::{Direction, FlowConfig};
+use crate::scenario::FlowConfig;
 
 /// One connection with its two ends.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Flow {
     application: Application,
     pub(crate) record: FlowRecord,
     /// The way of the data.
-    pub(crate) direction: usize,
+    pub(crate) direction: Direction,
     /// The user's port on a shared medium.
     pub(crate) user: u16,
     data_entrance: Entrance,
@@ -106,10 +106,7 @@ impl Flow {
             receiver,
             application,
             record: FlowRecord::new(config.start + warm_up, stop.unwrap_or(end)),
-            direction: match config.direction {
-                Direction::Forward => FORWARD,
-                Direction::Reverse => REVERSE,
-            },
+            direction: config.direction,
             user: config.user.get(),
             data_entrance: Entrance::default(),
             ack_entrance: Entrance::default(),
@@ -138,7 +135,7 @@ impl Flow {
     pub(crate) fn begin(&mut self, first_component: usize, path: &mut Path) {
         self.first_component = first_component;
         self.data_entrance = path.entrance(self.direction, self.user);
-        self.ack_entrance = path.entrance(1 - self.direction, self.user);
+        self.ack_entrance = path.entrance(self.direction.opposite(), self.user);
         self.set_control(path);
     }
 
@@ -148,12 +145,12 @@ impl Flow {
 
     /// The device through which what went this way comes in, if that takes time.
     #[inline]
-    pub(crate) fn intake(&self, direction: usize) -> Option<usize> {
+    pub(crate) fn intake(&self, direction: Direction) -> Option<usize> {
         self.intakes[usize::from(direction == self.direction)]
     }
 
     /// Which host sends to which: the way of the data and the user.
-    pub(crate) fn hosts(&self) -> (usize, u16) {
+    pub(crate) fn hosts(&self) -> (Direction, u16) {
         (self.direction, self.user)
     }
 
@@ -201,7 +198,7 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn handle_segment(
         &mut self,
-        direction: usize,
+        direction: Direction,
         now: Time,
         segment: &Segment,
         path: &mut Path,

@@ -35,7 +35,7 @@ pub use record::FlowRecord;
 pub use run::{RunError, check, run, run_in_parts, run_unless_stopped};
 pub use saturate::{Saturation, saturate};
 pub use scenario::{
-    Direction, EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
+    EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
 };
 pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summary};
 

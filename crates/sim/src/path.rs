@@ -2,18 +2,13 @@
 
 use core::ops::Range;
 
-use cwndlab_link::{AnyLink, Backlog, Link, Traces, Way};
+use cwndlab_link::{AnyLink, Backlog, Direction, Link, Traces};
 use cwndlab_tcp::Segment;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
 use crate::station::Stations;
 use crate::wake::WakeTree;
-
-/// The direction from the network to the user, as index of its link.
-pub(crate) const FORWARD: usize = 0;
-/// The direction from the user to the network.
-pub(crate) const REVERSE: usize = 1;
 
 /// What carries both directions: a link each, or one medium that they share.
 #[derive(Debug)]
@@ -54,17 +49,21 @@ impl Path {
     }
 
     /// Where what goes in `direction` for this user enters.
-    pub(crate) fn entrance(&self, direction: usize, user: u16) -> Entrance {
+    pub(crate) fn entrance(&self, direction: Direction, user: u16) -> Entrance {
         if !self.is_shared {
-            return Entrance { link: direction, port: 0 };
+            return Entrance { link: direction as usize, port: 0 };
         }
-        Entrance { link: 0, port: if direction == FORWARD { 0 } else { user } }
+        Entrance { link: 0, port: direction.port(user) }
     }
 
     /// In which direction something went that left `link` at `port`.
     #[inline]
-    pub(crate) fn direction(link: usize, port: u16) -> usize {
-        if port == 0 { REVERSE } else { link }
+    pub(crate) fn direction(link: usize, port: u16) -> Direction {
+        if port == 0 || link == Direction::Reverse as usize {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        }
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
@@ -75,10 +74,9 @@ impl Path {
     }
 
     /// The link that carries a direction, and which of its stages what is this user's passes.
-    pub(crate) fn stages(&self, direction: usize, user: u16) -> (usize, Range<usize>) {
-        let way = if direction == FORWARD { Way::Down } else { Way::Up };
-        let link = if self.is_shared { 0 } else { direction };
-        (link, self.links[link].stages_of(way, user))
+    pub(crate) fn stages(&self, direction: Direction, user: u16) -> (usize, Range<usize>) {
+        let link = if self.is_shared { 0 } else { direction as usize };
+        (link, self.links[link].stages_of(direction, user))
     }
 
     /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
@@ -91,14 +89,19 @@ impl Path {
     }
 
     /// What each stage of a direction could have carried so far for this user.
-    pub(crate) fn offered(&mut self, direction: usize, user: u16, now: Time) -> Vec<Option<Bytes>> {
+    pub(crate) fn offered(
+        &mut self,
+        direction: Direction,
+        user: u16,
+        now: Time,
+    ) -> Vec<Option<Bytes>> {
         let (link, stages) = self.stages(direction, user);
         let link = &mut self.links[link];
         stages.map(|stage| link.counters(stage, now).offered).collect()
     }
 
     /// What waits in all queues of a direction that hold what is this user's.
-    pub(crate) fn backlog(&mut self, direction: usize, user: u16, now: Time) -> Backlog {
+    pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
         let (link, stages) = self.stages(direction, user);
         let link = &mut self.links[link];
         let mut sum = Backlog::default();

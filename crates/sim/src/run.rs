@@ -252,11 +252,11 @@ fn build_flows(
         let application = Application::new(&config.application, stream);
         let ends = [sender, receiver];
         let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
-        let (way, user) = (flow.direction, config.user);
-        flow.stations = [(&config.sender, way), (&config.receiver, 1 - way)]
+        let (data, acks, user) = (flow.direction, flow.direction.opposite(), config.user);
+        flow.stations = [(&config.sender, data), (&config.receiver, acks)]
             .map(|(end, direction)| stations.find_or_add(end.host, direction, user, false));
         flow.intakes =
-            [(&config.sender, 1 - way), (&config.receiver, way)].map(|(end, direction)| {
+            [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
                 let line = end.host.and_then(HostConfig::receiving);
                 stations.find_or_add(line, direction, user, true)
             });

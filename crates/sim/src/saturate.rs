@@ -3,12 +3,12 @@
 //! The source keeps the path's queue full with packets of 1500 bytes and answers nothing, so what
 //! it gets is the path's capacity, and what its packets wait is the most that they can.
 
-use cwndlab_link::{Admission, AnyLink, Backlog, Link, Packet, PathConfig, Traces, Way};
+use cwndlab_link::{Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Traces};
 use cwndlab_units::{Duration, Ecn, Output, Time};
 
 use crate::columns::table;
 use crate::run::link_error;
-use crate::scenario::{Direction, ScenarioError};
+use crate::scenario::ScenarioError;
 
 /// Length of each packet.
 const PACKET_BYTES: u32 = 1500;
@@ -85,14 +85,11 @@ pub fn saturate(
     }
     let mut link: AnyLink<Probe> =
         AnyLink::shared(path, traces, seed).map_err(|error| link_error(&error))?;
-    let (way, port) = match direction {
-        Direction::Forward => (Way::Down, 0),
-        Direction::Reverse => (Way::Up, user),
-    };
+    let port = direction.port(user);
     if let AnyLink::Cell(cell) = &mut link {
         cell.record_blocks();
     }
-    let mut source = Source { link, way, port, user };
+    let mut source = Source { link, direction, port, user };
     let mut saturation = Saturation::default();
     let end = Time::ZERO + duration;
     let mut tick = Time::ZERO;
@@ -123,7 +120,7 @@ pub fn saturate(
 /// A source at its place on a path.
 struct Source {
     link: AnyLink<Probe>,
-    way: Way,
+    direction: Direction,
     port: u16,
     user: u16,
 }
@@ -147,7 +144,7 @@ impl Source {
     fn take_blocks(&mut self, saturation: &mut Saturation) {
         let AnyLink::Cell(cell) = &mut self.link else { return };
         for block in cell.take_blocks() {
-            if block.way == self.way && block.port == self.user {
+            if block.direction == self.direction && block.port == self.user {
                 saturation.block_at_ns.push(block.at.as_nanos());
                 saturation.block_sinr_db.push(block.sinr.as_f64());
             }
@@ -157,7 +154,7 @@ impl Source {
     /// What waits for this user in this direction.
     fn backlog(&mut self, now: Time) -> Backlog {
         let mut sum = Backlog::default();
-        for stage in self.link.stages_of(self.way, self.user) {
+        for stage in self.link.stages_of(self.direction, self.user) {
             let backlog = self.link.backlog(stage, now);
             sum.packets += backlog.packets;
             sum.bytes += backlog.bytes;

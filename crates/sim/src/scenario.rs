@@ -8,7 +8,7 @@ use core::num::NonZeroU16;
 use std::collections::BTreeMap;
 
 use cwndlab_host::HostConfig;
-use cwndlab_link::PathConfig;
+use cwndlab_link::{Direction, PathConfig};
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -49,34 +49,13 @@ pub struct Scenario {
     pub jiffies_phase: Option<Duration>,
 }
 
-/// Which way a flow's data run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Data along `forward`, ACKs along `reverse`.
-    #[default]
-    Forward,
-    /// Data along `reverse`, ACKs along `forward`.
-    Reverse,
-}
-
-impl Direction {
-    /// The name in scenarios and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Reverse => "reverse",
-        }
-    }
-}
-
 /// One connection.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowConfig {
     /// The number by which results name the flow.
     pub id: u32,
-    /// Which way its data run.
+    /// The direction of its data; its ACKs go in the opposite one.
     #[serde(default)]
     pub direction: Direction,
     /// Which user of a shared medium it belongs to, counted from 1.

@@ -3,7 +3,7 @@
 use core::num::NonZeroU16;
 
 use cwndlab_host::{Host, HostConfig, Qdisc, Receiver};
-use cwndlab_link::Admission;
+use cwndlab_link::{Admission, Direction};
 use cwndlab_tcp::{HostTraits, Segment};
 use cwndlab_units::{Bytes, Time};
 
@@ -17,8 +17,8 @@ pub(crate) struct Station {
     host: Host<Frame>,
     /// What it has received, if it merges that.
     receiver: Option<Receiver<Frame>>,
-    /// The way of what it passes on.
-    direction: usize,
+    /// The direction of what it passes on.
+    direction: Direction,
     /// Whether it stands behind the link instead of before it.
     is_behind: bool,
     user: u16,
@@ -39,7 +39,7 @@ impl Stations {
     pub(crate) fn find_or_add(
         &mut self,
         config: Option<HostConfig>,
-        direction: usize,
+        direction: Direction,
         user: NonZeroU16,
         is_behind: bool,
     ) -> Option<usize> {
@@ -72,8 +72,8 @@ impl Stations {
         HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq, is_orphaning }
     }
 
-    /// The way of what a device behind the link passes on; None of one before it.
-    pub(crate) fn way_behind(&self, number: usize) -> Option<usize> {
+    /// The direction of what a device behind the link passes on; `None` of one before it.
+    pub(crate) fn direction_behind(&self, number: usize) -> Option<Direction> {
         let station = &self.all[number];
         station.is_behind.then_some(station.direction)
     }

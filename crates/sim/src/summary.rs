@@ -1,13 +1,15 @@
 //! The totals of a run in the units of its results.
 
-use cwndlab_link::{Counters, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig};
+use cwndlab_link::{
+    Counters, Direction, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig,
+};
 use cwndlab_units::{Duration, Time};
 
 use crate::application::{ApplicationConfig, Outcome};
 use crate::output::{FlowSummary, LinkSummary};
-use crate::path::{FORWARD, Path, REVERSE};
+use crate::path::Path;
 use crate::record::{FlowRecord, ratio};
-use crate::scenario::{Direction, FlowConfig};
+use crate::scenario::FlowConfig;
 
 /// A flow that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +173,8 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
 pub(crate) fn links(path: &mut Path, users: Option<u16>, end: Time) -> Vec<LinkSummary> {
     let mut summaries = Vec::new();
     for user in 1..=users.unwrap_or(1) {
-        for (direction, name) in [(FORWARD, "forward"), (REVERSE, "reverse")] {
+        for direction in Direction::BOTH {
+            let name = direction.name();
             let name = users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
             let (link, stages) = path.stages(direction, user);
             summaries.extend(stages.enumerate().map(|(n, stage)| {

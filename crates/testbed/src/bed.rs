@@ -4,7 +4,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use cwndlab_emu::{Namespace, Route, Tun, TunConfig};
-use cwndlab_sim::{Direction, FlowConfig, Scenario};
+use cwndlab_sim::{FlowConfig, Scenario};
 
 /// Of the addresses that carriers use within their networks (RFC 6598 section 7).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
@@ -43,8 +43,5 @@ pub(crate) fn address(port: u16) -> Ipv4Addr {
 pub(crate) fn ports(scenario: &Scenario, flow: &FlowConfig) -> [u16; 2] {
     // Where the path does not tell its users apart, they share a namespace.
     let user = scenario.path.users().map_or(1, |_| flow.user.get());
-    match flow.direction {
-        Direction::Forward => [0, user],
-        Direction::Reverse => [user, 0],
-    }
+    [flow.direction.port(user), flow.direction.opposite().port(user)]
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time;
 
 use cwndlab_emu::{Frame, Tap};
-use cwndlab_link::{Link, LinkEvent, Packet, Way};
+use cwndlab_link::{Direction, Link, LinkEvent, Packet};
 use cwndlab_units::{Duration, Time};
 use serde::Serialize;
 
@@ -19,11 +19,11 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The last interval of both directions: to the program, and from it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Status(Arc<Mutex<[Direction; 2]>>);
+pub(crate) struct Status(Arc<Mutex<[Interval; 2]>>);
 
 /// One direction during an interval.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-struct Direction {
+struct Interval {
     rate_mbit_s: f64,
     /// Mean time in the link of what left it; nothing left if absent.
     delay_ms: Option<f64>,
@@ -95,24 +95,24 @@ impl<L: Link<Frame>> Tap<L> for LiveTap {
         if let Some(capture) = &mut self.capture {
             capture.write();
         }
-        let mut directions = [Way::Down, Way::Up].map(|way| {
-            let mut direction = Direction::default();
-            for stage in link.stages_of(way, 1) {
+        let mut intervals = Direction::BOTH.map(|direction| {
+            let mut interval = Interval::default();
+            for stage in link.stages_of(direction, 1) {
                 let backlog = link.backlog(stage, now);
-                direction.queue_pkts += backlog.packets;
-                direction.queue_bytes += backlog.bytes;
-                direction.dropped_pkts += link.counters(stage, now).dropped.packets;
+                interval.queue_pkts += backlog.packets;
+                interval.queue_bytes += backlog.bytes;
+                interval.dropped_pkts += link.counters(stage, now).dropped.packets;
             }
-            direction
+            interval
         });
-        for (direction, sum) in directions.iter_mut().zip(std::mem::take(&mut self.sums)) {
-            direction.rate_mbit_s = sum.bytes as f64 * 8e3 / INTERVAL.as_nanos() as f64;
-            direction.delay_ms =
+        for (interval, sum) in intervals.iter_mut().zip(std::mem::take(&mut self.sums)) {
+            interval.rate_mbit_s = sum.bytes as f64 * 8e3 / INTERVAL.as_nanos() as f64;
+            interval.delay_ms =
                 (sum.packets > 0).then(|| sum.delay.as_millis_f64() / sum.packets as f64);
         }
         // Whoever reads holds it for the time of a copy; a reader must not hold up the link.
         if let Ok(mut status) = self.status.0.try_lock() {
-            *status = directions;
+            *status = intervals;
         }
     }
 }
@@ -145,8 +145,8 @@ pub(crate) fn publish(status: Status) -> io::Result<()> {
 fn tell(mut watcher: UnixStream, status: &Status) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line {
-        down: Direction,
-        up: Direction,
+        down: Interval,
+        up: Interval,
     }
     loop {
         let [down, up] = *status.0.lock().expect("nobody panics with it");

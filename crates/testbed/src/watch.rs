@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
-use cwndlab_link::{Backlog, Link, LinkEvent, Packet, Way};
-use cwndlab_sim::{Direction, FlowRecord, LinkSummary, Scenario, link_summary};
+use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet};
+use cwndlab_sim::{FlowRecord, LinkSummary, Scenario, link_summary};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::capture::Capture;
@@ -153,7 +153,7 @@ impl Watch {
     fn look(&mut self, now: Time, link: &mut impl Link<Frame>) {
         for (index, flow) in self.flows.iter_mut().enumerate() {
             flow.record.end_window(self.ends.of(index));
-            let stages = link.stages_of(flow.way(), flow.user);
+            let stages = link.stages_of(flow.direction, flow.user);
             flow.record.handle_offered(now, || {
                 stages.clone().map(|stage| link.counters(stage, now).offered).collect()
             });
@@ -163,7 +163,7 @@ impl Watch {
     fn sample(&mut self, now: Time, link: &mut impl Link<Frame>) {
         for flow in &mut self.flows {
             let mut queue = Backlog::default();
-            for stage in link.stages_of(flow.way(), flow.user) {
+            for stage in link.stages_of(flow.direction, flow.user) {
                 let backlog = link.backlog(stage, now);
                 queue.packets += backlog.packets;
                 queue.bytes += backlog.bytes;
@@ -177,9 +177,12 @@ impl Watch {
 
     fn summarize(&mut self, now: Time, link: &mut impl Link<Frame>) {
         for user in 1..=self.users.unwrap_or(1) {
-            for (way, name) in [(Way::Down, "forward"), (Way::Up, "reverse")] {
-                let name = self.users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
-                for (n, stage) in link.stages_of(way, user).enumerate() {
+            for direction in Direction::BOTH {
+                let name = match self.users {
+                    Some(_) => format!("user{user}.{direction}"),
+                    None => direction.name().to_owned(),
+                };
+                for (n, stage) in link.stages_of(direction, user).enumerate() {
                     self.links.push(link_summary(format!("{name}.{n}"), link.counters(stage, now)));
                 }
             }
@@ -188,13 +191,6 @@ impl Watch {
 }
 
 impl WatchedFlow {
-    fn way(&self) -> Way {
-        match self.direction {
-            Direction::Forward => Way::Down,
-            Direction::Reverse => Way::Up,
-        }
-    }
-
     /// Whether the data sender is at this port.
     fn is_sender_at(&self, port: u16) -> bool {
         (port == 0) == (self.direction == Direction::Forward)

@@ -18,7 +18,7 @@ use super::outbox::Outbox;
 use super::plan::Plan;
 use super::scheduler::{Candidate, Scheduler};
 use super::user::{RAMP_PAUSE, User};
-use crate::Way;
+use crate::Direction;
 use crate::channel::{Adaptation, AdaptationConfig, Decibel, Draws, Sinr};
 use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
@@ -26,7 +26,7 @@ use crate::packet::{Admission, Packet};
 /// One direction of the radio.
 #[derive(Clone, Debug)]
 pub(crate) struct Air<P> {
-    way: Way,
+    direction: Direction,
     pub(crate) plan: Plan,
     rules: Rules,
     pub(crate) users: Vec<User<P>>,
@@ -58,18 +58,18 @@ struct Rules {
 
 impl<P: Packet> Air<P> {
     pub(crate) fn new(
-        way: Way,
+        direction: Direction,
         plan: Plan,
         cell: &CellConfig,
         core: Option<Core>,
         run_seed: u64,
         name: &str,
     ) -> Result<Self, CellError> {
-        let (config, side) = match way {
-            Way::Down => (&cell.downlink, "down"),
-            Way::Up => (&cell.uplink, "up"),
+        let (config, side) = match direction {
+            Direction::Forward => (&cell.downlink, "down"),
+            Direction::Reverse => (&cell.uplink, "up"),
         };
-        check_direction(way, config, &plan)?;
+        check_direction(direction, config, &plan)?;
         let adaptation = |sinr: Sinr, component: &str| {
             let phase = match config.adaptation {
                 AdaptationConfig::Reports { period, .. } => {
@@ -83,9 +83,9 @@ impl<P: Packet> Air<P> {
         let mut users = Vec::new();
         for (index, user) in cell.users.iter().enumerate() {
             let component = format!("{name}.{}", index + 1);
-            let mean = match way {
-                Way::Down => user.downlink_mdb,
-                Way::Up => user.uplink_mdb,
+            let mean = match direction {
+                Direction::Forward => user.downlink_mdb,
+                Direction::Reverse => user.uplink_mdb,
             };
             let fading = user.fading.as_ref();
             let sinr = Sinr::new(mean, &user.drifts, fading, run_seed, &component, side);
@@ -109,7 +109,7 @@ impl<P: Packet> Air<P> {
             });
         }
         let mut background = Vec::new();
-        let groups = cell.background.iter().filter(|group| group.way == way);
+        let groups = cell.background.iter().filter(|group| group.direction == direction);
         for (group, config) in groups.enumerate() {
             for number in 0..config.users {
                 let component = format!("{name}.background.{side}.{group}.{number}");
@@ -119,7 +119,7 @@ impl<P: Packet> Air<P> {
         }
         let participants = users.len() + background.len();
         Ok(Self {
-            way,
+            direction,
             rules: Rules {
                 errors: config.block_errors.clone(),
                 transmissions: config.transmissions,
@@ -166,9 +166,9 @@ impl<P: Packet> Air<P> {
     #[cold]
     pub(crate) fn drop_packet(&mut self, at: Time, user: usize, packet: &P, reason: DropReason) {
         // What comes from the core is looked at when the radio works, and its drop happens then.
-        let drops_at = match self.way {
-            Way::Down => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
-            Way::Up => at,
+        let drops_at = match self.direction {
+            Direction::Forward => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
+            Direction::Reverse => at,
         };
         self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
     }
@@ -432,7 +432,7 @@ impl<P: Packet> Air<P> {
         let Some(blocks) = &mut self.blocks else { return };
         blocks.push(BlockRecord {
             at,
-            way: self.way,
+            direction: self.direction,
             port: index as u16 + 1,
             scheme: attempt.scheme,
             units: attempt.units,

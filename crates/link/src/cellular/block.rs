@@ -2,7 +2,7 @@
 
 use cwndlab_units::Time;
 
-use crate::Way;
+use crate::Direction;
 use crate::channel::Decibel;
 
 /// A transmission of a block.
@@ -11,7 +11,7 @@ pub struct BlockRecord {
     /// When its slot began.
     pub at: Time,
     /// Which way it went.
-    pub way: Way,
+    pub direction: Direction,
     /// The user's port.
     pub port: u16,
     /// The scheme's index.

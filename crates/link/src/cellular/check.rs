@@ -7,7 +7,7 @@ use super::error::CellError;
 use super::plan::Plan;
 use crate::EarlyDiscard;
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
-use crate::{Probability, Way};
+use crate::{Direction, Probability};
 
 /// What must hold for a cell whatever the technology.
 pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
@@ -50,49 +50,49 @@ pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
 
 /// What must hold for a direction.
 pub(crate) fn check_direction(
-    way: Way,
+    direction: Direction,
     config: &DirectionConfig,
     plan: &Plan,
 ) -> Result<(), CellError> {
     let highest = plan.coding.count() - 1;
     match config.adaptation {
         AdaptationConfig::Fixed { scheme } if scheme > highest => {
-            return Err(CellError::Scheme { way, scheme, highest });
+            return Err(CellError::Scheme { direction, scheme, highest });
         }
         AdaptationConfig::Fixed { .. } => {}
         AdaptationConfig::Reports { period, outer_loop, .. } => {
             if period.as_nanos() == 0 {
-                return Err(CellError::ReportPeriod(way));
+                return Err(CellError::ReportPeriod(direction));
             }
             if outer_loop.is_some_and(|outer| [0, 1_000_000_000].contains(&outer.target.ppb())) {
-                return Err(CellError::OuterLoopTarget(way));
+                return Err(CellError::OuterLoopTarget(direction));
             }
         }
     }
     if let Some(EarlyDiscard { at_packets, spacing_packets }) = config.early_discard {
         let is_reached = config.queue_packets.is_none_or(|limit| at_packets < limit);
         if at_packets == 0 || spacing_packets == 0 || !is_reached {
-            return Err(CellError::EarlyDiscard(way));
+            return Err(CellError::EarlyDiscard(direction));
         }
     }
     if config.transmissions == 0 {
-        return Err(CellError::NoTransmission(way));
+        return Err(CellError::NoTransmission(direction));
     }
     match &config.block_errors {
         BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
-            return Err(CellError::NoCurves(way));
+            return Err(CellError::NoCurves(direction));
         }
         BlockErrors::Given { ppb } if ppb.is_empty() => {
-            return Err(CellError::NoErrorRate(way));
+            return Err(CellError::NoErrorRate(direction));
         }
         BlockErrors::Given { ppb } if ppb.last() == Some(&Probability::ONE) => {
-            return Err(CellError::HopelessErrors(way));
+            return Err(CellError::HopelessErrors(direction));
         }
         BlockErrors::Curves | BlockErrors::Given { .. } => {}
     }
     match config.scheduler {
         SchedulerConfig::ProportionalFair { window } if window < 2 => {
-            Err(CellError::SchedulerWindow(way))
+            Err(CellError::SchedulerWindow(direction))
         }
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
-use crate::{EarlyDiscard, Probability, Way};
+use crate::{Direction, EarlyDiscard, Probability};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -282,14 +282,25 @@ pub struct UserConfig {
     pub drifts: Vec<DriftConfig>,
 }
 
+/// The direction as scenarios of cells name it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Direction")]
+enum Way {
+    #[serde(rename = "down")]
+    Forward,
+    #[serde(rename = "up")]
+    Reverse,
+}
+
 /// Users without a port.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundConfig {
     /// How many.
     pub users: u16,
-    /// Which direction they use.
-    pub way: Way,
+    /// The direction that they use.
+    #[serde(rename = "way", with = "Way")]
+    pub direction: Direction,
     /// Their mean ratios lie evenly from this...
     pub lowest_mdb: Decibel,
     /// ...to this.

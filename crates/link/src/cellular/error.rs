@@ -3,7 +3,7 @@
 use cwndlab_units::Duration;
 use thiserror::Error;
 
-use crate::Way;
+use crate::Direction;
 
 /// What is wrong with a cell's settings.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -43,10 +43,11 @@ pub enum CellError {
     },
     /// A pattern without room for one of the directions, or without slots.
     #[error(
-        "nr: the pattern needs from 1 to 1000 slots, and among them one with room for data {0:?}: a slot \
-         has 12 resource elements a symbol less overhead_elements"
+        "nr: the pattern needs from 1 to 1000 slots, and among them one with room for data of the {}: a slot \
+         has 12 resource elements a symbol less overhead_elements",
+        link_of(.0)
     )]
-    EmptyPattern(Way),
+    EmptyPattern(Direction),
     /// No such dedicated channel.
     #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]
     DedicatedRate(u32),
@@ -54,7 +55,7 @@ pub enum CellError {
     #[error("scheme {scheme}: the highest is {highest}")]
     Scheme {
         /// Where.
-        way: Way,
+        direction: Direction,
         /// Which.
         scheme: u8,
         /// What there is.
@@ -62,31 +63,31 @@ pub enum CellError {
     },
     /// No time between two reports.
     #[error("period_ns must be more than 0")]
-    ReportPeriod(Way),
+    ReportPeriod(Direction),
     /// An outer loop that cannot settle.
     #[error("target_ppb must be more than 0 and less than 1000000000")]
-    OuterLoopTarget(Way),
+    OuterLoopTarget(Direction),
     /// An early discard that never comes, or never ends.
     #[error(
         "at_packets must be at least 1 and less than queue_packets, and \
          spacing_packets at least 1"
     )]
-    EarlyDiscard(Way),
+    EarlyDiscard(Direction),
     /// A block that is never sent.
     #[error("transmissions must be at least 1")]
-    NoTransmission(Way),
+    NoTransmission(Direction),
     /// No error rate given.
     #[error("give at least one probability")]
-    NoErrorRate(Way),
+    NoErrorRate(Direction),
     /// Errors that no transmission mends.
     #[error("the last probability is 1, so that nothing would ever arrive")]
-    HopelessErrors(Way),
+    HopelessErrors(Direction),
     /// Curves where there are none.
     #[error("a dedicated channel or hsupa has no error curves: give probabilities")]
-    NoCurves(Way),
+    NoCurves(Direction),
     /// An average over nothing.
     #[error("window must be at least 2 intervals")]
-    SchedulerWindow(Way),
+    SchedulerWindow(Direction),
     /// LTE and NR need access, the others have none.
     #[error("lte and nr need `access`, umts has none")]
     Access,
@@ -127,15 +128,15 @@ impl CellError {
             | Self::Symbols { .. }
             | Self::EmptyPattern(_)
             | Self::DedicatedRate(_) => (None, "radio"),
-            Self::Scheme { way, .. } | Self::ReportPeriod(way) | Self::OuterLoopTarget(way) => {
-                (Some(way), "adaptation")
-            }
-            Self::EarlyDiscard(way) => (Some(way), "early_discard"),
-            Self::NoTransmission(way) => (Some(way), "transmissions"),
-            Self::NoErrorRate(way) | Self::HopelessErrors(way) | Self::NoCurves(way) => {
-                (Some(way), "block_errors")
-            }
-            Self::SchedulerWindow(way) => (Some(way), "scheduler"),
+            Self::Scheme { direction, .. }
+            | Self::ReportPeriod(direction)
+            | Self::OuterLoopTarget(direction) => (Some(direction), "adaptation"),
+            Self::EarlyDiscard(direction) => (Some(direction), "early_discard"),
+            Self::NoTransmission(direction) => (Some(direction), "transmissions"),
+            Self::NoErrorRate(direction)
+            | Self::HopelessErrors(direction)
+            | Self::NoCurves(direction) => (Some(direction), "block_errors"),
+            Self::SchedulerWindow(direction) => (Some(direction), "scheduler"),
             Self::Access | Self::RequestPeriod(_) | Self::FirstGrant(_) => (None, "access"),
             Self::Users(_) => (None, "users"),
             Self::Branches(_) => (None, "users.fading"),
@@ -145,9 +146,16 @@ impl CellError {
             Self::HandoverInterval => (None, "handover"),
         };
         match direction {
-            Some(Way::Down) => format!("downlink.{key}"),
-            Some(Way::Up) => format!("uplink.{key}"),
+            Some(direction) => format!("{}.{key}", link_of(direction)),
             None => key.to_owned(),
         }
+    }
+}
+
+/// The key of a direction's settings.
+fn link_of(direction: &Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "downlink",
+        Direction::Reverse => "uplink",
     }
 }

@@ -7,7 +7,7 @@
 use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{HandoverConfig, RrcConfig};
-use crate::Way;
+use crate::Direction;
 use crate::channel::Draws;
 
 /// One user's.
@@ -55,12 +55,12 @@ impl Mobility {
     }
 
     /// A packet came for or from the user, who was active last at `active_at`.
-    pub(crate) fn handle_packet(&mut self, at: Time, way: Way, active_at: Time) {
+    pub(crate) fn handle_packet(&mut self, at: Time, direction: Direction, active_at: Time) {
         let Some(rrc) = self.rrc else { return };
         let last = self.active_at.map(|last| last.max(active_at).max(self.blocked_until));
         self.active_at = Some(self.active_at.map_or(at, |last| last.max(at)));
         if self.blocked_until > at {
-            if self.is_listening && way == Way::Up {
+            if self.is_listening && direction == Direction::Reverse {
                 self.blocked_until = at;
             }
             return;
@@ -69,14 +69,16 @@ impl Mobility {
         self.is_listening = false;
         if silence >= rrc.inactivity {
             let index = at.as_nanos();
-            let called = match way {
-                Way::Down => self.next_of(at, rrc.paging_cycle),
-                Way::Up => at,
+            let called = match direction {
+                Direction::Forward => self.next_of(at, rrc.paging_cycle),
+                Direction::Reverse => at,
             };
             let span = rrc.promotion_most - rrc.promotion_least;
             let extra = self.draws.unit(index) * span.as_nanos() as f64;
             self.blocked_until = called + rrc.promotion_least + Duration::from_nanos(extra as u64);
-        } else if rrc.drx_after.is_some_and(|after| silence >= after) && way == Way::Down {
+        } else if rrc.drx_after.is_some_and(|after| silence >= after)
+            && direction == Direction::Forward
+        {
             self.blocked_until = self.next_of(at, rrc.drx_cycle);
             self.is_listening = true;
         }

@@ -50,7 +50,7 @@ use self::core::Core;
 use crate::counters::{Backlog, Counters};
 use crate::event::{DropReason, LinkEvent};
 use crate::packet::{Admission, Packet};
-use crate::{Link, Probability, Way};
+use crate::{Direction, Link, Probability};
 use air::Air;
 use bearer::Counts;
 use mobility::Mobility;
@@ -100,14 +100,16 @@ impl<P: Packet> Cell<P> {
             .map(|index| Mobility::new(config.rrc, config.handover, run_seed, &user(index)))
             .collect();
         let losses = |index: usize| {
-            ["down", "up"].map(|way| Stream::new(run_seed, &format!("{}.{way}.loss", user(index))))
+            ["down", "up"].map(|direction| {
+                Stream::new(run_seed, &format!("{}.{direction}.loss", user(index)))
+            })
         };
         let core_up = Core::new(&config.uplink, run_seed, &format!("{name}.up.core"));
         let mut cell = Self {
             wake: Time::NEVER,
             rest_at: Time::NEVER,
-            down: Air::new(Way::Down, down, config, None, run_seed, name)?,
-            up: Air::new(Way::Up, up, config, Some(core_up), run_seed, name)?,
+            down: Air::new(Direction::Forward, down, config, None, run_seed, name)?,
+            up: Air::new(Direction::Reverse, up, config, Some(core_up), run_seed, name)?,
             core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
             coming: VecDeque::new(),
             handover_at: Time::NEVER,
@@ -208,16 +210,16 @@ impl<P: Packet> Cell<P> {
     fn admit_until(&mut self, now: Time) {
         while self.coming.front().is_some_and(|&(at, _, _)| at <= now) {
             let (at, user, packet) = self.coming.pop_front().expect("it was just seen");
-            self.admit(at, usize::from(user), Way::Down, packet);
+            self.admit(at, usize::from(user), Direction::Forward, packet);
         }
         self.expect_next();
     }
 
-    fn admit(&mut self, at: Time, user: usize, way: Way, packet: P) -> Admission {
+    fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
         if self.mobility[user].may_sleep() {
-            self.wake_user(at, user, way);
+            self.wake_user(at, user, direction);
         }
-        let is_down = way == Way::Down;
+        let is_down = direction == Direction::Forward;
         let side = usize::from(!is_down);
         let air = if is_down { &mut self.down } else { &mut self.up };
         air.outbox.set_user(user, (2 * user + side) as u16);
@@ -230,11 +232,11 @@ impl<P: Packet> Cell<P> {
     }
 
     /// A user that has been silent may have to wake up for a packet.
-    fn wake_user(&mut self, at: Time, user: usize, way: Way) {
+    fn wake_user(&mut self, at: Time, user: usize, direction: Direction) {
         let active = self.down.users[user].bearer.active_at;
         let active = active.max(self.up.users[user].bearer.active_at);
         let before = self.mobility[user].blocked_until;
-        self.mobility[user].handle_packet(at, way, active);
+        self.mobility[user].handle_packet(at, direction, active);
         let until = self.mobility[user].blocked_until;
         if until != before {
             self.down.block(user, until);
@@ -281,7 +283,7 @@ impl<P: Packet> Link<P> for Cell<P> {
             let user = usize::from(port) - 1;
             self.up.users[user].bearer.counts.arrived.add(bytes);
             self.admit_until(now);
-            self.admit(now, user, Way::Up, packet)
+            self.admit(now, user, Direction::Reverse, packet)
         };
         self.set_wake();
         admission
@@ -333,8 +335,8 @@ impl<P: Packet> Link<P> for Cell<P> {
         2 * self.mobility.len()
     }
 
-    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
-        let stage = 2 * (usize::from(user) - 1) + usize::from(way == Way::Up);
+    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+        let stage = 2 * (usize::from(user) - 1) + usize::from(direction == Direction::Reverse);
         stage..stage + 1
     }
 

@@ -8,7 +8,7 @@ use cwndlab_units::{Duration, Time};
 
 use super::config::RadioConfig;
 use super::error::CellError;
-use crate::Way;
+use crate::Direction;
 use crate::channel::Coding;
 
 /// One direction of a technology, without state.
@@ -223,10 +223,10 @@ fn ahead(classes: &[u8]) -> Vec<u16> {
 }
 
 /// The direction's slots, for errors.
-fn check_pattern(classes: &[u8], way: Way) -> Result<(), CellError> {
+fn check_pattern(classes: &[u8], direction: Direction) -> Result<(), CellError> {
     if classes.len() <= 1000 && classes.iter().any(|&class| class > 0) {
         Ok(())
     } else {
-        Err(CellError::EmptyPattern(way))
+        Err(CellError::EmptyPattern(direction))
     }
 }

@@ -22,7 +22,7 @@ impl Sinr {
         fading: Option<&FadingConfig>,
         run_seed: u64,
         user: &str,
-        way: &str,
+        direction: &str,
     ) -> Self {
         let drift =
             |(number, config)| Drift::new(config, run_seed, &format!("{user}.drift.{number}"));
@@ -30,7 +30,7 @@ impl Sinr {
             mean: mean.as_f64(),
             drifts: drifts.iter().enumerate().map(drift).collect(),
             fading: fading
-                .map(|config| Fading::new(config, run_seed, &format!("{user}.{way}.fading"))),
+                .map(|config| Fading::new(config, run_seed, &format!("{user}.{direction}.fading"))),
         }
     }
 

@@ -15,7 +15,7 @@ use super::phy::Phy;
 use super::radio::Radio;
 use super::rate_control::RateControl;
 use crate::{
-    Admission, Backlog, Counters, DropReason, Link, LinkEvent, LinkEventKind, Packet, Way,
+    Admission, Backlog, Counters, Direction, DropReason, Link, LinkEvent, LinkEventKind, Packet,
 };
 
 /// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
@@ -412,11 +412,11 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
         self.lanes.len()
     }
 
-    fn stages_of(&self, way: Way, user: u16) -> Range<usize> {
+    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
         let down = 2 * (usize::from(user) - 1);
-        match way {
-            Way::Down => down..down + 1,
-            Way::Up => down + 1..down + 2,
+        match direction {
+            Direction::Forward => down..down + 1,
+            Direction::Reverse => down + 1..down + 2,
         }
     }
 

@@ -10,7 +10,7 @@ use cwndlab_link::cellular::{
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{Link, Way};
+use cwndlab_link::{Direction, Link};
 use cwndlab_units::{Duration, Time};
 
 use super::cell::{
@@ -145,8 +145,8 @@ const ROUND_ROBIN: [(u8, usize, bool); 18] = [
 
 fn round_robin() -> Vec<Rows> {
     let row = |(scheme, users, is_uplink): (u8, usize, bool)| {
-        let way = if is_uplink { "up" } else { "down" };
-        rows(&[&format!("rr.mcs{scheme}.{way}.users={users}")], move |change| {
+        let direction = if is_uplink { "up" } else { "down" };
+        rows(&[&format!("rr.mcs{scheme}.{direction}.users={users}")], move |change| {
             let rates = saturate(&change(lte(25, users, scheme)), is_uplink, 3);
             let rates: Vec<f64> = rates.iter().map(|rate| rate[0]).collect();
             vec![mean(&rates)]
@@ -202,7 +202,7 @@ fn schedulers() -> Vec<Rows> {
     all.push(rows(&["background.three", "background.half"], |change| {
         let others = |users, off| BackgroundConfig {
             users,
-            way: Way::Down,
+            direction: Direction::Forward,
             lowest_mdb: Decibel::from_whole(10),
             highest_mdb: Decibel::from_whole(20),
             fading: None,

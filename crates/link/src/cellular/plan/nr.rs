@@ -3,7 +3,7 @@
 use cwndlab_units::Duration;
 
 use super::{Plan, Size, Sizes, ahead, check_pattern, round_trips};
-use crate::Way;
+use crate::Direction;
 use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
 use crate::channel::Coding;
@@ -57,8 +57,8 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     let band = Band { resource_blocks, is_256qam, overhead_elements };
     let down_plan = plan(&band, &down, downlink_layers);
     let up_plan = plan(&band, &up, uplink_layers);
-    check_pattern(&down_plan.classes, Way::Down)?;
-    check_pattern(&up_plan.classes, Way::Up)?;
+    check_pattern(&down_plan.classes, Direction::Forward)?;
+    check_pattern(&up_plan.classes, Direction::Reverse)?;
 
     // TS 38.211 section 4.3.2: 1 ms over 2^mu.
     let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
