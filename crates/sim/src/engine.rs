@@ -40,6 +40,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) recorder: Recorder,
     components: Vec<Component>,
     sample_interval: Option<Duration>,
+    /// From when on links count.
+    warm_up_end: Time,
     end: Time,
     /// Events later than this wait: the end, or the beginning of time in a pause.
     until: Time,
@@ -52,6 +54,8 @@ pub(crate) struct Engine<'a> {
 /// What a wake time belongs to; the first components are the two links.
 #[derive(Clone, Copy, Debug)]
 enum Component {
+    /// The end of the warm-up; it goes before all flows whose windows begin with it.
+    WarmUp,
     Flow(usize, Part),
     /// A machine's device.
     Station(usize),
@@ -69,7 +73,7 @@ impl<'a> Engine<'a> {
         end: Time,
         stop: &'a AtomicBool,
     ) -> Self {
-        let mut components = Vec::new();
+        let mut components = vec![Component::WarmUp];
         for index in 0..flows.len() {
             components.extend(Part::ALL.map(|part| Component::Flow(index, part)));
         }
@@ -80,7 +84,24 @@ impl<'a> Engine<'a> {
         path.connect_stations(first_station);
         let memory = Memory::new();
         let until = end;
-        Self { path, flows, recorder, components, sample_interval, end, until, stop, memory }
+        let warm_up_end = Time::ZERO;
+        Self {
+            path,
+            flows,
+            recorder,
+            components,
+            sample_interval,
+            warm_up_end,
+            end,
+            until,
+            stop,
+            memory,
+        }
+    }
+
+    /// The same with links that count from the end of a warm-up on.
+    pub(crate) fn after_warm_up(self, warm_up: Duration) -> Self {
+        Self { warm_up_end: Time::ZERO + warm_up, ..self }
     }
 
     /// The same, between hosts that remember earlier connections.
@@ -126,6 +147,10 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn wake(&mut self, component: usize, now: Time) {
         match self.components[component - NEAR] {
+            Component::WarmUp => {
+                self.path.begin_window(now);
+                self.path.wakes.set(component, Time::NEVER);
+            }
             Component::Flow(index, part) => {
                 if part == Part::Control {
                     self.recall(index);
@@ -167,6 +192,9 @@ impl<'a> Engine<'a> {
                 Component::Flow(index, Part::Sender) => {
                     self.flows[index].begin(component, &mut self.path);
                 }
+                Component::WarmUp if self.warm_up_end > Time::ZERO => {
+                    self.path.wakes.set(component, self.warm_up_end);
+                }
                 Component::MeanSampler => {
                     self.path.wakes.set(component, Time::ZERO + MEAN_INTERVAL);
                 }
@@ -174,7 +202,7 @@ impl<'a> Engine<'a> {
                     let first = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
                     self.path.wakes.set(component, first);
                 }
-                Component::Flow(..) | Component::Station(_) => {}
+                Component::WarmUp | Component::Flow(..) | Component::Station(_) => {}
             }
         }
     }

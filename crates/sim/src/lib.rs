@@ -41,4 +41,4 @@ pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summary};
 
 /// Grows when the same scenario and seed may give another result than before, so that results in a
 /// store are not mistaken for each other.
-pub const BEHAVIOUR_EPOCH: u32 = 9;
+pub const BEHAVIOUR_EPOCH: u32 = 10;

@@ -88,6 +88,13 @@ impl Path {
         wake == now
     }
 
+    /// The links count anew.
+    pub(crate) fn begin_window(&mut self, now: Time) {
+        for link in &mut self.links {
+            link.begin_window(now);
+        }
+    }
+
     /// What each stage of a direction could have carried so far for this user.
     pub(crate) fn offered(
         &mut self,

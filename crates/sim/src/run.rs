@@ -125,7 +125,8 @@ fn engine<'a>(
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
     let interval = scenario.record.sample_interval;
-    Ok(Engine::new(links, stations, flows, recorder, interval, end, stop))
+    let engine = Engine::new(links, stations, flows, recorder, interval, end, stop);
+    Ok(engine.after_warm_up(scenario.warm_up))
 }
 
 fn run_over(

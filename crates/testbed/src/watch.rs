@@ -79,6 +79,8 @@ pub(crate) struct Watch {
     next_sample: Time,
     /// The windows' begins to come, the next last.
     begins: Vec<Time>,
+    /// When links begin to count; never if they have begun.
+    warm_up_end: Time,
     end: Time,
 }
 
@@ -123,6 +125,7 @@ impl Watch {
         });
         let mut begins: Vec<Time> =
             scenario.flows.iter().map(|flow| flow.start + scenario.warm_up).collect();
+        begins.push(Time::ZERO + scenario.warm_up);
         begins.sort_unstable_by(|a, b| b.cmp(a));
         let sample_interval = scenario.record.sample_interval;
         Self {
@@ -137,6 +140,7 @@ impl Watch {
             sample_interval,
             next_sample: sample_interval.map_or(Time::NEVER, |interval| Time::ZERO + interval),
             begins,
+            warm_up_end: Time::ZERO + scenario.warm_up,
             end,
         }
     }
@@ -151,6 +155,10 @@ impl Watch {
     }
 
     fn look(&mut self, now: Time, link: &mut impl Link<Frame>) {
+        if self.warm_up_end <= now {
+            link.begin_window(now);
+            self.warm_up_end = Time::NEVER;
+        }
         for (index, flow) in self.flows.iter_mut().enumerate() {
             flow.record.end_window(self.ends.of(index));
             let stages = link.stages_of(flow.direction, flow.user);

@@ -17,6 +17,23 @@ fn assert_near(value: f64, expected: f64, tolerance_pct: f64) {
 }
 
 #[test]
+fn links_count_from_the_end_of_the_warm_up() {
+    let run = |warm_up_s: u64, duration_s: u64| {
+        Setup { duration_s, warm_up_s, ..Setup::new(vec![algorithm("cubic")]) }.run().links
+    };
+    let (all, before, after) = (run(0, 10), run(0, 4), run(4, 10));
+    for ((all, before), after) in all.iter().zip(&before).zip(&after) {
+        assert_eq!(after.arrived_pkts, all.arrived_pkts - before.arrived_pkts, "{}", all.link);
+        assert_eq!(after.delivered_pkts, all.delivered_pkts - before.delivered_pkts);
+        assert_eq!(after.dropped_pkts, all.dropped_pkts - before.dropped_pkts);
+        assert_eq!(after.arrived_bytes, all.arrived_bytes - before.arrived_bytes);
+    }
+    let mean = |seconds: f64, pkts: Option<f64>| seconds * pkts.expect("a queue");
+    let sum = mean(4.0, before[0].queue_mean_pkts) + mean(6.0, after[0].queue_mean_pkts);
+    assert!((sum - mean(10.0, all[0].queue_mean_pkts)).abs() < 1e-6);
+}
+
+#[test]
 fn the_same_scenario_and_seed_give_the_same_output() {
     let setup = Setup {
         forward: json!([{
@@ -75,6 +92,7 @@ fn packets_are_conserved() {
              "loss": {"kind": "iid", "ppb": 2_000_000}},
         ]),
         stop_ns: Some(8_000_000_000),
+        warm_up_s: 0,
         ..Setup::new(vec![algorithm("reno"), algorithm("cubic"), algorithm("highspeed")])
     };
     // The flows close at 8 s, so that nothing is under way at the end.
@@ -260,7 +278,8 @@ fn a_mahimahi_trace_is_used_to_nine_tenths() {
         };
         let output = setup.run_with(&traces);
         let link = &output.links[0];
-        assert_eq!(link.offered_bytes, Some(30 * 1_250 * 1_504));
+        // 30 laps without the warm-up, which is the first second of one.
+        assert_eq!(link.offered_bytes, Some((30 * 1_250 - 1_000) * 1_504));
         let used = link.delivered_bytes as f64 / link.offered_bytes.expect("a trace") as f64;
         assert!(used > 0.9, "{name}: {used}");
         let flow = &output.flows[0];

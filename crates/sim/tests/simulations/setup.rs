@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 pub(crate) struct Setup {
     pub(crate) seed: u64,
     pub(crate) duration_s: u64,
+    pub(crate) warm_up_s: u64,
     pub(crate) forward: Value,
     pub(crate) reverse: Value,
     pub(crate) record: Value,
@@ -33,6 +34,7 @@ impl Setup {
         Self {
             seed: 1,
             duration_s: 10,
+            warm_up_s: 1,
             forward: bottleneck(10_000_000, 50, 20),
             reverse: wire(20),
             record: json!({}),
@@ -71,7 +73,7 @@ impl Setup {
             .collect();
         json!({
             "version": 1, "seed": self.seed, "duration_ns": self.duration_s * 1_000_000_000,
-            "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
+            "warm_up_ns": self.warm_up_s * 1_000_000_000, "jiffies_phase_ns": 0,
             "path": {"kind": "wire", "forward": self.forward, "reverse": self.reverse},
             "flows": flows, "record": self.record,
         })

@@ -146,7 +146,7 @@ fn a_call_loses_what_a_link_loses() {
 #[test]
 fn more_than_a_link_carries_is_lost() {
     // 1,514 bytes a millisecond with headers, 12.1 Mbit/s, into 10.
-    let output = setup(call(1_472, 1)).run();
+    let output = Setup { warm_up_s: 0, ..setup(call(1_472, 1)) }.run();
     let lost_pct = 100.0 * (1.0 - 10.0 / (1_514.0 * 8.0 / 1e3));
     assert!(is_near(output.flows[0].datagram_loss_pct, lost_pct, 0.2), "{:?}", output.flows[0]);
     // What neither arrived nor was dropped is in the queue or on the wire.
