@@ -186,7 +186,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             let wake = self.tap.wake_time();
             let until = now.min(wake);
             match self.link.poll(until) {
-                Output::Packet { at, port, packet } => {
+                Some(Output::Packet { at, port, packet }) => {
                     let actual = clock.now();
                     self.late.record(actual.saturating_since(at));
                     if at <= self.last_departure {
@@ -198,10 +198,9 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                     }
                     self.tap.handle_departure(actual, at, port, &packet);
                 }
-                Output::Event { at, event } => self.tap.handle_event(at, &event),
-                _ if wake <= now => self.tap.handle_wake(wake, &mut self.link),
-                Output::Wait(next) => return next.min(wake),
-                Output::Idle => return wake,
+                Some(Output::Event { at, event }) => self.tap.handle_event(at, &event),
+                None if wake <= now => self.tap.handle_wake(wake, &mut self.link),
+                None => return self.link.wake_time().min(wake),
             }
         }
     }

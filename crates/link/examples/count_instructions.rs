@@ -51,18 +51,18 @@ fn main() {
     let (mut delivered, mut check) = (0, 0);
     while delivered < packets {
         match link.poll(now) {
-            Output::Packet { at, packet, .. } => {
+            Some(Output::Packet { at, packet, .. }) => {
                 delivered += 1;
                 check ^= at.as_nanos() ^ packet.body[8];
                 link.handle_packet(now, 0, segment);
             }
-            Output::Event { event, .. } => {
+            Some(Output::Event { event, .. }) => {
                 if matches!(event.kind, LinkEventKind::Dropped { .. }) {
                     link.handle_packet(now, 0, segment);
                 }
             }
-            Output::Wait(time) => now = time,
-            Output::Idle => break,
+            None if link.wake_time().is_never() => break,
+            None => now = link.wake_time(),
         }
     }
     println!("{kind}: {delivered} packets in {now:?}, check {check}");

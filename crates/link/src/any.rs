@@ -114,7 +114,7 @@ impl<P: Packet> AnyLink<P> {
     }
 
     #[inline(never)]
-    fn poll_composed(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll_composed(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         match self {
             Self::Wire(link) => link.poll(now),
             Self::Chain(link) => link.poll(now),
@@ -148,7 +148,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
     }
 
     #[inline]
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         match self {
             Self::Wire(link) => link.poll(now),
             composed => composed.poll_composed(now),

@@ -52,29 +52,26 @@ impl<P: Packet> Link<P> for Backhaul<P> {
         self.medium.handle_packet(now, port, packet)
     }
 
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
             let time = self.wake_time();
-            if time.is_never() {
-                return Output::Idle;
-            }
             if time > now {
-                return Output::Wait(time);
+                return None;
             }
             if next_at(&self.up) == time
                 && let Some((at, packet)) = self.up.pop_front()
             {
-                return Output::Packet { at, port: 0, packet };
+                return Some(Output::Packet { at, port: 0, packet });
             }
             if self.medium.wake_time() > time {
                 self.arrive();
                 continue;
             }
             match self.medium.poll(time) {
-                Output::Packet { at, port: 0, packet } => {
+                Some(Output::Packet { at, port: 0, packet }) => {
                     self.up.push_back((at + self.delay, packet));
                 }
-                Output::Wait(_) | Output::Idle => {}
+                None => {}
                 output => return output,
             }
         }

@@ -55,23 +55,20 @@ impl<P: Packet> Link<P> for Chain<P> {
         self.links[index].handle_packet(now, port, packet)
     }
 
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
             let (index, time) = self.next();
-            if time.is_never() {
-                return Output::Idle;
-            }
             if time > now {
-                return Output::Wait(time);
+                return None;
             }
             match self.links[index].poll(time) {
-                Output::Packet { at, port: 1, packet } if index + 1 < self.links.len() => {
+                Some(Output::Packet { at, port: 1, packet }) if index + 1 < self.links.len() => {
                     self.links[index + 1].handle_packet(at, 0, packet);
                 }
-                Output::Packet { at, port: 0, packet } if index > 0 => {
+                Some(Output::Packet { at, port: 0, packet }) if index > 0 => {
                     self.links[index - 1].handle_packet(at, 1, packet);
                 }
-                Output::Wait(_) | Output::Idle => {}
+                None => {}
                 output => return output,
             }
         }

@@ -34,23 +34,20 @@ impl<P: Packet> Link<P> for Duplex<P> {
         link.handle_packet(now, 0, packet)
     }
 
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
             let (down, up) = (self.down.wake_time(), self.up.wake_time());
             let time = down.min(up);
-            if time.is_never() {
-                return Output::Idle;
-            }
             if time > now {
-                return Output::Wait(time);
+                return None;
             }
             let (link, exit) = if down <= up { (&mut self.down, 1) } else { (&mut self.up, 0) };
             match link.poll(time) {
-                Output::Packet { at, packet, .. } => {
-                    return Output::Packet { at, port: exit, packet };
+                Some(Output::Packet { at, packet, .. }) => {
+                    return Some(Output::Packet { at, port: exit, packet });
                 }
-                Output::Event { at, event } => return Output::Event { at, event },
-                Output::Wait(_) | Output::Idle => {}
+                None => {}
+                event => return event,
             }
         }
     }

@@ -73,8 +73,9 @@ pub trait Link<P: Packet> {
     /// link afterwards, or look at [`Link::wake_time`], as both may have changed.
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission;
 
-    /// Gives what left until `now`, in the order of its times, one thing at a time.
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent>;
+    /// Gives what left until `now`, in the order of its times, one thing at a time; when nothing is
+    /// left, [`Link::wake_time`] is after `now`.
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>>;
 
     /// When [`Link::poll`] has something to give, unless there is input: what it would wait for.
     /// Not after `now` if it has something already, [`Time::NEVER`] if it is idle.

@@ -110,14 +110,14 @@ impl<P: Packet> Link<P> for Wire<P> {
     }
 
     #[inline]
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         debug_assert!(!now.is_never(), "never is no time");
         if now < self.wake {
-            self.wait()
+            None
         } else if self.other_at <= now {
             self.poll_other(now)
         } else {
-            self.deliver()
+            Some(self.deliver())
         }
     }
 
@@ -176,15 +176,15 @@ impl<P: Packet> Wire<P> {
     }
 
     #[inline(never)]
-    fn poll_other(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll_other(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         self.serve_late(now);
         let due = self.ring.first_arrival();
         if self.news_at() <= now.min(due) {
-            self.next_news()
+            Some(self.next_news())
         } else if due <= now {
-            self.deliver()
+            Some(self.deliver())
         } else {
-            self.wait()
+            None
         }
     }
 
@@ -262,11 +262,6 @@ impl<P: Packet> Wire<P> {
         let (at, packet) = self.ring.pop().expect("a packet is due");
         self.wake = self.ring.first_arrival().min(self.other_at);
         Output::Packet { at, port: 1, packet }
-    }
-
-    #[inline]
-    fn wait(&self) -> Output<P, LinkEvent> {
-        if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) }
     }
 
     /// Asks a queue that is more than drop-tail.

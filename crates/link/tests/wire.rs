@@ -8,7 +8,7 @@ use cwndlab_link::{
     LinkEventKind, LossConfig, OutageConfig, OutageKind, Probability, QueueConfig, RateConfig,
     RateTrace, RedConfig, StageConfig, StageError, StepConfig, TraceKind, Traces, Transition,
 };
-use cwndlab_units::{Bytes, Duration, Output, Rate, Time};
+use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 /// Frames of 1500 bytes, all at one time.
 fn burst(at: Time, count: u32) -> Vec<(Time, Frame)> {
@@ -334,7 +334,8 @@ fn nothing_leaves_a_link_whose_rate_stays_zero() {
     let outcome = run(&mut link, &burst(ms(0), 7), ms(1_000_000));
     assert!(outcome.left.is_empty());
     assert_eq!(outcome.events.len(), 2);
-    assert!(matches!(link.poll(ms(1_000_001)), Output::Idle));
+    assert!(link.poll(ms(1_000_001)).is_none());
+    assert!(link.wake_time().is_never());
     let counters = link.counters(0, ms(1_000_000));
     assert_eq!(counters.queue_mean_packets, Some(5.0));
     assert_eq!(counters.offered, Some(Bytes(0)));

@@ -213,7 +213,7 @@ impl<'a> Engine<'a> {
     fn poll_link(&mut self, link: usize, now: Time) {
         loop {
             let output = self.path.links[link].poll(now);
-            if let Output::Packet { port, packet, .. } = &output {
+            if let Some(Output::Packet { port, packet, .. }) = &output {
                 let Frame(segment) = packet;
                 let direction = Path::direction(link, *port);
                 let flow = &mut self.flows[segment.flow as usize];
@@ -224,7 +224,7 @@ impl<'a> Engine<'a> {
                     let (path, recorder) = (&mut self.path, &mut self.recorder);
                     flow.handle_segment(direction, now, segment, path, recorder);
                 }
-            } else if let (Output::Event { at, event }, Some(recording)) =
+            } else if let (Some(Output::Event { at, event }), Some(recording)) =
                 (&output, &mut self.recorder.on_demand)
             {
                 recording.handle_link_event(*at, event);

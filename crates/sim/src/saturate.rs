@@ -103,7 +103,7 @@ pub fn saturate(
         let before = saturation.at_ns.len();
         while source.link.wake_time() <= tick.min(end) {
             let now = source.link.wake_time();
-            if let Output::Packet { at, packet, .. } = source.link.poll(now) {
+            if let Some(Output::Packet { at, packet, .. }) = source.link.poll(now) {
                 saturation.at_ns.push(at.as_nanos());
                 saturation.delay_ns.push((at - packet.sent).as_nanos());
                 source.send(now);

@@ -258,10 +258,6 @@ impl<P: Packet> Cell<P> {
         Output::Packet { at, port: 0, packet }
     }
 
-    fn wait<E>(&self) -> Output<P, E> {
-        if self.wake.is_never() { Output::Idle } else { Output::Wait(self.wake) }
-    }
-
     fn bearer_counts(&mut self, stage: usize, now: Time) -> Counts {
         let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
         air.users[stage / 2].bearer.settled_counts(now)
@@ -289,15 +285,15 @@ impl<P: Packet> Link<P> for Cell<P> {
         admission
     }
 
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         if self.wake > now {
-            return self.wait();
+            return None;
         }
         // Packets of one block come one after the other, and nothing else between them.
         if self.down.outbox.packet_at() == self.wake && self.rest_at > self.wake {
             let output = self.pop_down();
             self.wake = self.rest_at.min(self.down.outbox.packet_at());
-            return output;
+            return Some(output);
         }
         loop {
             let (down, up) = (self.down.outbox.packet_at(), self.up.outbox.packet_at());
@@ -314,15 +310,15 @@ impl<P: Packet> Link<P> for Cell<P> {
                     if down_news <= up_news { &mut self.down.outbox } else { &mut self.up.outbox };
                 let (at, event) = outbox.pop_news().expect("there are news");
                 self.set_wake();
-                return Output::Event { at, event };
+                return Some(Output::Event { at, event });
             }
             if first <= now {
                 let output = if down <= up { self.pop_down() } else { self.pop_up() };
                 self.set_wake();
-                return output;
+                return Some(output);
             }
             self.set_wake();
-            return self.wait();
+            return None;
         }
     }
 

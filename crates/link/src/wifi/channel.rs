@@ -389,16 +389,15 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
         Admission::Queued
     }
 
-    fn poll(&mut self, now: Time) -> Output<P, LinkEvent> {
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
             match self.output.pop_front() {
                 Some((at, Emission::Packet { port, packet })) => {
-                    return Output::Packet { at, port, packet };
+                    return Some(Output::Packet { at, port, packet });
                 }
-                Some((at, Emission::Event(event))) => return Output::Event { at, event },
+                Some((at, Emission::Event(event))) => return Some(Output::Event { at, event }),
                 None if self.due <= now => self.advance(now),
-                None if self.due.is_never() => return Output::Idle,
-                None => return Output::Wait(self.due),
+                None => return None,
             }
         }
     }

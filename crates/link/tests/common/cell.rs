@@ -157,11 +157,11 @@ pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Ve
         now += Duration::from_millis(1);
         loop {
             match cell.poll(now) {
-                Output::Packet { at, packet, .. } if at >= begin => {
+                Some(Output::Packet { at, packet, .. }) if at >= begin => {
                     sums[*packet.number as usize][1] += f64::from(packet.bytes);
                 }
-                Output::Packet { .. } | Output::Event { .. } => {}
-                Output::Wait(_) | Output::Idle => break,
+                Some(_) => {}
+                None => break,
             }
         }
         for block in cell.take_blocks() {

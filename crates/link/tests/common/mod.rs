@@ -93,25 +93,17 @@ pub(crate) fn drain<L: Link<Frame>>(link: &mut L, now: Time, outcome: &mut Outco
     loop {
         let wake = link.wake_time();
         match link.poll(now) {
-            Output::Packet { at, port, packet } => {
+            Some(Output::Packet { at, port, packet }) => {
                 assert!(at <= now, "left at {at:?}, polled at {now:?}");
                 assert!(wake <= now, "wake time {wake:?} was after the packet");
                 let is_marked = packet.ecn == Ecn::Ce;
                 outcome.left.push(Left { at, port, number: *packet.number, is_marked });
             }
-            Output::Event { at, event } => {
+            Some(Output::Event { at, event }) => {
                 assert!(at <= now, "happened at {at:?}, polled at {now:?}");
                 outcome.events.push((at, event));
             }
-            Output::Wait(time) => {
-                assert!(time > now, "waits for {time:?} at {now:?}");
-                assert_eq!(time, link.wake_time());
-                return;
-            }
-            Output::Idle => {
-                assert!(link.wake_time().is_never());
-                return;
-            }
+            None => return assert!(link.wake_time() > now, "wakes in the past of {now:?}"),
         }
     }
 }

@@ -90,8 +90,8 @@ fn an_access_point_sends_to_the_station_whose_packet_waited_longest() {
     let mut now = us(1_010);
     loop {
         match channel.poll(now) {
-            Output::Packet { port, packet, .. } => left.push((port, *packet.number)),
-            Output::Wait(time) => now = time,
+            Some(Output::Packet { port, packet, .. }) => left.push((port, *packet.number)),
+            None if !channel.wake_time().is_never() => now = channel.wake_time(),
             _ => break,
         }
     }
@@ -110,15 +110,15 @@ fn two_ways_share_the_channel_and_what_waits_is_aggregated() {
     let (mut now, mut data, mut answers) = (Time::ZERO, 0, 0);
     while now < Time::from_secs(10) {
         match channel.poll(now) {
-            Output::Packet { at, port: 0, packet } => {
+            Some(Output::Packet { at, port: 0, packet }) => {
                 data += 1;
                 channel.handle_packet(at, 1, packet);
                 if data % 2 == 0 {
                     channel.handle_packet(at, 0, Numbered::new(data, 1, 52));
                 }
             }
-            Output::Packet { .. } => answers += 1,
-            Output::Wait(time) => now = time,
+            Some(Output::Packet { .. }) => answers += 1,
+            None => now = channel.wake_time(),
             other => panic!("{other:?}"),
         }
     }
@@ -373,20 +373,20 @@ fn windowed(stations: u16, window: u32) -> (f64, WifiStatistics) {
     let (mut now, mut received) = (Time::ZERO, vec![0_u32; usize::from(stations)]);
     while now < END {
         match channel.poll(now) {
-            Output::Packet { port: 0, packet, .. } => {
+            Some(Output::Packet { port: 0, packet, .. }) => {
                 let count = &mut received[usize::from(packet.user) - 1];
                 *count += 1;
                 if *count % 2 == 0 {
                     channel.handle_packet(now, 0, Numbered::new(*count, packet.user, 52));
                 }
             }
-            Output::Packet { packet, .. } => {
+            Some(Output::Packet { packet, .. }) => {
                 for number in 0..2 {
                     let next = Numbered::new(number, packet.user, 1524);
                     channel.handle_packet(now, packet.user, next);
                 }
             }
-            Output::Wait(time) => now = time,
+            None => now = channel.wake_time(),
             other => panic!("{other:?}"),
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn saturate(
     let mut now = Time::ZERO;
     while now < end {
         match channel.poll(now) {
-            Output::Packet { packet, .. } => {
+            Some(Output::Packet { packet, .. }) => {
                 let station = *packet.number as u16;
                 if now >= warm_up {
                     per_station[usize::from(station) - 1] += 1;
@@ -34,12 +34,11 @@ pub(crate) fn saturate(
                 channel.handle_packet(now, station, packet);
             }
             // What is lost for good makes room for another.
-            Output::Event { event, .. } => {
+            Some(Output::Event { event, .. }) => {
                 let station = event.kind.flow().expect("a packet was dropped");
                 channel.handle_packet(now, station as u16, Frame::new(station, ip_bytes));
             }
-            Output::Wait(time) => now = time,
-            Output::Idle => panic!("a saturated channel is idle"),
+            None => now = channel.wake_time(),
         }
     }
     let bits = 8 * u64::from(payload_bytes) * per_station.iter().sum::<u64>();

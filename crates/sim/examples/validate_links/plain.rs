@@ -125,7 +125,7 @@ fn mean_wait_ms(load: f64) -> f64 {
     for _ in 0..1_000_000 {
         now += Duration::from_nanos(random.exponential(1e6 / load) as u64);
         while link.wake_time() <= now {
-            if let Output::Packet { at, packet, .. } = link.poll(now) {
+            if let Some(Output::Packet { at, packet, .. }) = link.poll(now) {
                 waits_ms += (at - packet.arrived).as_millis_f64() - 1.0;
                 left += 1;
             }
@@ -183,7 +183,7 @@ impl Replay {
         let (mut first, mut opportunities) = (None, 0);
         loop {
             let now = link.wake_time();
-            if let Output::Packet { at, .. } = link.poll(now) {
+            if let Some(Output::Packet { at, .. }) = link.poll(now) {
                 let first = *first.get_or_insert(at);
                 if at > round {
                     return Self { opportunities, period: at - first };

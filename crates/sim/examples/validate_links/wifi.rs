@@ -94,8 +94,8 @@ fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
     let mut now = Time::ZERO;
     loop {
         match channel.poll(now) {
-            Output::Packet { at, .. } => return at - Time::ZERO,
-            Output::Wait(time) => now = time,
+            Some(Output::Packet { at, .. }) => return at - Time::ZERO,
+            None => now = channel.wake_time(),
             other => panic!("{other:?}"),
         }
     }
@@ -125,13 +125,12 @@ fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     let (mut now, mut received) = (Time::ZERO, 0_u64);
     while now < end {
         match channel.poll(now) {
-            Output::Packet { packet, .. } => {
+            Some(Output::Packet { packet, .. }) => {
                 received += u64::from(now >= warm_up);
                 channel.handle_packet(now, packet.station, packet);
             }
-            Output::Event { event, .. } => panic!("{event:?}"),
-            Output::Wait(time) => now = time,
-            Output::Idle => panic!("a saturated channel is idle"),
+            Some(Output::Event { event, .. }) => panic!("{event:?}"),
+            None => now = channel.wake_time(),
         }
     }
     (8 * received * u64::from(payload_bytes)) as f64 / (end - warm_up).as_micros() as f64
