@@ -12,7 +12,7 @@ use cwndlab_emu::{
 };
 use cwndlab_link::{
     AnyLink, Duplex, JitterConfig, Link, LinkEvent, LossConfig, QueueConfig, RateConfig,
-    StageConfig, Traces,
+    StageConfig, Stages, Traces,
 };
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 

@@ -10,7 +10,7 @@ use crate::error::{ConfigError, StageError};
 use crate::trace::Traces;
 use crate::{
     Admission, Backhaul, Backlog, Chain, Counters, Direction, Duplex, Link, LinkEvent, Packet,
-    PathConfig, WifiChannel, WifiConfig, WifiError, Wire,
+    PathConfig, Stages, WifiChannel, WifiConfig, WifiError, Wire,
 };
 
 /// Any of the links.
@@ -29,6 +29,20 @@ pub enum AnyLink<P> {
     Cell(Box<Cell<P>>),
     /// A Wi-Fi channel behind a wire.
     Backhaul(Box<Backhaul<P>>),
+}
+
+/// Calls the same of whichever link it is.
+macro_rules! dispatch {
+    ($any:expr, $link:ident => $call:expr) => {
+        match $any {
+            AnyLink::Wire($link) => $call,
+            AnyLink::Chain($link) => $call,
+            AnyLink::Duplex($link) => $call,
+            AnyLink::Wifi($link) => $call,
+            AnyLink::Cell($link) => $call,
+            AnyLink::Backhaul($link) => $call,
+        }
+    };
 }
 
 impl<P: Packet> AnyLink<P> {
@@ -103,38 +117,17 @@ impl<P: Packet> AnyLink<P> {
 impl<P: Packet> AnyLink<P> {
     #[inline(never)]
     fn handle_composed(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        match self {
-            Self::Wire(link) => link.handle_packet(now, port, packet),
-            Self::Chain(link) => link.handle_packet(now, port, packet),
-            Self::Duplex(link) => link.handle_packet(now, port, packet),
-            Self::Wifi(link) => link.handle_packet(now, port, packet),
-            Self::Cell(link) => link.handle_packet(now, port, packet),
-            Self::Backhaul(link) => link.handle_packet(now, port, packet),
-        }
+        dispatch!(self, link => link.handle_packet(now, port, packet))
     }
 
     #[inline(never)]
     fn poll_composed(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        match self {
-            Self::Wire(link) => link.poll(now),
-            Self::Chain(link) => link.poll(now),
-            Self::Duplex(link) => link.poll(now),
-            Self::Wifi(link) => link.poll(now),
-            Self::Cell(link) => link.poll(now),
-            Self::Backhaul(link) => link.poll(now),
-        }
+        dispatch!(self, link => link.poll(now))
     }
 
     #[inline(never)]
     fn composed_wake_time(&self) -> Time {
-        match self {
-            Self::Wire(link) => link.wake_time(),
-            Self::Chain(link) => link.wake_time(),
-            Self::Duplex(link) => link.wake_time(),
-            Self::Wifi(link) => link.wake_time(),
-            Self::Cell(link) => link.wake_time(),
-            Self::Backhaul(link) => link.wake_time(),
-        }
+        dispatch!(self, link => link.wake_time())
     }
 }
 
@@ -163,59 +156,26 @@ impl<P: Packet> Link<P> for AnyLink<P> {
             composed => composed.composed_wake_time(),
         }
     }
+}
 
+impl<P: Packet> Stages for AnyLink<P> {
     fn stages(&self) -> usize {
-        match self {
-            Self::Wire(link) => link.stages(),
-            Self::Chain(link) => link.stages(),
-            Self::Duplex(link) => link.stages(),
-            Self::Wifi(link) => link.stages(),
-            Self::Cell(link) => link.stages(),
-            Self::Backhaul(link) => link.stages(),
-        }
+        dispatch!(self, link => link.stages())
     }
 
     fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
-        match self {
-            Self::Wire(link) => link.stages_of(direction, user),
-            Self::Chain(link) => link.stages_of(direction, user),
-            Self::Duplex(link) => link.stages_of(direction, user),
-            Self::Wifi(link) => link.stages_of(direction, user),
-            Self::Cell(link) => link.stages_of(direction, user),
-            Self::Backhaul(link) => link.stages_of(direction, user),
-        }
+        dispatch!(self, link => link.stages_of(direction, user))
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
-        match self {
-            Self::Wire(link) => link.counters(stage, now),
-            Self::Chain(link) => link.counters(stage, now),
-            Self::Duplex(link) => link.counters(stage, now),
-            Self::Wifi(link) => link.counters(stage, now),
-            Self::Cell(link) => link.counters(stage, now),
-            Self::Backhaul(link) => link.counters(stage, now),
-        }
+        dispatch!(self, link => link.counters(stage, now))
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
-        match self {
-            Self::Wire(link) => link.backlog(stage, now),
-            Self::Chain(link) => link.backlog(stage, now),
-            Self::Duplex(link) => link.backlog(stage, now),
-            Self::Wifi(link) => link.backlog(stage, now),
-            Self::Cell(link) => link.backlog(stage, now),
-            Self::Backhaul(link) => link.backlog(stage, now),
-        }
+        dispatch!(self, link => link.backlog(stage, now))
     }
 
     fn begin_window(&mut self, now: Time) {
-        match self {
-            Self::Wire(link) => link.begin_window(now),
-            Self::Chain(link) => link.begin_window(now),
-            Self::Duplex(link) => link.begin_window(now),
-            Self::Wifi(link) => link.begin_window(now),
-            Self::Cell(link) => link.begin_window(now),
-            Self::Backhaul(link) => link.begin_window(now),
-        }
+        dispatch!(self, link => link.begin_window(now))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet};
+use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A medium whose network side is a delay away: a Wi-Fi channel and the wire from its access point
 /// to the server.
@@ -80,7 +80,9 @@ impl<P: Packet> Link<P> for Backhaul<P> {
     fn wake_time(&self) -> Time {
         self.medium.wake_time().min(next_at(&self.down)).min(next_at(&self.up))
     }
+}
 
+impl<P: Packet> Stages for Backhaul<P> {
     fn stages(&self) -> usize {
         self.medium.stages()
     }

@@ -2,7 +2,7 @@
 
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet};
+use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet, Stages};
 
 /// A chain of links, which is a link: what leaves one at port 1 enters the next at port 0, and what
 /// leaves one at port 0 enters the one before at port 1.
@@ -77,9 +77,11 @@ impl<P: Packet> Link<P> for Chain<P> {
     fn wake_time(&self) -> Time {
         self.next().1
     }
+}
 
+impl<P: Packet> Stages for Chain<P> {
     fn stages(&self) -> usize {
-        self.links.iter().map(Link::stages).sum()
+        self.links.iter().map(Stages::stages).sum()
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {

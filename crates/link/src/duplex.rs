@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet};
+use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A link in each direction: port 0 is the network's side, port 1 the user's, and all users' if
 /// there are several.
@@ -55,7 +55,9 @@ impl<P: Packet> Link<P> for Duplex<P> {
     fn wake_time(&self) -> Time {
         self.down.wake_time().min(self.up.wake_time())
     }
+}
 
+impl<P: Packet> Stages for Duplex<P> {
     fn stages(&self) -> usize {
         self.down.stages() + self.up.stages()
     }

@@ -30,6 +30,7 @@ mod queue;
 mod rate;
 mod ring;
 mod schedule;
+mod stages;
 mod trace;
 mod wifi;
 mod wire;
@@ -49,6 +50,7 @@ pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use packet::{Admission, Packet};
 pub use path::{PathConfig, WireConfig};
 pub use probability::{Probability, ProbabilityError};
+pub use stages::Stages;
 pub use trace::{
     OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
 };
@@ -58,8 +60,6 @@ pub use wifi::{
     WifiStatistics,
 };
 pub use wire::Wire;
-
-use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
@@ -77,35 +77,7 @@ pub trait Link<P: Packet> {
     /// left, [`Link::wake_time`] is after `now`.
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>>;
 
-    /// When [`Link::poll`] has something to give, unless there is input: what it would wait for.
+    /// When [`Link::poll`] has something to give, unless there is input before.
     /// Not after `now` if it has something already, [`Time::NEVER`] if it is idle.
     fn wake_time(&self) -> Time;
-
-    /// How many stages with counters of their own the link has.
-    fn stages(&self) -> usize;
-
-    /// The stages that this user's packets in a direction pass. Of a one-way link it is all of them.
-    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
-        let _ = (direction, user);
-        0..self.stages()
-    }
-
-    /// What stage number `stage` has counted until `now`, since the beginning or the last
-    /// [`Link::begin_window`].
-    ///
-    /// Everything that left until `now` must have been polled. Costs time in proportion to the
-    /// queue.
-    ///
-    /// # Panics
-    /// If there is no such stage.
-    fn counters(&mut self, stage: usize, now: Time) -> Counters;
-
-    /// What waits or is in service at stage number `stage`.
-    ///
-    /// # Panics
-    /// If there is no such stage.
-    fn backlog(&mut self, stage: usize, now: Time) -> Backlog;
-
-    /// Begins to count anew, for statistics that leave out the warm-up.
-    fn begin_window(&mut self, now: Time);
 }

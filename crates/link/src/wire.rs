@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Bytes, Output, Stream, Time};
 
-use crate::Link;
 use crate::counters::{Backlog, Counters, Drops, Tally};
 use crate::delay::Delay;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
@@ -27,6 +26,7 @@ use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate::Server;
 use crate::ring::Ring;
 use crate::schedule::Steps;
+use crate::{Link, Stages};
 use late::Late;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
@@ -125,7 +125,9 @@ impl<P: Packet> Link<P> for Wire<P> {
     fn wake_time(&self) -> Time {
         self.wake
     }
+}
 
+impl<P: Packet> Stages for Wire<P> {
     fn stages(&self) -> usize {
         1
     }

@@ -5,7 +5,7 @@ mod common;
 use common::{Frame, Outcome, fixed, mahimahi, ms, run, run_until, us, wire};
 use cwndlab_link::{
     Admission, AnyLink, DropReason, Link, LinkEventKind, QueueConfig, RateConfig, StageConfig,
-    Traces,
+    Stages, Traces,
 };
 use cwndlab_units::{Bytes, Duration, Rate, Stream, Time};
 

@@ -11,7 +11,7 @@ use cwndlab_link::cellular::{
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{Direction, EarlyDiscard, Link, LinkEventKind};
+use cwndlab_link::{Direction, EarlyDiscard, Link, LinkEventKind, Stages};
 use cwndlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 

@@ -9,7 +9,7 @@ use cwndlab_link::cellular::{
     SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel, FadingConfig, OuterLoopConfig};
-use cwndlab_link::{Direction, EarlyDiscard, Link, Probability};
+use cwndlab_link::{Direction, EarlyDiscard, Link, Probability, Stages};
 use cwndlab_units::{Bytes, Duration, Time};
 
 const MBIT: f64 = 1e6 / 8.0;

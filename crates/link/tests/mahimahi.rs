@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Frame, Outcome, drain, mahimahi, ms, run, run_until};
-use cwndlab_link::{AnyLink, DropReason, Link, LinkEventKind, OutageConfig, OutageKind};
+use cwndlab_link::{AnyLink, DropReason, Link, LinkEventKind, OutageConfig, OutageKind, Stages};
 use cwndlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 use cwndlab_link::{
     AnyLink, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig,
     OutageKind, PieConfig, Probability, QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig,
-    StepConfig, Traces, Transition, Wire,
+    Stages, StepConfig, Traces, Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Frame, Outcome, fixed, run_until, wire};
-use cwndlab_link::{Admission, Link, LinkEventKind, QueueConfig, StageConfig};
+use cwndlab_link::{Admission, Link, LinkEventKind, QueueConfig, StageConfig, Stages};
 use cwndlab_units::{Duration, Stream, Time};
 
 /// Poisson arrivals of 1500 bytes on 12 Mbit/s, 1 ms each: mean wait in ms, mean queue, share of

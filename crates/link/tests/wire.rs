@@ -6,7 +6,8 @@ use common::{Frame, MS, Outcome, drain, fixed, ms, run, run_until, us, wire};
 use cwndlab_link::{
     Admission, AnyLink, Chain, ConfigError, DropReason, Duplex, JitterConfig, Link, LinkEvent,
     LinkEventKind, LossConfig, OutageConfig, OutageKind, Probability, QueueConfig, RateConfig,
-    RateTrace, RedConfig, StageConfig, StageError, StepConfig, TraceKind, Traces, Transition,
+    RateTrace, RedConfig, StageConfig, StageError, Stages, StepConfig, TraceKind, Traces,
+    Transition,
 };
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 

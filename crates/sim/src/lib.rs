@@ -37,7 +37,7 @@ pub use saturate::{Saturation, saturate};
 pub use scenario::{
     EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario, ScenarioError,
 };
-pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summary};
+pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summaries};
 
 /// Grows when the same scenario and seed may give another result than before, so that results in a
 /// store are not mistaken for each other.

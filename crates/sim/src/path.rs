@@ -1,8 +1,6 @@
 //! The two directions between the ends, and the times at which anything is due.
 
-use core::ops::Range;
-
-use cwndlab_link::{AnyLink, Backlog, Direction, Link, Traces};
+use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_tcp::Segment;
 use cwndlab_units::{Bytes, Time};
 
@@ -73,10 +71,9 @@ impl Path {
         self.links[link].handle_packet(now, port, Frame(*segment));
     }
 
-    /// The link that carries a direction, and which of its stages what is this user's passes.
-    pub(crate) fn stages(&self, direction: Direction, user: u16) -> (usize, Range<usize>) {
-        let link = if self.is_shared { 0 } else { direction as usize };
-        (link, self.links[link].stages_of(direction, user))
+    /// The link that carries a direction.
+    pub(crate) fn link_of(&mut self, direction: Direction) -> &mut AnyLink<Frame> {
+        &mut self.links[if self.is_shared { 0 } else { direction as usize }]
     }
 
     /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
@@ -102,21 +99,11 @@ impl Path {
         user: u16,
         now: Time,
     ) -> Vec<Option<Bytes>> {
-        let (link, stages) = self.stages(direction, user);
-        let link = &mut self.links[link];
-        stages.map(|stage| link.counters(stage, now).offered).collect()
+        self.link_of(direction).offered_of(direction, user, now)
     }
 
     /// What waits in all queues of a direction that hold what is this user's.
     pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
-        let (link, stages) = self.stages(direction, user);
-        let link = &mut self.links[link];
-        let mut sum = Backlog::default();
-        for stage in stages {
-            let backlog = link.backlog(stage, now);
-            sum.packets += backlog.packets;
-            sum.bytes += backlog.bytes;
-        }
-        sum
+        self.link_of(direction).backlog_of(direction, user, now)
     }
 }

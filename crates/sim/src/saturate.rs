@@ -3,7 +3,9 @@
 //! The source keeps the path's queue full with packets of 1500 bytes and answers nothing, so what
 //! it gets is the path's capacity, and what its packets wait is the most that they can.
 
-use cwndlab_link::{Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Traces};
+use cwndlab_link::{
+    Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Stages, Traces,
+};
 use cwndlab_units::{Duration, Ecn, Output, Time};
 
 use crate::columns::table;
@@ -153,13 +155,7 @@ impl Source {
 
     /// What waits for this user in this direction.
     fn backlog(&mut self, now: Time) -> Backlog {
-        let mut sum = Backlog::default();
-        for stage in self.link.stages_of(self.direction, self.user) {
-            let backlog = self.link.backlog(stage, now);
-            sum.packets += backlog.packets;
-            sum.bytes += backlog.bytes;
-        }
-        sum
+        self.link.backlog_of(self.direction, self.user, now)
     }
 }
 

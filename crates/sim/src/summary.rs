@@ -1,7 +1,7 @@
 //! The totals of a run in the units of its results.
 
 use cwndlab_link::{
-    Counters, Direction, Link, OpportunityTrace, PathConfig, RateConfig, StageConfig,
+    Counters, Direction, OpportunityTrace, PathConfig, RateConfig, StageConfig, Stages,
 };
 use cwndlab_units::{Duration, Time};
 
@@ -169,24 +169,34 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
     })
 }
 
-/// The counts of every stage; `users` tells how many have a port of their own.
+/// The counts of every stage of a path.
 pub(crate) fn links(path: &mut Path, users: Option<u16>, end: Time) -> Vec<LinkSummary> {
+    link_summaries(users, |direction, user| {
+        path.link_of(direction).counters_of(direction, user, end)
+    })
+}
+
+/// The counts of every stage that the packets of each user pass in each direction; `users` tells
+/// how many have a port of their own.
+pub fn link_summaries(
+    users: Option<u16>,
+    mut counters_of: impl FnMut(Direction, u16) -> Vec<Counters>,
+) -> Vec<LinkSummary> {
     let mut summaries = Vec::new();
     for user in 1..=users.unwrap_or(1) {
         for direction in Direction::BOTH {
             let name = direction.name();
             let name = users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
-            let (link, stages) = path.stages(direction, user);
-            summaries.extend(stages.enumerate().map(|(n, stage)| {
-                link_summary(format!("{name}.{n}"), path.links[link].counters(stage, end))
-            }));
+            let counters = counters_of(direction, user).into_iter().enumerate();
+            summaries
+                .extend(counters.map(|(n, counters)| summary(format!("{name}.{n}"), counters)));
         }
     }
     summaries
 }
 
 /// One stage's result.
-pub fn link_summary(link: String, counters: Counters) -> LinkSummary {
+fn summary(link: String, counters: Counters) -> LinkSummary {
     LinkSummary {
         link,
         arrived_pkts: counters.arrived.packets,

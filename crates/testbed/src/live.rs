@@ -9,7 +9,7 @@ use std::thread;
 use std::time;
 
 use cwndlab_emu::{Frame, Tap};
-use cwndlab_link::{Direction, Link, LinkEvent, Packet};
+use cwndlab_link::{Direction, Link, LinkEvent, Packet, Stages};
 use cwndlab_units::{Duration, Time};
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl LiveTap {
     }
 }
 
-impl<L: Link<Frame>> Tap<L> for LiveTap {
+impl<L: Link<Frame> + Stages> Tap<L> for LiveTap {
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
         frame.assign(flow_of(frame.content()), port.max(1));
         if let Some(capture) = self.capture.as_mut().filter(|_| port == PROGRAM) {
@@ -96,14 +96,14 @@ impl<L: Link<Frame>> Tap<L> for LiveTap {
             capture.write();
         }
         let mut intervals = Direction::BOTH.map(|direction| {
-            let mut interval = Interval::default();
-            for stage in link.stages_of(direction, 1) {
-                let backlog = link.backlog(stage, now);
-                interval.queue_pkts += backlog.packets;
-                interval.queue_bytes += backlog.bytes;
-                interval.dropped_pkts += link.counters(stage, now).dropped.packets;
+            let queue = link.backlog_of(direction, 1, now);
+            let counters = link.counters_of(direction, 1, now);
+            Interval {
+                queue_pkts: queue.packets,
+                queue_bytes: queue.bytes,
+                dropped_pkts: counters.iter().map(|counters| counters.dropped.packets).sum(),
+                ..Interval::default()
             }
-            interval
         });
         for (interval, sum) in intervals.iter_mut().zip(std::mem::take(&mut self.sums)) {
             interval.rate_mbit_s = sum.bytes as f64 * 8e3 / INTERVAL.as_nanos() as f64;

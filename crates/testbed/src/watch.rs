@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
-use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet};
-use cwndlab_sim::{FlowRecord, LinkSummary, Scenario, link_summary};
+use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, Stages};
+use cwndlab_sim::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::capture::Capture;
@@ -154,28 +154,21 @@ impl Watch {
             .find(|&flow| flow < self.flows.len())
     }
 
-    fn look(&mut self, now: Time, link: &mut impl Link<Frame>) {
+    fn look(&mut self, now: Time, link: &mut impl Stages) {
         if self.warm_up_end <= now {
             link.begin_window(now);
             self.warm_up_end = Time::NEVER;
         }
         for (index, flow) in self.flows.iter_mut().enumerate() {
             flow.record.end_window(self.ends.of(index));
-            let stages = link.stages_of(flow.direction, flow.user);
-            flow.record.handle_offered(now, || {
-                stages.clone().map(|stage| link.counters(stage, now).offered).collect()
-            });
+            let (direction, user) = (flow.direction, flow.user);
+            flow.record.handle_offered(now, || link.offered_of(direction, user, now));
         }
     }
 
-    fn sample(&mut self, now: Time, link: &mut impl Link<Frame>) {
+    fn sample(&mut self, now: Time, link: &mut impl Stages) {
         for flow in &mut self.flows {
-            let mut queue = Backlog::default();
-            for stage in link.stages_of(flow.direction, flow.user) {
-                let backlog = link.backlog(stage, now);
-                queue.packets += backlog.packets;
-                queue.bytes += backlog.bytes;
-            }
+            let queue = link.backlog_of(flow.direction, flow.user, now);
             let [sent_bytes, _] = flow.record.sent_and_delivered_bytes();
             let RttSum { sum_us, samples } = std::mem::take(&mut flow.since);
             let rtt_ms = (samples > 0).then(|| sum_us as f64 / samples as f64 / 1e3);
@@ -183,18 +176,9 @@ impl Watch {
         }
     }
 
-    fn summarize(&mut self, now: Time, link: &mut impl Link<Frame>) {
-        for user in 1..=self.users.unwrap_or(1) {
-            for direction in Direction::BOTH {
-                let name = match self.users {
-                    Some(_) => format!("user{user}.{direction}"),
-                    None => direction.name().to_owned(),
-                };
-                for (n, stage) in link.stages_of(direction, user).enumerate() {
-                    self.links.push(link_summary(format!("{name}.{n}"), link.counters(stage, now)));
-                }
-            }
-        }
+    fn summarize(&mut self, now: Time, link: &mut impl Stages) {
+        self.links =
+            link_summaries(self.users, |direction, user| link.counters_of(direction, user, now));
     }
 }
 
@@ -205,7 +189,7 @@ impl WatchedFlow {
     }
 }
 
-impl<L: Link<Frame>> Tap<L> for Watch {
+impl<L: Link<Frame> + Stages> Tap<L> for Watch {
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
         let Some(packet) = TcpPacket::parse(frame.content()) else { return };
         let Some(index) = self.find(&packet) else { return };

@@ -50,7 +50,7 @@ use self::core::Core;
 use crate::counters::{Backlog, Counters};
 use crate::event::{DropReason, LinkEvent};
 use crate::packet::{Admission, Packet};
-use crate::{Direction, Link, Probability};
+use crate::{Direction, Link, Probability, Stages};
 use air::Air;
 use bearer::Counts;
 use mobility::Mobility;
@@ -326,7 +326,9 @@ impl<P: Packet> Link<P> for Cell<P> {
     fn wake_time(&self) -> Time {
         self.wake
     }
+}
 
+impl<P: Packet> Stages for Cell<P> {
     fn stages(&self) -> usize {
         2 * self.mobility.len()
     }

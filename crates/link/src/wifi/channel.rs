@@ -16,6 +16,7 @@ use super::radio::Radio;
 use super::rate_control::RateControl;
 use crate::{
     Admission, Backlog, Counters, Direction, DropReason, Link, LinkEvent, LinkEventKind, Packet,
+    Stages,
 };
 
 /// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
@@ -406,7 +407,9 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
     fn wake_time(&self) -> Time {
         self.output.front().map_or(self.due, |&(at, _)| at)
     }
+}
 
+impl<P: Packet> Stages for WifiChannel<P> {
     fn stages(&self) -> usize {
         self.lanes.len()
     }

@@ -5,7 +5,7 @@ use cwndlab_link::cellular::{
     SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel};
-use cwndlab_link::{Link, Probability};
+use cwndlab_link::{Link, Probability, Stages};
 use cwndlab_units::{Bytes, Duration, Output, Time};
 
 use super::Frame;

@@ -1,7 +1,7 @@
 //! A wire behind the access point.
 
 use cwndlab_link::{
-    AnyLink, Backlog, Link, PathConfig, RateControlConfig, Standard, Traces, WifiConfig,
+    AnyLink, Backlog, Link, PathConfig, RateControlConfig, Stages, Standard, Traces, WifiConfig,
 };
 use cwndlab_units::{Duration, Time};
 

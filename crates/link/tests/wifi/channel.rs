@@ -4,8 +4,8 @@ use core::num::NonZeroU32;
 
 use cwndlab_link::{
     AccessCategory, AggregationConfig, BeaconConfig, DropReason, InterferenceConfig,
-    InterferenceKind, Link, LinkEventKind, Probability, RadioConfig, RateControlConfig, Standard,
-    WifiChannel, WifiConfig, WifiStatistics,
+    InterferenceKind, Link, LinkEventKind, Probability, RadioConfig, RateControlConfig, Stages,
+    Standard, WifiChannel, WifiConfig, WifiStatistics,
 };
 use cwndlab_units::{Duration, Output, Time};
 

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use cwndlab_link::{
     AccessCategory, Admission, AggregationConfig, Band, BeaconConfig, InterferenceConfig,
     InterferenceKind, Link, LinkEventKind, NodeConfig, Probability, RadioConfig, RateControlConfig,
-    Standard, WifiChannel, WifiConfig,
+    Stages, Standard, WifiChannel, WifiConfig,
 };
 use cwndlab_units::{Duration, Output, Time};
 use proptest::prelude::*;
