@@ -20,15 +20,15 @@ pub enum AnyLink<P> {
     /// One wire.
     Wire(Wire<P>),
     /// Links one behind the other.
-    Chain(Chain<P>),
+    Chain(Chain<Self>),
     /// A link in each direction.
-    Duplex(Box<Duplex<P>>),
+    Duplex(Box<Duplex<Self>>),
     /// A Wi-Fi channel.
     Wifi(Box<WifiChannel<P>>),
     /// A radio cell.
     Cell(Box<Cell<P>>),
     /// A Wi-Fi channel behind a wire.
-    Backhaul(Box<Backhaul<P>>),
+    Backhaul(Box<Backhaul<P, Self>>),
 }
 
 /// Calls the same of whichever link it is.

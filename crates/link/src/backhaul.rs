@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A medium whose network side is a delay away: a Wi-Fi channel and the wire from its access point
 /// to the server.
@@ -13,8 +13,8 @@ use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, P
 /// The wire has room for everything and loses nothing. It has no stage of its own: stages, counters
 /// and backlogs are the medium's, and what is still on the wire is in none of them.
 #[derive(Clone, Debug)]
-pub struct Backhaul<P> {
-    medium: AnyLink<P>,
+pub struct Backhaul<P, L> {
+    medium: L,
     delay: Duration,
     /// On the wire towards the medium: when each packet arrives there.
     down: VecDeque<(Time, P)>,
@@ -22,9 +22,9 @@ pub struct Backhaul<P> {
     up: VecDeque<(Time, P)>,
 }
 
-impl<P: Packet> Backhaul<P> {
+impl<P: Packet, L: Link<P>> Backhaul<P, L> {
     /// The medium with a wire of this one-way delay at its port 0.
-    pub fn new(medium: AnyLink<P>, delay: Duration) -> Self {
+    pub fn new(medium: L, delay: Duration) -> Self {
         Self { medium, delay, down: VecDeque::new(), up: VecDeque::new() }
     }
 
@@ -42,7 +42,7 @@ impl<P: Packet> Backhaul<P> {
     }
 }
 
-impl<P: Packet> Link<P> for Backhaul<P> {
+impl<P: Packet, L: Link<P>> Link<P> for Backhaul<P, L> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         self.arrive_until(now);
         if port == 0 {
@@ -82,7 +82,7 @@ impl<P: Packet> Link<P> for Backhaul<P> {
     }
 }
 
-impl<P: Packet> Stages for Backhaul<P> {
+impl<P: Packet, L: Link<P> + Stages> Stages for Backhaul<P, L> {
     fn stages(&self) -> usize {
         self.medium.stages()
     }

@@ -2,42 +2,31 @@
 
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Link, LinkEvent, Packet, Stages};
+use crate::{Admission, Backlog, Counters, Link, LinkEvent, Packet, Stages};
 
 /// A chain of links, which is a link: what leaves one at port 1 enters the next at port 0, and what
 /// leaves one at port 0 enters the one before at port 1.
 ///
 /// However late the chain is polled, its links work in the order of their times.
 #[derive(Clone, Debug)]
-pub struct Chain<P> {
-    links: Vec<AnyLink<P>>,
+pub struct Chain<L> {
+    links: Vec<L>,
 }
 
-impl<P: Packet> Chain<P> {
+impl<L> Chain<L> {
     /// A chain of at least one link.
     ///
     /// # Panics
     /// If there is none.
-    pub fn new(links: Vec<AnyLink<P>>) -> Self {
+    pub fn new(links: Vec<L>) -> Self {
         assert!(!links.is_empty(), "a chain needs a link");
         Self { links }
     }
+}
 
-    /// The link that has something to do next, and when.
-    #[inline]
-    fn next(&self) -> (usize, Time) {
-        let mut next = (0, self.links[0].wake_time());
-        for (index, link) in self.links.iter().enumerate().skip(1) {
-            let time = link.wake_time();
-            if time < next.1 {
-                next = (index, time);
-            }
-        }
-        next
-    }
-
+impl<L: Stages> Chain<L> {
     /// The link that has this stage, and its number there.
-    fn find(&mut self, stage: usize) -> (&mut AnyLink<P>, usize) {
+    fn find(&mut self, stage: usize) -> (&mut L, usize) {
         let mut rest = stage;
         for link in &mut self.links {
             if rest < link.stages() {
@@ -49,7 +38,7 @@ impl<P: Packet> Chain<P> {
     }
 }
 
-impl<P: Packet> Link<P> for Chain<P> {
+impl<P: Packet, L: Link<P>> Link<P> for Chain<L> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         let index = if port == 0 { 0 } else { self.links.len() - 1 };
         self.links[index].handle_packet(now, port, packet)
@@ -57,7 +46,7 @@ impl<P: Packet> Link<P> for Chain<P> {
 
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
-            let (index, time) = self.next();
+            let (index, time) = next(&self.links);
             if time > now {
                 return None;
             }
@@ -75,11 +64,11 @@ impl<P: Packet> Link<P> for Chain<P> {
     }
 
     fn wake_time(&self) -> Time {
-        self.next().1
+        next(&self.links).1
     }
 }
 
-impl<P: Packet> Stages for Chain<P> {
+impl<L: Stages> Stages for Chain<L> {
     fn stages(&self) -> usize {
         self.links.iter().map(Stages::stages).sum()
     }
@@ -99,4 +88,17 @@ impl<P: Packet> Stages for Chain<P> {
             link.begin_window(now);
         }
     }
+}
+
+/// The link that has something to do next, and when.
+#[inline]
+fn next<P: Packet, L: Link<P>>(links: &[L]) -> (usize, Time) {
+    let mut next = (0, links[0].wake_time());
+    for (index, link) in links.iter().enumerate().skip(1) {
+        let time = link.wake_time();
+        if time < next.1 {
+            next = (index, time);
+        }
+    }
+    next
 }

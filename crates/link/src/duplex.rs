@@ -4,31 +4,31 @@ use core::ops::Range;
 
 use cwndlab_units::{Output, Time};
 
-use crate::{Admission, AnyLink, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A link in each direction: port 0 is the network's side, port 1 the user's, and all users' if
 /// there are several.
 ///
 /// The stages of the way down come first, then those of the way up.
 #[derive(Clone, Debug)]
-pub struct Duplex<P> {
-    down: AnyLink<P>,
-    up: AnyLink<P>,
+pub struct Duplex<L> {
+    down: L,
+    up: L,
 }
 
-impl<P: Packet> Duplex<P> {
+impl<L: Stages> Duplex<L> {
     /// Both ways, independent of each other; each takes packets at its port 0.
-    pub fn new(down: AnyLink<P>, up: AnyLink<P>) -> Self {
+    pub fn new(down: L, up: L) -> Self {
         Self { down, up }
     }
 
-    fn find(&mut self, stage: usize) -> (&mut AnyLink<P>, usize) {
+    fn find(&mut self, stage: usize) -> (&mut L, usize) {
         let first = self.down.stages();
         if stage < first { (&mut self.down, stage) } else { (&mut self.up, stage - first) }
     }
 }
 
-impl<P: Packet> Link<P> for Duplex<P> {
+impl<P: Packet, L: Link<P>> Link<P> for Duplex<L> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         let link = if port == 0 { &mut self.down } else { &mut self.up };
         link.handle_packet(now, 0, packet)
@@ -57,7 +57,7 @@ impl<P: Packet> Link<P> for Duplex<P> {
     }
 }
 
-impl<P: Packet> Stages for Duplex<P> {
+impl<L: Stages> Stages for Duplex<L> {
     fn stages(&self) -> usize {
         self.down.stages() + self.up.stages()
     }
