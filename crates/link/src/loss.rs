@@ -49,12 +49,12 @@ impl Loss {
         }
     }
 
-    /// Whether the next packet is lost.
+    /// Decides on the next packet: `true` loses it.
     ///
     /// The present state decides on the packet, then it may change. Takes the same number of draws
     /// for every packet.
     #[inline]
-    pub(crate) fn takes(&mut self, random: &mut Stream) -> bool {
+    pub(crate) fn decide(&mut self, random: &mut Stream) -> bool {
         match self {
             Self::None => false,
             Self::Iid { threshold } => random.next_u64() < *threshold,
@@ -94,7 +94,7 @@ mod tests {
         let mut loss = Loss::new(Some(config));
         let (mut losses, mut bursts, mut was_lost) = (0, 0, false);
         for _ in 0..packets {
-            let is_lost = loss.takes(&mut random);
+            let is_lost = loss.decide(&mut random);
             losses += u32::from(is_lost);
             bursts += u32::from(is_lost && !was_lost);
             was_lost = is_lost;
@@ -146,7 +146,7 @@ mod tests {
         let config = LossConfig::Periodic { every: 3.try_into().expect("not 0") };
         let mut random = Stream::new(5, "forward.0.loss");
         let mut loss = Loss::new(Some(&config));
-        let lost: Vec<bool> = (0..7).map(|_| loss.takes(&mut random)).collect();
+        let lost: Vec<bool> = (0..7).map(|_| loss.decide(&mut random)).collect();
         assert_eq!(lost, [false, false, true, false, false, true, false]);
     }
 

@@ -365,7 +365,7 @@ impl Entrance {
         if self.blackouts.covers(now) {
             Some(DropReason::Outage)
         } else {
-            self.loss.value_mut().takes(&mut self.random).then_some(DropReason::Loss)
+            self.loss.value_mut().decide(&mut self.random).then_some(DropReason::Loss)
         }
     }
 }

@@ -138,7 +138,7 @@ impl<P: Packet> Bearer<P> {
             return Some(DropReason::Overflow);
         }
         let discard = self.early_discard.as_mut()?;
-        (!discard.takes(self.backlog)).then_some(DropReason::Aqm)
+        discard.decide(self.backlog).then_some(DropReason::Aqm)
     }
 
     /// Puts a packet behind those that wait.

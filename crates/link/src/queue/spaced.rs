@@ -11,7 +11,7 @@ use crate::config::EarlyDiscard;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpacedDiscard {
     config: EarlyDiscard,
-    /// How many packets were taken since the last discard.
+    /// Packets accepted since the last discard.
     taken: u32,
 }
 
@@ -20,15 +20,15 @@ impl SpacedDiscard {
         Self { config, taken: u32::MAX }
     }
 
-    /// Whether a packet that finds this backlog is taken.
-    pub(crate) fn takes(&mut self, backlog: Backlog) -> bool {
+    /// Decides on a packet that finds this backlog: `true` drops it.
+    pub(crate) fn decide(&mut self, backlog: Backlog) -> bool {
         let is_due = self.taken >= self.config.spacing_packets;
         if is_due && backlog.packets >= self.config.at_packets {
             self.taken = 0;
-            return false;
+            return true;
         }
         self.taken = self.taken.saturating_add(1);
-        true
+        false
     }
 }
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     fn takes(discard: &mut SpacedDiscard, packets: u32) -> bool {
-        discard.takes(Backlog { packets, bytes: u64::from(packets) * 1500 })
+        !discard.decide(Backlog { packets, bytes: u64::from(packets) * 1500 })
     }
 
     #[test]
