@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Direction};
-use cwndlab_tcp::{Endpoint, Flags, Polled, SackBlocks, Segment, TcpOutput};
+use cwndlab_packet::{Flags, SackBlocks, Segment};
+use cwndlab_tcp::{Endpoint, Polled, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::application::{Application, Connection, Datagram, Outcome};

@@ -2,7 +2,7 @@
 
 use cwndlab_host::Merge;
 use cwndlab_link::Packet;
-use cwndlab_tcp::{Flags, Segment};
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 /// A segment on its way, and nothing else, so that the one in its endpoint's outbox is copied once.

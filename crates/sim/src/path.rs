@@ -1,7 +1,7 @@
 //! The two directions between the ends, and the times at which anything is due.
 
 use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
-use cwndlab_tcp::Segment;
+use cwndlab_packet::Segment;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;

@@ -7,7 +7,7 @@
 
 use std::mem;
 
-use cwndlab_tcp::Segment;
+use cwndlab_packet::Segment;
 use cwndlab_units::Time;
 
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -176,7 +176,7 @@ fn checksum(mut sum: u32) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use cwndlab_tcp::{Flags, SackBlock, SynOptions};
+    use cwndlab_packet::{Flags, SackBlock, SynOptions};
 
     use super::*;
 

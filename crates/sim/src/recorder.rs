@@ -3,7 +3,8 @@
 use std::mem;
 
 use cwndlab_link::{Backlog, LinkEvent};
-use cwndlab_tcp::{Endpoint, Segment, TcpEvent};
+use cwndlab_packet::Segment;
+use cwndlab_tcp::{Endpoint, TcpEvent};
 use cwndlab_units::{Duration, Time};
 
 use crate::flow::Flow;

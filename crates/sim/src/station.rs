@@ -4,7 +4,8 @@ use core::num::NonZeroU16;
 
 use cwndlab_host::{Host, HostConfig, Qdisc, Receiver};
 use cwndlab_link::{Admission, Direction};
-use cwndlab_tcp::{HostTraits, Segment};
+use cwndlab_packet::Segment;
+use cwndlab_tcp::HostTraits;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;

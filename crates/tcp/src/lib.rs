@@ -10,12 +10,12 @@ mod endpoint;
 mod info;
 mod linux;
 mod profile;
-mod segment;
-mod seq;
+
+use cwndlab_packet as segment;
+use cwndlab_packet::seq;
 
 pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{EcnMode, HostTraits, LinuxSettings, WindowReduction};
 pub use profile::{Profile, ProfileError};
-pub use segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, Profile, Segment, TcpEvent, TcpOutput};
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, TcpEvent, TcpOutput};
 use cwndlab_units::{Duration, Time};
 
 /// One way between the two ends, and the time that the wire takes for a segment.

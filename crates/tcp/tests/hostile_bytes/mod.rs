@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{
-    Endpoint, EndpointConfig, Flags, Profile, SackBlock, SackBlocks, Segment, SynOptions, TcpOutput,
-};
+use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 /// Bytes one after the other; zeros when they are used up.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cwndlab_tcp::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use cwndlab_units::Ecn;
 
 const FLAGS: [(char, u8); 7] = [

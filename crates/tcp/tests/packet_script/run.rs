@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Flags, HostTraits, Profile, Segment, TcpOutput};
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_tcp::{Endpoint, EndpointConfig, HostTraits, Profile, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use super::notation::{Origin, Piece, Template};

@@ -32,7 +32,7 @@ impl Flags {
 
     /// How much SYN and FIN occupy in the sequence space.
     #[inline]
-    pub(crate) const fn sequence_space(self) -> u32 {
+    pub const fn sequence_space(self) -> u32 {
         self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
     }
 }
@@ -49,7 +49,7 @@ pub struct SackBlock {
 impl SackBlock {
     /// Whether the two overlap or follow on each other.
     #[inline]
-    pub(crate) fn touches(&self, start: u32, end: u32) -> bool {
+    pub fn touches(&self, start: u32, end: u32) -> bool {
         !after(start, self.end) && !before(end, self.start)
     }
 }

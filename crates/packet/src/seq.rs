@@ -2,25 +2,25 @@
 
 /// Whether `a` comes before `b`.
 #[inline]
-pub(crate) const fn before(a: u32, b: u32) -> bool {
+pub const fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
 /// Whether `a` comes after `b`.
 #[inline]
-pub(crate) const fn after(a: u32, b: u32) -> bool {
+pub const fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }
 
 /// The later of two.
 #[inline]
-pub(crate) const fn later(a: u32, b: u32) -> u32 {
+pub const fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }
 }
 
 /// The earlier of two.
 #[inline]
-pub(crate) const fn earlier(a: u32, b: u32) -> u32 {
+pub const fn earlier(a: u32, b: u32) -> u32 {
     if before(a, b) { a } else { b }
 }
 
