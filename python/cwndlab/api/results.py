@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from cwndlab.errors import ResultsError, plural
@@ -230,7 +231,7 @@ class Results:
     @property
     def tables(self) -> list[str]:
         """Names of the tables that there are."""
-        logged = {block.table for block in self._folder.logged.blocks}
+        logged = self._folder.logged.blocks.tables
         return sorted(logged.union(self._folder.tables()) - {"runs"})
 
     def scan(self, table: str) -> pl.LazyFrame:
@@ -240,17 +241,15 @@ class Results:
     def _rows(self, table: str) -> pl.LazyFrame:
         """The rows of a table, those of runs that do not count any more included."""
         labels = self._folder.label_columns(table)
+        logged = self._folder.logged
         frames = []
         if parts := self._folder.parts(table):
             own = pl.scan_parquet(parts).drop(labels, strict=False)
-            if logged := self._folder.logged.done:
-                own = own.filter(~pl.col("run").is_in(sorted(logged)))
+            if logged.done.any():
+                keys = self._folder.numbering.keys(np.flatnonzero(logged.done))
+                own = own.filter(~pl.col("run").is_in(keys.implode()))
             frames.append(own)
-        frames += [
-            block.read().lazy().filter(pl.col("run").is_in(sorted(block.keys)))
-            for block in self._folder.logged.blocks
-            if block.table == table
-        ]
+        frames += [frame.lazy() for frame in logged.blocks.frames(table, self._folder.numbering)]
         if not frames:
             return pl.LazyFrame(schema={"run": pl.String})
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
@@ -288,7 +287,7 @@ class Results:
         """Let DuckDB know the rows of a table as `raw_TABLE`; their columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
-        if self._folder.logged.blocks:
+        if self._folder.logged.done.any():
             connection.register(f"raw_{table}", rows.collect().to_arrow())
         else:
             files = ", ".join(map(_literal, self._folder.parts(table)))
@@ -305,7 +304,7 @@ class Results:
     @cached_property
     def _finished(self) -> pl.DataFrame:
         """The rows of the matrix whose run is finished."""
-        return self._matrix.filter(pl.col("run").is_in(sorted(self._folder.committed())))
+        return self._matrix.filter(pl.col("run").is_in(self._folder.committed().implode()))
 
     def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:
         lazy = self._rows(table)

@@ -128,7 +128,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
     with Writer(request.results, request.id) as writer:
         matrix = to_parquet(_matrix(done, columns, request))
         writer.replace({IMPORT_FILE: _record(request, notes, left_out), MATRIX: matrix})
-        committed = writer.committed()
+        committed = set(writer.committed())
         for run in done:
             key = run.key(request)
             if key not in committed:

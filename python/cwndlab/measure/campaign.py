@@ -162,12 +162,12 @@ class _Loop:
 
     def safe(self) -> str:
         """How much is done."""
-        done = len(self._writer.committed() & {run.key for run in self._runs})
+        done = len({run.key for run in self._runs}.intersection(self._writer.committed()))
         return f"{done:,} of {plural(len(self._runs), 'run')} are safe"
 
     def run(self) -> None:
         while True:
-            committed = self._writer.committed()
+            committed = set(self._writer.committed())
             missing = [run for run in self._runs if run.key not in committed]
             chosen = next_run(missing, self._place, self._now(), self._done_on)
             if chosen.run is not None:

@@ -20,7 +20,7 @@ def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
     """A row a cell: runs done and missing, tries that failed, runs that something befell."""
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
-    done = kept.committed() if kept else set()
+    done = set(kept.committed()) if kept else set()
     failed = Counter(entry["run"] for entry in entries if entry["status"] == "failed")
     set_aside = Counter(entry["run"] for entry in entries if entry["status"] == "set aside")
     flagged = {e["run"] for e in entries if e["status"] == "done" and e.get("flags")}

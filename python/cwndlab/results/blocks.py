@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from array import array
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import polars as pl
 
 from cwndlab.results.journal import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from cwndlab.results.numbering import Numbering
 
 DONE, LOST = "done", "lost"
 """The status of a run that is finished, and of one whose rows were damaged after that; others are
@@ -21,16 +28,18 @@ DONE, LOST = "done", "lost"
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
-    "status": pl.String,
-    "began": pl.String,
+    "status": pl.Categorical,
+    "began": pl.Categorical,
     "duration_s": pl.Float64,
-    "host": pl.String,
-    "kernel": pl.String,
-    "backend": pl.String,
-    "cwndlab": pl.String,
+    "host": pl.Categorical,
+    "kernel": pl.Categorical,
+    "backend": pl.Categorical,
+    "cwndlab": pl.Categorical,
     "behaviour_epoch": pl.Int64,
     "facts": pl.String,
 }
+
+_NOT_HERE, _LOST_HERE = -1, -2  # instead of the number of a journal
 
 Entry = dict[str, Any]
 """What is known of the making of a run: its key, status, time, host and what else there is."""
@@ -38,86 +47,143 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where some rows of a table are, and whose they are."""
+    """Some rows of a table: a file of their own, or a piece of a journal."""
 
     table: str
     path: Path
-    runs: tuple[tuple[str, int], ...]
-    """Keys of runs, each with its number of rows, in the order of the rows; rows of `""` do not
-    count."""
     at: int | None = None
     """Where it begins in a journal; None if it is a file of its own."""
     length: int = 0
 
-    @property
-    def keys(self) -> set[str]:
-        """The runs whose rows count."""
-        return {key for key, _ in self.runs if key}
-
-    def only(self, keys: Collection[str]) -> Block:
-        """The same block, of which only the rows of these runs count."""
-        runs = tuple((key if key in keys else "", rows) for key, rows in self.runs)
-        return replace(self, runs=runs)
-
-    def content(self) -> bytes:
-        """The block as Parquet."""
-        if self.at is None:
-            return self.path.read_bytes()
-        with self.path.open("rb") as file:
-            file.seek(self.at)
-            return file.read(self.length)
-
     def read(self) -> pl.DataFrame:
         """All rows of the block, those that do not count included."""
-        return pl.read_parquet(io.BytesIO(self.content()))
+        if self.at is None:
+            return pl.read_parquet(self.path, memory_map=False)
+        with self.path.open("rb") as file:
+            file.seek(self.at)
+            return pl.read_parquet(io.BytesIO(file.read(self.length)))
 
 
-def part_block(table: str, path: Path) -> Block:
-    """The block that is the file `path`, a part of a table."""
-    keys = pl.read_parquet(path, columns=["run"], memory_map=False)["run"].rle()
-    runs = zip(keys.struct.field("value"), keys.struct.field("len"), strict=True)
-    return Block(table, path, tuple(runs))
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks, and where in them the rows of each run are."""
+
+    files: tuple[Block, ...]
+    runs: pl.DataFrame
+    """One row for consecutive rows of a run that count: the `block`, by its place in `files`, the
+    `number` of the run, the first row's `start` in the block, and how many `rows` there are."""
+
+    @property
+    def tables(self) -> set[str]:
+        """The tables of which some rows count."""
+        return {self.files[n].table for n in self.runs["block"].unique()}
+
+    def of(self, table: str) -> pl.DataFrame:
+        """Those of `runs` that are of a table."""
+        own = [n for n, block in enumerate(self.files) if block.table == table]
+        return self.runs.filter(pl.col("block").is_in(own))
+
+    def frames(self, table: str, numbering: Numbering) -> Iterator[pl.DataFrame]:
+        """The rows of a table that count, block by block."""
+        for (n,), own in self.of(table).group_by("block", maintain_order=True):
+            keys = numbering.keys(own["number"].to_numpy())
+            yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
+
+    def where(self, does_count: NDArray[np.bool_]) -> Blocks:
+        """The same blocks, where the rows of other runs do not count."""
+        return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
+
+    def and_then(self, more: Blocks) -> Blocks:
+        """These blocks and others."""
+        behind = more.runs.with_columns(pl.col("block") + len(self.files))
+        return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
 
-@dataclass(slots=True)
+def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
+    """The blocks that are files of their own, parts of a table."""
+    files = tuple(Block(table, path) for path in paths)
+    rows = _RunRows()
+    for n, block in enumerate(files):
+        keys = pl.read_parquet(block.path, columns=["run"], memory_map=False)["run"].rle()
+        lengths = keys.struct.field("len").to_list()
+        rows.add(n, numbering.numbers(keys.struct.field("value").to_list()), lengths)
+    return Blocks(files, rows.frame())
+
+
+class _RunRows:
+    """Becomes the rows of `Blocks.runs`."""
+
+    def __init__(self) -> None:
+        self._columns = {name: array("I") for name in ("block", "number", "start", "rows")}
+
+    def add(self, block: int, numbers: NDArray[np.uint32], lengths: Sequence[int]) -> None:
+        """The rows of a block: of a run this many, of the next run as many, and so on."""
+        starts = itertools.accumulate(lengths, initial=0)
+        for own in zip(itertools.repeat(block), numbers, starts, lengths, strict=False):
+            for values, value in zip(self._columns.values(), own, strict=True):
+                values.append(value)
+
+    def frame(self) -> pl.DataFrame:
+        return pl.DataFrame({name: np.array(own, np.uint32) for name, own in self._columns.items()})
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
-    """The content of journals: work since the tables were last written."""
+    """The content of journals but for the history: work since the tables were last written."""
 
-    entries: list[Entry] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    files: dict[str, str] = field(default_factory=dict)
+    done: NDArray[np.bool_]
+    """By a run's number, whether its rows are here, and nowhere else that counts."""
+    lost: NDArray[np.bool_]
+    """By a run's number, whether its rows, wherever they are, do not count."""
+    blocks: Blocks
+    """The rows of the runs that are done."""
+    files: dict[str, str]
     """SHA-256 of the files of single runs, by name."""
-    done: set[str] = field(default_factory=set)
-    """Runs whose rows are here, and nowhere else that counts."""
 
 
-def read_journals(paths: Iterable[Path]) -> Logged:
-    """The runs that journals say are finished, with their rows, and what was tried beside them.
+def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
+    """The runs that journals say are finished, with their rows.
 
     Rows of a run that was never finished do not count, and of one that was made again the last.
     """
-    logged = Logged()
-    journal_of: dict[str, Path] = {}
-    for path in paths:
+    blocks: list[Block] = []
+    journal_of = array("i")
+    files: dict[str, str] = {}
+    rows = _RunRows()
+    ended = array("i")
+    for journal, path in enumerate(paths):
         for record in read_records(path):
             at = record.body_at
             for table, length, runs in record.head.get("blocks", ()):
-                logged.blocks.append(Block(table, path, tuple(map(tuple, runs)), at, length))
+                numbers = numbering.numbers([key for key, _ in runs])
+                rows.add(len(blocks), numbers, [count for _, count in runs])
+                blocks.append(Block(table, path, at, length))
+                journal_of.append(journal)
                 at += length
-            for entry in record.head.get("entries", ()):
-                logged.entries.append(entry)
-                if entry["status"] == DONE:
-                    journal_of[entry["run"]] = path
-                elif entry["status"] == LOST:
-                    journal_of.pop(entry["run"], None)
-            logged.files.update(record.head.get("files", {}))
-    logged.done = set(journal_of)
-    counting = (
-        block.only({key for key, _ in block.runs if journal_of.get(key) == block.path})
-        for block in logged.blocks
+            own = [e for e in record.head.get("entries", ()) if e["status"] in {DONE, LOST}]
+            numbers = numbering.numbers([entry["run"] for entry in own])
+            ended.extend([_NOT_HERE] * (len(numbering) - len(ended)))
+            for number, entry in zip(numbers, own, strict=True):
+                ended[number] = journal if entry["status"] == DONE else _LOST_HERE
+            files.update(record.head.get("files", {}))
+    state = np.full(len(numbering), _NOT_HERE)
+    state[: len(ended)] = ended
+    found = rows.frame()
+    of_rows = np.array(journal_of, np.int32)[found["block"].to_numpy()]
+    counting = found.filter(state[found["number"].to_numpy()] == of_rows)
+    is_done = state >= 0
+    return Logged(is_done, state == _LOST_HERE, Blocks(tuple(blocks), counting), files)
+
+
+def read_history(paths: Iterable[Path]) -> pl.DataFrame:
+    """What journals say of each run that was tried, in the order of time."""
+    entries = (
+        record.head["entries"]
+        for path in paths
+        for record in read_records(path)
+        if "entries" in record.head
     )
-    logged.blocks = [block for block in counting if block.keys]
-    return logged
+    return pl.concat([history_frame([]), *map(history_frame, entries)])
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

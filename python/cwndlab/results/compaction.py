@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from cwndlab.results.folder import RUNS, UNUSED
@@ -21,12 +22,15 @@ from cwndlab.results.tables import to_parquet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cwndlab.results.blocks import Block
+    from numpy.typing import NDArray
 
-PART_ROWS = 1 << 16
-"""Rows of a file of a table: some megabytes of memory."""
+    from cwndlab.results.blocks import Blocks
+
+PART_VALUES = 1 << 20
+"""About as many are in a file of a table: some megabytes of memory."""
 
 _RUNS_AT_ONCE = 1 << 12
+_NOWHERE = -1
 _BLOCKS_KEPT = 8
 
 Write = Callable[[str, bytes], None]
@@ -34,20 +38,18 @@ Write = Callable[[str, bytes], None]
 
 
 class Rows:
-    """The rows of one table, wherever they are, in the order of `keys`."""
+    """The rows of one table, wherever they are, in the order of some runs."""
 
-    def __init__(self, keys: pl.Series, blocks: Sequence[Block]) -> None:
-        """Find the rows of each run."""
-        self._blocks = blocks
+    def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
+        """Find the rows of each of the runs with the numbers `order`."""
+        self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
-        order = pl.DataFrame({"run": keys, "order": pl.int_range(keys.len(), eager=True)})
-        found = [(key, n, rows) for n, block in enumerate(blocks) for key, rows in block.runs]
-        slices = pl.DataFrame(
-            found, schema={"run": pl.String, "block": pl.Int64, "rows": pl.Int64}, orient="row"
-        )
-        starts = pl.col("rows").cum_sum().over("block") - pl.col("rows")
-        slices = slices.with_columns(starts.alias("start")).join(order, on="run")
-        self._slices = slices.sort("order", "block", "start").drop("run")
+        slices = blocks.of(table)
+        numbers = slices["number"].to_numpy()
+        places = np.full(max(order.max(initial=0), numbers.max(initial=0)) + 1, _NOWHERE)
+        places[order] = np.arange(order.size)
+        slices = slices.with_columns(order=places[numbers]).filter(pl.col("order") != _NOWHERE)
+        self._slices = slices.sort("order", "block", "start")
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
         """The rows of the runs from `first` to before `last`, in pieces."""
@@ -87,11 +89,11 @@ class _Parts:
     def add(self, frame: pl.DataFrame) -> None:
         self._waiting.append(frame)
         self._rows += frame.height
-        while self._rows >= PART_ROWS:
+        while self._rows >= (most := PART_VALUES // frame.width):
             whole = joined(self._waiting)
-            self._emit(whole.head(PART_ROWS))
-            self._waiting = [whole.slice(PART_ROWS)]
-            self._rows -= PART_ROWS
+            self._emit(whole.head(most))
+            self._waiting = [whole.slice(most)]
+            self._rows -= most
 
     def end(self) -> list[str]:
         whole = joined(self._waiting)
@@ -106,12 +108,17 @@ class _Parts:
 
 
 def write_tables(
-    matrix: pl.DataFrame, blocks: Sequence[Block], labels: Mapping[str, list[str]], write: Write
+    matrix: pl.DataFrame,
+    order: NDArray[np.integer],
+    blocks: Blocks,
+    labels: Mapping[str, list[str]],
+    write: Write,
 ) -> dict[str, list[str]]:
     """Write every table of the finished runs, with the columns of `matrix` in each row.
 
     Args:
-        matrix: the finished runs, with their factors, repetition and seed, in order.
+        matrix: the runs, with their factors, repetition and seed.
+        order: the numbers of the finished ones, which are their places in it.
         blocks: where their rows are.
         labels: by table: columns of its blocks that are copied from an earlier matrix.
         write: is given each file's name and content.
@@ -120,18 +127,15 @@ def write_tables(
         By table: the columns that are copied from the matrix.
     """
     written = {}
-    rows = {
-        table: Rows(matrix["run"], [block for block in blocks if block.table == table])
-        for table in sorted({block.table for block in blocks})
-    }
+    rows = {table: Rows(table, order, blocks) for table in sorted(blocks.tables)}
     for table, own in rows.items():
         parts = _Parts(table, matrix, write)
-        for frame in own.between(0, matrix.height):
+        for frame in own.between(0, order.size):
             parts.add(frame.drop(labels.get(table, []), strict=False))
         written[table] = parts.end()
     if "flows" in rows:
         parts = _Parts(RUNS, matrix, write)
-        for first, last in pairwise([*range(0, matrix.height, _RUNS_AT_ONCE), matrix.height]):
+        for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
             flows, links = (
                 joined(
                     [
@@ -150,14 +154,18 @@ def write_tables(
 
 
 def write_unused(
-    keys: Sequence[str], blocks: Sequence[Block], labels: Mapping[str, list[str]], write: Write
+    keys: pl.Series,
+    numbers: NDArray[np.integer],
+    blocks: Blocks,
+    labels: Mapping[str, list[str]],
+    write: Write,
 ) -> None:
     """Write the rows of finished runs that the study does not name, without its columns."""
-    order = pl.DataFrame({"run": keys})
-    for table in sorted({block.table for block in blocks}):
-        parts = _Parts(f"{UNUSED}/{table}", order, write)
-        rows = Rows(order["run"], [block for block in blocks if block.table == table])
-        for frame in rows.between(0, order.height):
+    names = pl.DataFrame({"run": keys})
+    for table in sorted(blocks.tables):
+        parts = _Parts(f"{UNUSED}/{table}", names, write)
+        rows = Rows(table, numbers, blocks)
+        for frame in rows.between(0, numbers.size):
             parts.add(frame.drop(labels.get(table, []), strict=False))
         parts.end()
 
@@ -166,6 +174,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
     """Rows with the columns of the matrix in front, and how those are called there."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
+    matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
     rest = [name for name in own.columns if name != "run"]
     rows = own.join(matrix.rename(names), on="run", how="left", maintain_order="left")
     return rows.select("run", *shown, *rest), shown

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from cwndlab.errors import DamagedResultsError, ResultsError
 from cwndlab.results.blocks import (
     DONE,
     LOST,
-    Block,
+    Blocks,
     Entry,
     Logged,
     history_entries,
-    part_block,
+    parts_of,
+    read_history,
     read_journals,
 )
-from cwndlab.results.manifest import MANIFEST, Manifest, damaged_files, located, read_manifest
+from cwndlab.results.manifest import (
+    MANIFEST,
+    Manifest,
+    damaged_files,
+    file_digest,
+    located,
+    read_manifest,
+)
+from cwndlab.results.numbering import Numbering, in_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
@@ -87,6 +100,14 @@ class Folder:
         path = located(self.path, name)
         return path if path.exists() else None
 
+    def _read(self, name: str, columns: list[str] | None = None) -> pl.DataFrame | None:
+        """A table that is one file; None if there is none."""
+        for _ in range(2):  # a writer may just have moved it to its place
+            with contextlib.suppress(FileNotFoundError):
+                path = located(self.path, name)
+                return pl.read_parquet(path, columns=columns, memory_map=False)
+        return None
+
     def names(self, below: str) -> list[str]:
         """The names of the folder's files below one of its folders, sorted."""
         return sorted(name for name in self.digests if name.startswith(f"{below}/"))
@@ -100,17 +121,15 @@ class Folder:
         """The columns of a table's files that are copied from the matrix."""
         return self.manifest.labels.get(table, ())
 
-    def blocks(self) -> list[Block]:
-        """Where the rows of the finished runs are."""
-        done = self.logged.done
-        parts = [
-            part_block(table, path)
-            for folder, table in self._table_folders()
-            for path in self.parts(folder)
-        ]
-        if done:
-            parts = [part.only(part.keys - done) for part in parts]
-        return parts + self.logged.blocks
+    def blocks(self) -> Blocks:
+        """Where the rows of the finished runs are, which are those of `is_done`."""
+        logged, numbering = self.logged, self.numbering
+        parts = parts_of("", [], numbering)
+        for folder, table in self._table_folders():
+            parts = parts.and_then(parts_of(table, self.parts(folder), numbering))
+        elsewhere = np.ones(len(numbering), np.bool_)
+        elsewhere[: len(logged.done)] = ~logged.done
+        return parts.where(elsewhere).and_then(logged.blocks)
 
     def tables(self) -> list[str]:
         """Names of the tables that have files."""
@@ -123,28 +142,47 @@ class Folder:
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
+    def numbering(self) -> Numbering:
+        """Numbers of the runs: their places in the matrix, and more for others."""
+        matrix = None
+        if file_digest(located(self.path, MATRIX)) == self.manifest.files.get(MATRIX):
+            matrix = self._read(MATRIX, ["run"])
+        return Numbering(pl.Series("run", [], pl.String) if matrix is None else matrix["run"])
+
+    @cached_property
     def logged(self) -> Logged:
         """What was done since the tables were last written."""
-        return read_journals(self.journals)
+        return read_journals(self.journals, self.numbering)
 
     @cached_property
     def history(self) -> list[Entry]:
         """What is known of each run that was tried, in the order of time."""
-        path = self.file(HISTORY)
-        earlier = history_entries(pl.read_parquet(path, memory_map=False)) if path else []
-        return earlier + self.logged.entries
+        return history_entries(self.history_table())
 
-    def committed(self) -> set[str]:
+    def history_table(self) -> pl.DataFrame:
+        """The same as a table."""
+        logged = read_history(self.journals)
+        earlier = self._read(HISTORY)
+        return logged if earlier is None else pl.concat([earlier.cast(logged.schema), logged])
+
+    def committed(self) -> pl.Series:
         """Keys of the runs that are finished."""
-        path = self.file(HISTORY)
-        status: dict[str, str] = {}
-        if path is not None:
-            history = pl.read_parquet(path, columns=["run", "status"], memory_map=False)
-            status = dict(history.filter(pl.col("status").is_in([DONE, LOST])).iter_rows())
-        for entry in self.logged.entries:
-            if entry["status"] in {DONE, LOST}:
-                status[entry["run"]] = entry["status"]
-        return {key for key, last in status.items() if last == DONE}
+        return self.numbering.keys(np.flatnonzero(self.is_done()))
+
+    def is_done(self) -> NDArray[np.bool_]:
+        """By a run's number, whether it is finished."""
+        logged = self.logged
+        tried = self._read(HISTORY, ["run", "status"])
+        ends = pl.DataFrame(schema={"run": pl.String, "status": pl.String})
+        if tried is not None:
+            ends = tried.filter(pl.col("status").cast(pl.String).is_in([DONE, LOST]))
+        numbers = [self.numbering.numbers(keys) for keys in in_pieces(ends["run"])]
+        done = np.zeros(len(self.numbering), np.bool_)
+        if numbers:
+            done[np.concatenate(numbers)] = (ends["status"] == DONE).to_numpy()
+        done[: len(logged.done)] |= logged.done
+        done[: len(logged.lost)] &= ~logged.lost
+        return done
 
     def failed(self) -> set[str]:
         """Keys of the runs that failed when they were last tried."""

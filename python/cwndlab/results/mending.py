@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cwndlab.results.blocks import part_block
+from cwndlab.results.blocks import parts_of
 from cwndlab.results.folder import FILES, MATRIX, RUNS, is_part
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -
             if path.relative_to(folder.path).as_posix() in damaged:
                 is_open = True
                 continue
-            keys = [places[key] for key, _ in part_block(table, path).runs if key in places]
+            found = parts_of(table, [path], folder.numbering).runs["number"].to_numpy()
+            keys = [places[key] for key in folder.numbering.keys(found) if key in places]
             if is_open and keys:
                 lost.update(order[begin : keys[0] + 1])
                 is_open = False

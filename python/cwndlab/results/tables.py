@@ -132,15 +132,20 @@ def split_files(
     return tables, beside
 
 
-def to_parquet(frame: pl.DataFrame) -> bytes:
-    """Parquet bytes; the same frame gives the same bytes with any number of threads."""
+def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
+    """Parquet bytes; the same frame gives the same bytes with any number of threads.
+
+    Args:
+        frame: the table.
+        rows_at_once: of a row group, which is in memory at once; all if None.
+    """
     file = io.BytesIO()
     frame.write_parquet(
         file,
         compression="zstd",
         compression_level=3,
         statistics=False,
-        row_group_size=max(frame.height, 1),
+        row_group_size=rows_at_once or max(frame.height, 1),
     )
     return file.getvalue()
 

@@ -31,10 +31,11 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import polars as pl
 
 from cwndlab.errors import DamagedResultsError, ResultsError
-from cwndlab.results.blocks import DONE, LOST, history_frame, part_block
+from cwndlab.results.blocks import DONE, LOST, history_frame, parts_of
 from cwndlab.results.compaction import write_tables, write_unused
 from cwndlab.results.folder import (
     FILES,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
     from cwndlab.results.blocks import Entry
 
+_ROWS_AT_ONCE = 1 << 14
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
 """Parquet, and whose the rows are: keys of runs, each with its number of rows."""
 
@@ -73,7 +75,7 @@ class Writer:
         self._lock = Lock(path)
         self._journal: Journal | None = None
         self._manifest = Manifest(study_id)
-        self._done: set[str] = set()
+        self._beside: dict[str, str] = {}
         self._growing: dict[str, hashlib._Hash] = {}
         self._has_new_matrix = False
         self.damaged: list[str] = []
@@ -111,9 +113,9 @@ class Writer:
         """The folder as readers see it."""
         return Folder.open(self.path)
 
-    def committed(self) -> set[str]:
-        """Keys of the runs that are finished."""
-        return set(self._done)
+    def committed(self) -> pl.Series:
+        """Keys of the runs that are finished, read from the disk."""
+        return Folder(self.path, self._manifest).committed()
 
     def history(self) -> list[Entry]:
         """What is known of each run that was tried, in the order of time."""
@@ -173,7 +175,7 @@ class Writer:
             for table, (content, runs) in tables.items():
                 head["blocks"].append([table, len(content), list(runs)])
             self._log().append(head, [content for content, _ in tables.values()])
-        self._done.update(each["run"] for each in entries if each["status"] == DONE)
+            self._beside |= head["files"]
 
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
@@ -205,6 +207,7 @@ class Writer:
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
             digests = {name: self._end_of(name, content) for name, content in names.items()}
             self._log().append({"entries": [entry], "files": digests})
+            self._beside |= digests
 
     def finish(self) -> None:
         """Write the tables of all finished runs, which the matrix orders, and drop the journals.
@@ -214,7 +217,7 @@ class Writer:
         with naming_failures(self.path):
             self._close_journal()
             folder = Folder(self.path, self._manifest)
-            if not folder.logged.entries and not self.damaged and not self._has_new_matrix:
+            if not (folder.journals or self.damaged or self._has_new_matrix):
                 return
             staging = Staging(self.path)
             try:
@@ -223,7 +226,7 @@ class Writer:
             except BaseException:
                 staging.drop()
                 raise
-            self._tidy()
+            self._tidy(Folder(self.path, self._manifest))
 
     def _begin(self) -> None:
         carry_out(self.path)
@@ -250,20 +253,20 @@ class Writer:
         self.damaged += folder.damaged()
         if self.damaged:
             self._mend(folder)
-        else:
-            self._done = folder.committed()
-        self._tidy()
+            folder = Folder(self.path, self._manifest)
+        self._tidy(folder)
 
     def _mend(self, folder: Folder) -> None:
         """Let runs whose rows are damaged count as not finished."""
         entries = []
         if HISTORY in self.damaged:
             flows = [part for part in folder.parts("flows") if part.name not in self.damaged]
-            keys = {key for part in flows for key in part_block("flows", part).keys}
+            found = parts_of("flows", flows, folder.numbering).runs["number"].to_numpy()
+            keys = set(folder.numbering.keys(found))
             entries = [{"run": key, "status": DONE, "is_recovered": True} for key in sorted(keys)]
-            done = keys | folder.logged.done
+            done = keys | set(folder.numbering.keys(np.flatnonzero(folder.logged.done)))
         else:
-            done = folder.committed()
+            done = set(folder.committed())
         lost = lost_runs(folder, self.damaged, done)
         kept = {name: own for name, own in folder.digests.items() if name not in self.damaged}
         self._manifest = replace(self._manifest, files=kept)
@@ -275,7 +278,6 @@ class Writer:
         if lost:
             gone = [{"run": key, "status": LOST} for key in sorted(lost)]
             self._log().append({"entries": gone})
-        self._done = done - lost
 
     def _log(self) -> Journal:
         """The journal of this session."""
@@ -296,22 +298,23 @@ class Writer:
         journal, self._journal = self._journal, None
         with journal:
             journal.sync()
-        logged = Folder(self.path, self._manifest).logged.files
         name = f"{JOURNALS}/{journal.path.name}"
-        known = self._manifest.files | logged | {name: journal.sha256}
+        known = self._manifest.files | self._beside | {name: journal.sha256}
         self._manifest = replace(self._manifest, files=known)
         Staging(self.path).publish(self._manifest)
 
     def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
         """Write all tables anew, and return the manifest with them."""
+        # The history is not in memory together with the places of all rows.
+        staging.add(HISTORY, to_parquet(folder.history_table(), _ROWS_AT_ONCE))
         matrix = pl.read_parquet(self.path / MATRIX, memory_map=False).drop("cell")
-        finished = matrix.filter(pl.col("run").is_in(sorted(self._done)))
-        blocks = folder.blocks()
-        labels = write_tables(finished, blocks, self._manifest.labels, staging.add)
-        unused = sorted(self._done - set(finished["run"]))
-        if unused:
-            write_unused(unused, blocks, self._manifest.labels, staging.add)
-        staging.add(HISTORY, to_parquet(history_frame(folder.history)))
+        done, blocks = folder.is_done(), folder.blocks()
+        order, unused = np.split(np.flatnonzero(done), [done[: matrix.height].sum()])
+        labels = write_tables(matrix, order, blocks, self._manifest.labels, staging.add)
+        if unused.size:
+            keys = folder.numbering.keys(unused)
+            by_key = keys.arg_sort().to_numpy()
+            write_unused(keys[by_key], unused[by_key], blocks, self._manifest.labels, staging.add)
         kept = {
             name: digest
             for name, digest in folder.digests.items()
@@ -320,9 +323,8 @@ class Writer:
         first = max([self._manifest.first_journal, *(int(p.stem) + 1 for p in folder.journals)])
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
-    def _tidy(self) -> None:
+    def _tidy(self, folder: Folder) -> None:
         """Remove what the manifest no longer has: old parts, journals, captures of no run."""
-        folder = Folder(self.path, self._manifest)
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:
@@ -332,9 +334,11 @@ class Writer:
         for path in [*ours, *parts]:
             if self._name(path) not in known:
                 path.unlink()
-        for path in self._below("failed"):
-            if path.stem in self._done:
-                path.unlink()
+        if failed := self._below("failed"):
+            done = set(folder.committed())
+            for path in failed:
+                if path.stem in done:
+                    path.unlink()
 
     def _below(self, folder: str) -> list[Path]:
         return [path for path in (self.path / folder).rglob("*") if path.is_file()]

@@ -33,7 +33,7 @@ from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Batch, Executor
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 RESULTS_FOLDER = Path("results")
 PRESETS = "presets"
+_RUNS_AT_ONCE = 1 << 12
 
 
 def default_folder(study: StudyDefinition, backend: str = "sim") -> Path:
@@ -83,11 +84,10 @@ def run_study(
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
         keys = keep_study(study, matrix, writer)
-        committed = writer.committed()
-        missing = [n for n, key in enumerate(keys) if key not in committed]
+        missing = (~keys.is_in(writer.committed().implode())).arg_true()
         session = _Session(writer, matrix, keys, backend.name)
         try:
-            if missing:
+            if not missing.is_empty():
                 left = cost.times(len(missing) / len(keys))
                 if left.is_worth_saying:
                     progress.tell(f"{study.title}: {left.sentence(cores)}")
@@ -111,7 +111,7 @@ def run_study(
 class _Session:
     """Computes runs of a study and keeps them."""
 
-    def __init__(self, writer: Writer, matrix: Matrix, keys: Sequence[str], backend: str) -> None:
+    def __init__(self, writer: Writer, matrix: Matrix, keys: pl.Series, backend: str) -> None:
         self._writer = writer
         self._runs = matrix.runs
         self._keys = keys
@@ -127,11 +127,11 @@ class _Session:
 
     def safe(self) -> str:
         """How much is done."""
-        count = len(self._writer.committed().intersection(self._keys))
+        count = self._keys.is_in(self._writer.committed().implode()).sum()
         verb = "is" if len(self._keys) == 1 else "are"
         return f"{count:,} of {plural(len(self._keys), 'run')} {verb} safe"
 
-    def compute(self, missing: Sequence[int], executor: Executor, reporter: Reporter) -> None:
+    def compute(self, missing: Iterable[int], executor: Executor, reporter: Reporter) -> None:
         for done in executor.batches(tasks(self._begun(missing))):
             if isinstance(done, Part):
                 self._writer.commit_part(done.key, done.tables, done.files)
@@ -185,7 +185,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
         yield Task(run.key, run.scenario_json, traces, programs, problem, weight)
 
 
-def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> list[str]:
+def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> pl.Series:
     """Keep all that determines the study's runs, so that the folder tells all by itself.
 
     Returns:
@@ -206,7 +206,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> list[s
     files[SCENARIOS] = to_parquet(scenario_frame(matrix.cells))
     files[MATRIX] = to_parquet(frame)
     writer.replace(files)
-    return frame["run"].to_list()
+    return frame["run"]
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
@@ -254,9 +254,13 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
 
 def matrix_frame(matrix: Matrix) -> pl.DataFrame:
     """The runs of a study as a table."""
-    runs = [(run.key, run.cell, run.repetition, run.seed) for run in matrix.runs]
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
-    frame = pl.DataFrame(runs, schema=schema, orient="row")
+    frames = [pl.DataFrame(schema=schema)]
+    for first in range(0, len(matrix.runs), _RUNS_AT_ONCE):
+        some = matrix.runs[first : first + _RUNS_AT_ONCE]
+        rows = [(run.key, run.cell, run.repetition, run.seed) for run in some]
+        frames.append(pl.DataFrame(rows, schema, orient="row"))
+    frame = pl.concat(frames, rechunk=True)
     labels = {}
     for name in matrix.columns:
         found = [cell.labels[name] for cell in matrix.cells]

@@ -27,6 +27,7 @@ Label = str | int | float | bool
 
 _KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
 _SEED_BITS = 53  # what every reader of JSON holds exactly
+_NO_SEED = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,10 @@ class _Template:
         self._number = number
         scenario = cell.resolved.scenario
         self._content = scenario.model_dump(mode="json", exclude_none=True)
+        # Its canonical JSON around the seed, where nothing else changes.
+        text = canonical_json({**self._content, "seed": _NO_SEED})
+        self._around_seed = text.split(f'"seed":{_NO_SEED}')
+        self._has_draws = bool(cell.resolved.begin_within_ns or any(cell.resolved.start_jitter_ns))
         # The canonical JSON of {"cell": ..., "repetition": ..., "study": ...}, but for one number.
         named = f'"cell":{canonical_json(_cell_without_algorithms(scenario))},'
         self._before_repetition = f'{{{named if has_own_seeds else ""}"repetition":'
@@ -135,7 +140,10 @@ class _Template:
         text = f"{self._before_repetition}{repetition}{self._behind_repetition}"
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
         seed >>= 64 - _SEED_BITS
-        scenario = canonical_json(self._with_seed(seed))
+        if self._has_draws:
+            scenario = canonical_json(self._with_seed(seed))
+        else:
+            scenario = f'"seed":{seed}'.join(self._around_seed)
         whole = f"{self._before_scenario}{scenario}{self._behind_scenario}"
         key = hashlib.sha256(whole.encode()).hexdigest()[:_KEY_DIGITS]
         labels, resolved = self._cell.labels, self._cell.resolved
