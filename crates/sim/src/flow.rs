@@ -384,7 +384,7 @@ impl Flow {
             }
             if self.application.is_complete() && self.completed.is_none() {
                 self.completed = Some(now);
-                self.record.window_end = self.record.window_end.min(now);
+                self.record.end_window(now);
                 self.set_control(path);
             } else if self.application.wake_time() < self.control_wake {
                 self.set_control(path);

@@ -17,15 +17,13 @@ pub struct FlowRecord {
     pub(crate) rtt: RttHistogram,
     /// The smallest ever.
     pub(crate) rtt_base_us: Option<u32>,
-    pub(crate) delivered_bytes: u64,
-    pub(crate) window_delivered_bytes: u64,
-    pub(crate) window_sent_bytes: u64,
-    /// Bytes that arrived over the data's direction in the window, IP headers included, and the
-    /// packets that carried them.
-    pub(crate) window_arrived_bytes: u64,
-    pub(crate) window_arrived_pkts: u64,
+    /// Since the flow's beginning, and what they were when the window began and ended.
+    pub(crate) totals: Totals,
+    at_start: Option<Totals>,
+    at_end: Option<Totals>,
+    /// The last moment before the window begins or ends next.
+    edge: Time,
     pub(crate) sent_pkts: u64,
-    pub(crate) sent_bytes: u64,
     pub(crate) retransmitted_pkts: u64,
     pub(crate) marked_pkts: u64,
     pub(crate) bursts: u64,
@@ -39,6 +37,17 @@ pub struct FlowRecord {
     srtt_sum_us: u64,
     srtt_samples: u64,
     pub(crate) interval: Interval,
+}
+
+/// Bytes that only grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Totals {
+    /// Payload sent, payload read.
+    pub(crate) sent_bytes: u64,
+    pub(crate) delivered_bytes: u64,
+    /// What arrived over the data's direction, IP headers included, and the packets that carried it.
+    pub(crate) arrived_bytes: u64,
+    pub(crate) arrived_pkts: u64,
 }
 
 /// Mean and maximum of the window's samples.
@@ -70,13 +79,11 @@ impl FlowRecord {
             offered_at_end: None,
             rtt: RttHistogram::new(),
             rtt_base_us: None,
-            delivered_bytes: 0,
-            window_delivered_bytes: 0,
-            window_sent_bytes: 0,
-            window_arrived_bytes: 0,
-            window_arrived_pkts: 0,
+            totals: Totals::default(),
+            at_start: None,
+            at_end: None,
+            edge: window_start,
             sent_pkts: 0,
-            sent_bytes: 0,
             retransmitted_pkts: 0,
             marked_pkts: 0,
             bursts: 0,
@@ -91,10 +98,45 @@ impl FlowRecord {
         }
     }
 
-    /// Whether a moment counts for means and rates: after the warm-up, up to the end.
+    /// Time goes on to `now`. What is counted next is in the window if it has begun and not ended
+    /// before: after the warm-up, up to the end.
     #[inline]
-    pub fn in_window(&self, now: Time) -> bool {
-        self.window_start < now && now <= self.window_end
+    fn advance(&mut self, now: Time) {
+        if now > self.edge {
+            self.cross(now);
+        }
+    }
+
+    #[cold]
+    fn cross(&mut self, now: Time) {
+        if now > self.window_start {
+            self.at_start.get_or_insert(self.totals);
+            self.edge = self.window_end;
+        }
+        if now > self.window_end {
+            self.at_end.get_or_insert(self.totals);
+            self.edge = Time::NEVER;
+        }
+    }
+
+    /// What was counted in the window so far.
+    pub(crate) fn in_window(&self) -> Totals {
+        let (start, end) = (self.totals_at_start(), self.totals_at_end());
+        Totals {
+            sent_bytes: end.sent_bytes - start.sent_bytes,
+            delivered_bytes: end.delivered_bytes - start.delivered_bytes,
+            arrived_bytes: end.arrived_bytes - start.arrived_bytes,
+            arrived_pkts: end.arrived_pkts - start.arrived_pkts,
+        }
+    }
+
+    /// Those of now, as long as the window has not begun.
+    fn totals_at_start(&self) -> Totals {
+        self.at_start.unwrap_or(self.totals)
+    }
+
+    fn totals_at_end(&self) -> Totals {
+        self.at_end.unwrap_or(self.totals)
     }
 
     /// The window's length, if the flow outlived its warm-up.
@@ -106,10 +148,8 @@ impl FlowRecord {
     /// The sender sent a segment with payload.
     #[inline]
     pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
-        self.sent_bytes += u64::from(payload_bytes);
-        if self.in_window(now) {
-            self.window_sent_bytes += u64::from(payload_bytes);
-        }
+        self.advance(now);
+        self.totals.sent_bytes += u64::from(payload_bytes);
         self.sent_pkts += 1;
         let end = seq.wrapping_add(payload_bytes);
         match self.unsent_seq {
@@ -139,6 +179,9 @@ impl FlowRecord {
     /// The flow ended before the run did.
     pub fn end_window(&mut self, now: Time) {
         self.window_end = self.window_end.min(now);
+        if self.at_start.is_some() && self.at_end.is_none() {
+            self.edge = self.window_end;
+        }
     }
 
     /// The window begins after this moment.
@@ -153,7 +196,7 @@ impl FlowRecord {
 
     /// Payload sent so far, and payload read.
     pub fn sent_and_delivered_bytes(&self) -> [u64; 2] {
-        [self.sent_bytes, self.delivered_bytes]
+        [self.totals.sent_bytes, self.totals.delivered_bytes]
     }
 
     /// What each stage in the data's direction could have carried until now. Counts when it is
@@ -172,8 +215,9 @@ impl FlowRecord {
     pub fn joined_with(self, ends: Self) -> Self {
         Self {
             window_end: ends.window_end,
-            delivered_bytes: ends.delivered_bytes,
-            window_delivered_bytes: ends.window_delivered_bytes,
+            totals: self.totals.joined_with(ends.totals),
+            at_start: Some(self.totals_at_start().joined_with(ends.totals_at_start())),
+            at_end: Some(self.totals_at_end().joined_with(ends.totals_at_end())),
             cwnd: ends.cwnd,
             srtt_sum_us: ends.srtt_sum_us,
             srtt_samples: ends.srtt_samples,
@@ -201,7 +245,8 @@ impl FlowRecord {
             self.rtt_base_us = Some(rtt_us);
         }
         self.interval.rtt_sum_us += u64::from(rtt_us);
-        if self.in_window(now) {
+        self.advance(now);
+        if self.at_start.is_some() && self.at_end.is_none() {
             self.rtt.record(rtt_us);
         }
         self.interval.rtt_samples += 1;
@@ -211,19 +256,16 @@ impl FlowRecord {
     #[inline]
     pub fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
         self.marked_pkts += u64::from(is_marked);
-        if self.in_window(now) {
-            self.window_arrived_bytes += u64::from(wire_bytes);
-            self.window_arrived_pkts += 1;
-        }
+        self.advance(now);
+        self.totals.arrived_bytes += u64::from(wire_bytes);
+        self.totals.arrived_pkts += 1;
     }
 
     /// The receiver's application read data.
     #[inline]
     pub fn handle_read(&mut self, now: Time, bytes: u64) {
-        self.delivered_bytes += bytes;
-        if self.in_window(now) {
-            self.window_delivered_bytes += bytes;
-        }
+        self.advance(now);
+        self.totals.delivered_bytes += bytes;
     }
 
     /// One of the samples every 10 ms from which the means are taken.
@@ -242,6 +284,13 @@ impl FlowRecord {
 
     pub(crate) fn srtt_mean_ms(&self) -> Option<f64> {
         ratio(self.srtt_sum_us as f64 / 1e3, self.srtt_samples)
+    }
+}
+
+impl Totals {
+    /// What of these was seen of packets, and of the others at the ends.
+    fn joined_with(self, ends: Self) -> Self {
+        Self { delivered_bytes: ends.delivered_bytes, ..self }
     }
 }
 
@@ -301,14 +350,32 @@ mod tests {
             record.handle_read(at(millis), 10);
             record.handle_rtt(at(millis), 1_000 + millis as u32);
         }
-        assert_eq!((record.delivered_bytes, record.window_delivered_bytes), (40, 20));
+        let delivered = (record.totals.delivered_bytes, record.in_window().delivered_bytes);
+        assert_eq!(delivered, (40, 20));
         assert_eq!(record.rtt.mean_us(), Some(1_150.5));
         assert_eq!(record.rtt_base_us, Some(1_100));
     }
 
     #[test]
+    fn a_window_that_ends_early_counts_what_comes_until_then() {
+        let mut record = FlowRecord::new(at(100), at(200));
+        for millis in [90, 110, 150] {
+            record.handle_sent(at(millis), millis as u32 * 10, 10);
+        }
+        record.end_window(at(150));
+        for millis in [150, 160] {
+            record.handle_sent(at(millis), millis as u32 * 20, 10);
+        }
+        assert_eq!((record.totals.sent_bytes, record.in_window().sent_bytes), (50, 30));
+    }
+
+    #[test]
     fn a_flow_that_ends_in_its_warm_up_has_no_window() {
-        let record = FlowRecord::new(at(100), at(50));
+        let mut record = FlowRecord::new(at(100), at(50));
+        for millis in [40, 60, 110, 120] {
+            record.handle_read(at(millis), 10);
+        }
+        assert_eq!(record.in_window(), Totals::default());
         assert_eq!(record.window(), None);
         assert_eq!(record.srtt_mean_ms(), None);
         assert_eq!(record.cwnd.mean_pkts(), None);
@@ -330,7 +397,15 @@ mod tests {
             record.handle_sample(at(170), 10, 20_000);
             record.end_window(at(180));
         }
-        assert_eq!(format!("{:?}", packets.joined_with(ends)), format!("{whole:?}"));
+        let joined = packets.joined_with(ends);
+        let totals = |record: &FlowRecord| (record.totals, record.in_window());
+        assert_eq!(totals(&joined), totals(&whole));
+        assert_eq!(totals(&joined).0, totals(&joined).1);
+        let rest = |record| {
+            let record = FlowRecord { at_start: None, at_end: None, edge: Time::NEVER, ..record };
+            format!("{record:?}")
+        };
+        assert_eq!(rest(joined), rest(whole));
     }
 
     #[test]

@@ -154,8 +154,8 @@ impl OnDemand {
         let since = &record.interval;
         let rtt_ms = ratio(since.rtt_sum_us as f64 / 1e3, since.rtt_samples);
         samples.rtt_ms.push(nan_if_none(rtt_ms));
-        samples.throughput_mbit_s.push(mbit_s(record.sent_bytes - since.sent_bytes));
-        samples.goodput_mbit_s.push(mbit_s(record.delivered_bytes - since.delivered_bytes));
+        samples.throughput_mbit_s.push(mbit_s(record.totals.sent_bytes - since.sent_bytes));
+        samples.goodput_mbit_s.push(mbit_s(record.totals.delivered_bytes - since.delivered_bytes));
         samples.inflight_pkts.push(info.in_flight_pkts);
         samples.queue_pkts.push(queue.packets);
         samples.queue_bytes.push(queue.bytes);
@@ -168,8 +168,8 @@ impl OnDemand {
             .push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
         samples.ca_state.push(info.ca_state as u8);
         record.interval = Interval {
-            delivered_bytes: record.delivered_bytes,
-            sent_bytes: record.sent_bytes,
+            delivered_bytes: record.totals.delivered_bytes,
+            sent_bytes: record.totals.sent_bytes,
             ..Interval::default()
         };
     }

@@ -76,6 +76,7 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     let rtt_mean_us = record.rtt.mean_us();
     let percentile_ms = |percent: f64| record.rtt.percentile_us(percent).map(ms);
     let base_us = record.rtt_base_us.map(f64::from);
+    let in_window = record.in_window();
     FlowSummary {
         flow: config.id,
         direction: config.direction.name(),
@@ -88,9 +89,9 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
         start_s: config.start.as_secs_f64(),
         end_s: record.window_end.as_secs_f64(),
         window_s: window.map(Duration::as_secs_f64),
-        goodput_mbit_s: window.map(|window| mbit_s(record.window_delivered_bytes, window)),
-        throughput_mbit_s: window.map(|window| mbit_s(record.window_sent_bytes, window)),
-        delivered_bytes: record.delivered_bytes,
+        goodput_mbit_s: window.map(|window| mbit_s(in_window.delivered_bytes, window)),
+        throughput_mbit_s: window.map(|window| mbit_s(in_window.sent_bytes, window)),
+        delivered_bytes: record.totals.delivered_bytes,
         rtt_mean_ms: rtt_mean_us.map(ms),
         rtt_p50_ms: percentile_ms(50.0),
         rtt_p95_ms: percentile_ms(95.0),
@@ -157,7 +158,8 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
         PathConfig::Wifi(_) | PathConfig::Cell(_) => 0,
     };
     let framing_bytes = u64::from(framing_bytes);
-    let carried = record.window_arrived_bytes + framing_bytes * record.window_arrived_pkts;
+    let in_window = record.in_window();
+    let carried = in_window.arrived_bytes + framing_bytes * in_window.arrived_pkts;
     ratio(100.0 * carried as f64, offered_bytes)
 }
 

@@ -143,6 +143,7 @@ impl LinuxEndpoint {
     }
 
     /// The application reads (`tcp_recvmsg`).
+    #[inline]
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         if self.receiver.readable() == 0 {
             return 0;
@@ -169,24 +170,19 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
+    #[inline]
     fn clean_receive_buffer(&mut self) {
         let rcv_nxt = self.sk.rcv_nxt;
         let pending = self.sk.inet_conn.icsk_ack.pending;
         let receiver = &mut self.receiver;
-        let mut is_time = false;
-        if pending & ICSK_ACK_SCHED != 0 {
+        let is_time = pending & ICSK_ACK_SCHED != 0 && {
             let unacknowledged = rcv_nxt.wrapping_sub(receiver.window.left);
-            is_time = unacknowledged > receiver.acks.rcv_mss
+            unacknowledged > receiver.acks.rcv_mss
                 || (pending & ICSK_ACK_PUSHED != 0
                     && !receiver.acks.is_interactive()
-                    && receiver.readable() == 0);
-        }
-        if !is_time {
-            let window = receiver.window.left_bytes(rcv_nxt);
-            let full = receiver.window_to_offer();
-            is_time = full > 0 && full >= 2 * window && full > window;
-        }
-        if is_time {
+                    && receiver.readable() == 0)
+        };
+        if is_time || receiver.has_twice_the_window(rcv_nxt) {
             self.send_ack();
         }
     }

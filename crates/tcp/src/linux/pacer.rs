@@ -41,10 +41,10 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// A data segment leaves.
+    /// So many data segments leave.
     #[inline]
-    pub(super) fn note_segment(&mut self) {
-        self.segments_out = self.segments_out.saturating_add(1);
+    pub(super) fn note_segments(&mut self, count: u32) {
+        self.segments_out = self.segments_out.saturating_add(count);
     }
 
     /// `tcp_pacing_check`: sets the timer if the next segment is not due yet. Returns whether it waits.
@@ -133,9 +133,7 @@ mod tests {
         sk.inet_conn.icsk_inet.sk.sk_pacing_status = PACING_NEEDED;
         sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 1_000_000_000;
         let mut pacer = Pacer::default();
-        for _ in 0..UNPACED_SEGMENTS {
-            pacer.note_segment();
-        }
+        pacer.note_segments(UNPACED_SEGMENTS);
         (pacer, sk)
     }
 

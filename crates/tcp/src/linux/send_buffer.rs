@@ -77,6 +77,17 @@ impl SendBuffer {
         (unsent.max(0) as u64).saturating_sub(u64::from(self.is_fin_queued))
     }
 
+    /// Bytes that leave next without a PSH, and before the last segment, which may carry a FIN.
+    #[inline]
+    pub(crate) fn plain_bytes(&self, snd_nxt: u32) -> u32 {
+        let distance = |end: u32| (end.wrapping_sub(snd_nxt) as i32).max(0) as u32;
+        let until_end = distance(self.write_seq).saturating_sub(2);
+        match self.next_push {
+            Some(point) => until_end.min(distance(point).saturating_sub(1)),
+            None => until_end,
+        }
+    }
+
     /// How much `wanted` bytes the buffer takes, as `tcp_sendmsg` does: it fills the segment at
     /// the tail, and starts another as long as less than the whole buffer is used.
     pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
@@ -368,6 +379,20 @@ mod tests {
         assert!(!buffer.take_push(1 + 1_448));
         assert!(buffer.take_push(1 + 2_896));
         assert!(!buffer.take_push(1 + 2_896));
+    }
+
+    #[test]
+    fn plain_bytes_end_before_a_push_and_before_the_last_segment() {
+        let mut buffer = buffer(1_000_000);
+        assert_eq!(buffer.plain_bytes(1), 0);
+        buffer.take(5_000, 1, 1_448);
+        assert_eq!(buffer.plain_bytes(1), 4_998);
+        assert_eq!(buffer.plain_bytes(4_501), 498);
+        buffer.mark_push();
+        buffer.take(5_000, 1, 1_448);
+        assert_eq!(buffer.plain_bytes(1), 4_999);
+        assert!(buffer.take_push(5_001));
+        assert_eq!(buffer.plain_bytes(5_001), 4_998);
     }
 
     #[test]

@@ -23,8 +23,6 @@ const ATO_MIN: Jiffies = Jiffies::from_millis(40);
 const DELAY_MAX: Jiffies = Jiffies::from_millis(200);
 /// `HZ / 2`: the longest that a delay grows before it is known for how long.
 const DELAY_UNKNOWN_MAX: Jiffies = Jiffies::from_millis(500);
-/// From this count of replies on, ACKs wait for them.
-const PINGPONG_THRESHOLD: u32 = 1;
 /// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
 
@@ -33,8 +31,8 @@ const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
 pub(crate) struct AckSchedule {
     /// ACKs that leave without delay.
     quick: u32,
-    /// Replies that carried an ACK: the connection is interactive.
-    pingpong: u32,
+    /// A reply carried an ACK (`TCP_PINGPONG_THRESH` 1): ACKs wait for replies.
+    is_interactive: bool,
     /// Expected time between segments, 0 before the first.
     ato: Jiffies,
     /// When data last came (`lrcvtime`).
@@ -81,7 +79,7 @@ impl AckSchedule {
         let micros = |us: u32| Duration::from_micros(us.into());
         Self {
             quick: 0,
-            pingpong: 0,
+            is_interactive: false,
             ato: Jiffies(0),
             received: Jiffies(0),
             timeout: Jiffies(0),
@@ -148,9 +146,7 @@ impl AckSchedule {
     /// Data leave, perhaps as a reply to what came shortly before.
     #[inline]
     pub(crate) fn note_data_sent(&mut self, now: Jiffies) {
-        if now - self.received < self.ato {
-            self.pingpong = (self.pingpong + 1).min(u32::from(u8::MAX));
-        }
+        self.is_interactive |= now - self.received < self.ato;
     }
 
     /// `tcp_event_ack_sent`: an ACK leaves, alone or with data, while this was pending.
@@ -175,7 +171,7 @@ impl AckSchedule {
     /// `tcp_enter_quickack_mode`: the next ACKs leave at once.
     pub(crate) fn enter_quick(&mut self, window: u32, max: u32) {
         self.raise_quick(window, max);
-        self.pingpong = 0;
+        self.is_interactive = false;
         self.ato = ATO_MIN;
     }
 
@@ -205,7 +201,7 @@ impl AckSchedule {
     /// Whether replies carry the ACKs.
     #[inline]
     pub(crate) fn is_interactive(&self) -> bool {
-        self.pingpong >= PINGPONG_THRESHOLD
+        self.is_interactive
     }
 
     /// Something invalid without data came. Returns whether it is answered: not if another was within
@@ -262,7 +258,7 @@ impl AckSchedule {
     /// for a reply.
     pub(crate) fn note_delayed_sent(&mut self, rto: Jiffies) {
         if self.is_interactive() {
-            self.pingpong = 0;
+            self.is_interactive = false;
             self.ato = ATO_MIN;
         } else {
             self.ato = self.ato.doubled().min(rto);

@@ -96,6 +96,18 @@ impl Receiver {
         self.window.to_offer(used)
     }
 
+    /// Whether twice the window that the peer knows could be advertised now.
+    #[inline]
+    pub(crate) fn has_twice_the_window(&mut self, rcv_nxt: u32) -> bool {
+        let known = self.window.left_bytes(rcv_nxt);
+        let has_room = self.queue.memory_bytes == 0 && self.out_of_order.is_empty();
+        if has_room && self.window.opens_below(2 * known) {
+            return false;
+        }
+        let full = self.window_to_offer();
+        full > 0 && full >= 2 * known && full > known
+    }
+
     /// The window field of an ACK that leaves now.
     #[inline]
     pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u16 {

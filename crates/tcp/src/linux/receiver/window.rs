@@ -107,6 +107,12 @@ impl Window {
         self.in_whole_units(self.that_fits(used))
     }
 
+    /// Whether even an empty buffer offers less than so many bytes.
+    #[inline]
+    pub(crate) fn opens_below(&self, bytes: u32) -> bool {
+        self.in_whole_units(self.threshold) < bytes
+    }
+
     /// Whether less than half of the largest window is free.
     #[inline]
     pub(crate) fn is_scarce(&self, memory_bytes: u32) -> bool {
