@@ -187,6 +187,12 @@ impl Application {
         )
     }
 
+    /// Whether it does nothing at the receiver but read, until the sender has closed.
+    #[inline]
+    pub fn only_reads(&self) -> bool {
+        matches!(self.kind, Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. })
+    }
+
     /// Whether it sends datagrams and has no connection.
     pub fn is_of_datagrams(&self) -> bool {
         matches!(self.kind, Kind::Datagrams(_))

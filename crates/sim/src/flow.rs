@@ -37,6 +37,8 @@ pub(crate) struct Flow {
     has_started: bool,
     is_sender_established: bool,
     is_receiver_established: bool,
+    /// The receiver's application has begun and does nothing but read what comes.
+    is_reading_at_once: bool,
     access: Access,
     /// The devices of the sender and of the receiver.
     pub(crate) stations: [Option<usize>; 2],
@@ -117,6 +119,7 @@ impl Flow {
             has_started: false,
             is_sender_established: false,
             is_receiver_established: false,
+            is_reading_at_once: false,
             access: Access { delay: config.access_delay, ..Access::default() },
             stations: [None; 2],
             intakes: [None; 2],
@@ -344,6 +347,17 @@ impl Flow {
     /// The receiver gets a segment, and its application reads: at once, or when it is awake.
     #[inline(always)]
     fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
+        if self.is_reading_at_once {
+            let read = self.receiver.handle_segment_and_read(now, segment);
+            if read > 0 {
+                self.record.handle_read(now, read);
+            }
+            if self.receiver.peer_has_finished() {
+                self.is_reading_at_once = false;
+                return self.serve_receiver(now, path);
+            }
+            return self.poll_receiver(now, path);
+        }
         self.receiver.handle_segment(now, segment);
         if self.reading_delay == Duration::ZERO {
             self.serve_receiver(now, path);
@@ -375,6 +389,8 @@ impl Flow {
         if !self.is_receiver_established && self.receiver.is_established() {
             self.is_receiver_established = true;
             self.application.handle_receiver_established(now);
+            self.is_reading_at_once =
+                self.reading_delay == Duration::ZERO && self.application.only_reads();
         }
         if self.is_receiver_established {
             let read = self.application.act_at_receiver(now, &mut self.receiver);

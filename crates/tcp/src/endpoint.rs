@@ -187,6 +187,18 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.handle_segment(now, segment));
     }
 
+    /// The same, and the application reads everything then. Returns how many bytes. Poll afterwards.
+    #[inline]
+    pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
+        match &mut self.stack {
+            Stack::Linux(endpoint) => endpoint.handle_segment_and_read(now, segment),
+            Stack::Classic(endpoint) => {
+                endpoint.handle_segment(now, segment);
+                endpoint.read(now, u64::MAX)
+            }
+        }
+    }
+
     /// Runs the timers that are due and gives all there is to send and to tell at `now`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Polled<'_> {

@@ -1,6 +1,6 @@
 //! An ACK arrives: what it acknowledges, what it tells of the RTT, and what follows.
 
-use cwndlab_cc::{AckSample, JIFFY};
+use cwndlab_cc::{AckSample, JIFFY, RateSample};
 
 use super::probe::ProbeAck;
 use super::rate::take_rate;
@@ -107,11 +107,8 @@ impl LinuxEndpoint {
             self.connection.options.take(segment);
         }
         if flags & (flag::SLOWPATH | flag::SND_UNA_ADVANCED) == flag::SND_UNA_ADVANCED {
-            self.peer_window.told_at = segment.seq;
-            self.advance_una(ack);
             flags |= flag::WIN_UPDATE;
-            let requests = self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
-            self.serve(requests);
+            self.advance_una_from(segment);
         } else {
             let mut event = CA_ACK_SLOWPATH;
             flags |= self.update_window(segment);
@@ -154,11 +151,7 @@ impl LinuxEndpoint {
             self.fast_retransmit_alert(prior_una, duplicates, &mut flags, &mut rexmit);
         }
         if flags & flag::SET_XMIT_TIMER != 0 {
-            if self.may_probe() {
-                self.postpone_loss_probe();
-            } else {
-                self.rearm_rto();
-            }
+            self.restart_timer();
         }
         let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
         let lost = self.sk.lost.wrapping_sub(prior_lost);
@@ -166,6 +159,25 @@ impl LinuxEndpoint {
         self.rate_generate(delivered, lost, is_sack_reneg, &mut state.rate);
         self.control_congestion(ack, delivered, flags, &state.rate);
         self.transmit_recovery(rexmit);
+    }
+
+    /// A predicted ACK advances `snd_una`.
+    #[inline(always)]
+    pub(super) fn advance_una_from(&mut self, segment: &Segment) {
+        self.peer_window.told_at = segment.seq;
+        self.advance_una(segment.ack);
+        let requests = self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
+        self.serve(requests);
+    }
+
+    /// Data were acknowledged, and the timer runs for the next ones.
+    #[inline]
+    pub(super) fn restart_timer(&mut self) {
+        if self.may_probe() {
+            self.postpone_loss_probe();
+        } else {
+            self.rearm_rto();
+        }
     }
 
     #[inline]
@@ -283,24 +295,36 @@ impl LinuxEndpoint {
         flags
     }
 
-    /// The usual case: nothing was sacked, lost or sent again, so that the last segment tells all.
-    #[inline(always)]
+    /// Nothing was sacked, lost or sent again, so that the last segment tells all.
+    #[inline(never)]
     fn take_untouched(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
         let none = Acked::none(self.sk.snd_nxt);
-        let Some(taken) = self.rtx.pop_untouched(self.sk.snd_una) else { return none };
-        let Untouched { first, last, count, shared } = taken;
+        let Some(taken) = self.take_off_untouched(is_ece, &mut state.rate) else { return none };
+        let Untouched { first, last, count, .. } = taken;
         let mut flags = flag::DATA_ACKED;
         if !after(first.end_seq, self.sk.high_seq) {
             flags |= flag::ORIG_SACK_ACKED;
         }
-        self.count_delivered(count, is_ece);
-        self.rack_advance(0, last.end_seq, last.tx_mstamp);
-        take_rate(&mut self.sk, &last, &mut state.rate);
-        self.sk.packets_out -= count;
-        let bytes = last.end_seq.wrapping_sub(first.seq) - last.control.sequence_space();
-        self.buffer.release_several(bytes, count, shared);
         let (first_ackt, last_ackt) = (Some(first.tx_mstamp), last.tx_mstamp);
         Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
+    }
+
+    /// Takes the segments below `snd_una` off a queue of which nothing was sacked, lost or sent again.
+    #[inline(always)]
+    pub(super) fn take_off_untouched(
+        &mut self,
+        is_ece: bool,
+        rate: &mut RateSample,
+    ) -> Option<Untouched> {
+        let taken = self.rtx.pop_untouched(self.sk.snd_una)?;
+        let Untouched { first, last, count, shared } = &taken;
+        self.count_delivered(*count, is_ece);
+        self.rack_advance(0, last.end_seq, last.tx_mstamp);
+        take_rate(&mut self.sk, last, rate);
+        self.sk.packets_out -= count;
+        let bytes = last.end_seq.wrapping_sub(first.seq) - last.control.sequence_space();
+        self.buffer.release_several(bytes, *count, *shared);
+        Some(taken)
     }
 
     /// The same, a segment after the other.
@@ -401,6 +425,7 @@ impl LinuxEndpoint {
     }
 
     /// Takes an RTT sample into the estimators and the timeout.
+    #[inline]
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.rtt.last_us = Some(ca_rtt_us);
         if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {

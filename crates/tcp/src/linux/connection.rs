@@ -171,7 +171,7 @@ impl LinuxEndpoint {
 
     /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
     #[inline]
-    fn clean_receive_buffer(&mut self) {
+    pub(super) fn clean_receive_buffer(&mut self) {
         let rcv_nxt = self.sk.rcv_nxt;
         let pending = self.sk.inet_conn.icsk_ack.pending;
         let receiver = &mut self.receiver;
@@ -338,7 +338,7 @@ impl LinuxEndpoint {
     // Segments.
 
     #[inline]
-    fn note_options(&mut self, segment: &Segment) {
+    pub(super) fn note_options(&mut self, segment: &Segment) {
         let options = &mut self.sk.rx_opt;
         match segment.timestamps.filter(|_| self.connection.options.is_timestamps) {
             Some((tsval, tsecr)) => {
@@ -414,20 +414,34 @@ impl LinuxEndpoint {
         self.note_options(segment);
         let end = segment.end_seq();
         let has_data = end != segment.seq;
-        let window = self.peer_window.of(segment);
-        let is_predicted = segment.flags.0 & !(Flags::PSH) == Flags::ACK
-            && segment.seq == self.sk.rcv_nxt
-            && segment.sacks.is_empty()
-            && window == self.sk.snd_wnd
-            && self.receiver.is_in_order()
-            && self.connection.options.is_in_order(segment)
-            && !after(segment.ack, self.sk.snd_nxt);
-        if !is_predicted && !self.accept(segment, end) {
+        let is_predicted = self.is_predicted(segment);
+        let is_plain_ack = is_predicted
+            && !has_data
+            && segment.ack != self.sk.snd_una
+            && self.is_plain_ack(segment);
+        if is_plain_ack {
+            self.handle_plain_ack(segment);
+        } else if !self.handle_any(segment, end, is_predicted) {
             return;
+        }
+        if self.has_unsent() {
+            self.write_xmit(false);
+        }
+        if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED != 0 {
+            self.check_ack(!is_predicted);
+        }
+        self.check_space();
+    }
+
+    /// Any segment, predicted or not. Returns whether it was acceptable.
+    fn handle_any(&mut self, segment: &Segment, end: u32, is_predicted: bool) -> bool {
+        let has_data = end != segment.seq;
+        if !is_predicted && !self.accept(segment, end) {
+            return false;
         }
         // Linux does not answer, though RFC 9293 section 3.10.7.4 asks for it.
         if after(segment.ack, self.sk.snd_nxt) {
-            return;
+            return false;
         }
         let mut flags = if is_predicted { 0 } else { flag::SLOWPATH | flag::UPDATE_TS_RECENT };
         if is_predicted && segment.seq == self.receiver.window.left {
@@ -448,13 +462,7 @@ impl LinuxEndpoint {
         if has_data {
             self.handle_data(segment, end, is_predicted);
         }
-        if self.has_unsent() {
-            self.write_xmit(false);
-        }
-        if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED != 0 {
-            self.check_ack(!is_predicted);
-        }
-        self.check_space();
+        true
     }
 
     /// `tcp_check_space`: the application may write again.
@@ -485,8 +493,9 @@ impl LinuxEndpoint {
         self.receiver.enter_quick_acks(max);
     }
 
-    /// `tcp_data_queue`.
-    fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
+    /// Data tell of the round trip time.
+    #[inline]
+    pub(super) fn take_echo(&mut self, segment: &Segment) {
         if let Some((_, tsecr)) = segment.timestamps {
             if self.receiver.tuning.is_new_echo(tsecr) {
                 let is_full = segment.payload >= self.receiver.acks.rcv_mss;
@@ -497,6 +506,11 @@ impl LinuxEndpoint {
             let Receiver { tuning, window, .. } = &mut self.receiver;
             tuning.take_window(self.sk.rcv_nxt, window.size, self.sk.tcp_mstamp);
         }
+    }
+
+    /// `tcp_data_queue`.
+    fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
+        self.take_echo(segment);
         if is_predicted && self.receiver.fin_seq.is_none() {
             if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {
                 self.sk.rcv_nxt = end;
@@ -576,7 +590,7 @@ impl LinuxEndpoint {
 
     /// `tcp_event_data_recv`.
     #[inline(always)]
-    fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
+    pub(super) fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
         let bytes = segment.payload;
         let seen = DataSeen {
             bytes,
@@ -638,7 +652,7 @@ impl LinuxEndpoint {
     }
 
     /// `__tcp_ack_snd_check`: sends the ACK that is due, or lets it wait.
-    fn check_ack(&mut self, is_slow_path: bool) {
+    pub(super) fn check_ack(&mut self, is_slow_path: bool) {
         let receiver = &mut self.receiver;
         let unacknowledged = self.sk.rcv_nxt.wrapping_sub(receiver.window.left);
         let is_more_than_one = unacknowledged > receiver.acks.rcv_mss

@@ -22,6 +22,7 @@ mod options;
 mod output;
 mod pacer;
 mod peer_window;
+mod predicted;
 mod probe;
 #[cfg(test)]
 mod properties;

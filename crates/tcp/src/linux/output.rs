@@ -371,8 +371,15 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_xmit_recovery`: what an ACK's processing asked for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit_recovery(&mut self, rexmit: Rexmit) {
+        if rexmit != Rexmit::None {
+            self.transmit_asked(rexmit);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_asked(&mut self, rexmit: Rexmit) {
         match rexmit {
             Rexmit::None => return,
             Rexmit::Lost => {}

@@ -139,6 +139,31 @@ impl Receiver {
         Some(self.free_bytes())
     }
 
+    /// Whether the window is open, the peer has not told where its data end, and the application has
+    /// read all that came.
+    #[inline]
+    pub(crate) fn is_open_and_read(&self, rcv_nxt: u32) -> bool {
+        self.queue.bytes == 0 && self.fin_seq.is_none() && self.window.left_bytes(rcv_nxt) > 0
+    }
+
+    /// The same for a payload that the application reads as soon as it is acknowledged
+    /// ([`Receiver::read_held`]).
+    #[inline]
+    pub(crate) fn hold_next(&mut self, bytes: u32) -> u32 {
+        self.window.is_old = true;
+        self.queue.hold(bytes);
+        self.free_bytes()
+    }
+
+    /// The application reads what is held and nothing else.
+    #[inline]
+    pub(crate) fn read_held(&mut self, bytes: u32, now_us: u64) {
+        self.window.is_old = true;
+        self.queue.release_held();
+        let bytes = u64::from(bytes);
+        self.tuning.note_read(&mut self.window, self.advmss, bytes, bytes, now_us);
+    }
+
     /// Takes a payload. Returns what became of it, and `rcv_nxt` after all that is in order.
     pub(crate) fn handle_data(&mut self, rcv_nxt: u32, seq: u32, end: u32) -> (Arrival, u32) {
         self.window.is_old = true;
@@ -241,6 +266,21 @@ mod tests {
             rcv_nxt = next;
         }
         assert!(rcv_nxt > short.window.size, "the window was used up");
+    }
+
+    #[test]
+    fn what_is_held_and_read_leaves_no_trace_but_that_it_was_read() {
+        let (mut short, mut long) = (receiver(), receiver());
+        for (rcv_nxt, bytes) in [(1, 1_448), (1_449, 300), (1_749, 1_448)] {
+            assert!(short.is_open_and_read(rcv_nxt));
+            assert_eq!(Some(short.hold_next(bytes)), long.take_next(rcv_nxt, bytes));
+            assert_eq!(short.window_to_offer(), long.window_to_offer());
+            short.read_held(bytes, 500_000);
+            long.read(u64::MAX, 500_000);
+            assert_eq!(format!("{short:?}"), format!("{long:?}"));
+        }
+        long.take_next(3_197, 10);
+        assert!(!long.is_open_and_read(3_207));
     }
 
     #[test]

@@ -166,6 +166,19 @@ impl ReceiveQueue {
         }
     }
 
+    /// A segment in order that is alone here and will be read at once: only its memory counts.
+    #[inline]
+    pub(crate) fn hold(&mut self, bytes: u32) {
+        debug_assert_eq!(self.bytes, 0, "there are data that were not read");
+        self.memory_bytes = bytes + TRUESIZE_OVERHEAD_BYTES;
+    }
+
+    /// It was read.
+    #[inline]
+    pub(crate) fn release_held(&mut self) {
+        self.memory_bytes = 0;
+    }
+
     fn push_block(&mut self, block: &Block) {
         let is_joined =
             self.buffers > 0 && self.tail_fragments + block.head_fragments <= FRAGMENTS_MAX;

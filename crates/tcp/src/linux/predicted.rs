@@ -1,0 +1,157 @@
+//! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): the two segments that nearly all
+//! are take a short way, which leaves the same state as the long one.
+//!
+//! ```text
+//!   next data, for an end that only receives and reads at once  -->  counted, acknowledged, read
+//!   ACK of new data, of a flight in which nothing went wrong    -->  taken off, sampled, grown
+//! ```
+
+use cwndlab_cc::{AckSample, RateSample};
+use cwndlab_units::Time;
+
+use super::ack::{Rexmit, flag};
+use super::rtx::{TxSegment, Untouched};
+use super::send_buffer::Limit;
+use super::{ECN_OK, LinuxEndpoint, State, empty_rate_sample};
+use crate::info::CaState;
+use crate::segment::{Flags, Segment};
+use crate::seq::after;
+
+impl LinuxEndpoint {
+    /// Takes a segment, then the application reads everything. Returns how many bytes.
+    #[inline]
+    pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
+        if self.is_next_data(segment) {
+            self.set_now(now);
+            self.read_next_data(segment)
+        } else {
+            self.handle_segment(now, segment);
+            self.read(now, u64::MAX)
+        }
+    }
+
+    /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).
+    #[inline(always)]
+    pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
+        segment.flags.0 & !Flags::PSH == Flags::ACK
+            && segment.seq == self.sk.rcv_nxt
+            && segment.sacks.is_empty()
+            && u32::from(segment.window) << self.peer_window.scale == self.sk.snd_wnd
+            && self.receiver.is_in_order()
+            && self.connection.options.is_in_order(segment)
+            && !after(segment.ack, self.sk.snd_nxt)
+    }
+
+    /// Whether the segment is the next data and nothing else, and this end has neither anything to
+    /// send nor data that were not read.
+    #[inline(always)]
+    fn is_next_data(&self, segment: &Segment) -> bool {
+        self.connection.state == State::Established
+            && self.is_predicted(segment)
+            && segment.payload > 0
+            && segment.ack == self.sk.snd_una
+            && self.receiver.is_open_and_read(self.sk.rcv_nxt)
+            && self.sk.ecn_flags & ECN_OK == 0
+            && !self.buffer.is_blocked
+            && !self.has_unsent()
+    }
+
+    #[inline(always)]
+    fn read_next_data(&mut self, segment: &Segment) -> u64 {
+        self.rtt.last_us = None;
+        self.note_options(segment);
+        if segment.seq == self.receiver.window.left {
+            self.connection.options.take(segment);
+        }
+        self.take_echo(segment);
+        let free_bytes = self.receiver.hold_next(segment.payload);
+        self.sk.rcv_nxt = self.sk.rcv_nxt.wrapping_add(segment.payload);
+        self.note_data_received(segment, free_bytes);
+        self.check_ack(false);
+        self.receiver.read_held(segment.payload, self.sk.tcp_mstamp);
+        self.clean_receive_buffer();
+        segment.payload.into()
+    }
+
+    /// Whether an ACK that is predicted acknowledges a whole segment at least, all segments were sent
+    /// once, none of them is missing, and the window grows.
+    #[inline(always)]
+    pub(super) fn is_plain_ack(&self, segment: &Segment) -> bool {
+        self.connection.options.is_sack
+            && self.ca_state() == CaState::Open as u8
+            && self.sk.lost_out == 0
+            && self.rtx.is_untouched()
+            && !self.probe.is_out()
+            && self.rtx.first().is_some_and(|first| {
+                !after(first.end_seq, segment.ack) && !TxSegment::is_syn(first)
+            })
+    }
+
+    /// `tcp_ack` of such an ACK.
+    pub(super) fn handle_plain_ack(&mut self, segment: &Segment) {
+        let ack = segment.ack;
+        let (prior_una, prior_delivered, prior_lost) =
+            (self.sk.snd_una, self.sk.delivered, self.sk.lost);
+        let is_reneging = self.recovery.is_reneging;
+        let mut flags = flag::SND_UNA_ADVANCED | flag::WIN_UPDATE | flag::SET_XMIT_TIMER;
+        let mut rate = empty_rate_sample();
+        rate.prior_in_flight = self.in_flight();
+        if segment.seq == self.receiver.window.left {
+            flags |= flag::UPDATE_TS_RECENT;
+            self.connection.options.take(segment);
+        }
+        self.sk.inet_conn.icsk_retransmits = 0;
+        self.timer.probes_out = 0;
+        self.advance_una_from(segment);
+        flags |= self.take_plain(prior_una, &mut rate);
+        self.rack_update_reo_wnd(rate.prior_delivered);
+        let mut rexmit = Rexmit::None;
+        if self.ca_state() != CaState::Open as u8 {
+            // The algorithm asked for a reduction.
+            self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
+        }
+        if flags & flag::SET_XMIT_TIMER != 0 {
+            self.restart_timer();
+        }
+        let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
+        let lost = self.sk.lost.wrapping_sub(prior_lost);
+        rate.is_ack_delayed = u8::from(flags & flag::ACK_MAYBE_DELAYED != 0);
+        self.rate_generate(delivered, lost, is_reneging, &mut rate);
+        self.control_congestion(ack, delivered, flags, &rate);
+        self.transmit_recovery(rexmit);
+    }
+
+    /// `tcp_clean_rtx_queue` for it.
+    #[inline(always)]
+    fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> u32 {
+        let Some(taken) = self.take_off_untouched(false, rate) else { return 0 };
+        let Untouched { first, last, count, .. } = taken;
+        let mut flags = flag::DATA_ACKED;
+        if !after(first.end_seq, self.sk.high_seq) {
+            flags |= flag::ORIG_SACK_ACKED;
+        }
+        if self.rtx.is_empty() {
+            self.buffer.chrono.stop(Limit::Busy, self.clock.now());
+        }
+        let now_us = self.sk.tcp_mstamp;
+        let ca_rtt_us = now_us.saturating_sub(last.tx_mstamp) as u32;
+        rate.rtt_us = i64::from(ca_rtt_us);
+        if count == 1
+            && self.sk.snd_una.wrapping_sub(prior_una) < self.sk.mss_cache
+            && rate.prior_delivered.wrapping_add(1) == self.sk.delivered
+        {
+            flags |= flag::ACK_MAYBE_DELAYED;
+        }
+        let rtt_us = now_us.saturating_sub(first.tx_mstamp) as u32;
+        self.take_rtt(rtt_us, ca_rtt_us, flags & flag::ACK_MAYBE_DELAYED != 0);
+        if first.seq != prior_una {
+            self.check_sack_reordering(first.seq);
+        }
+        let delivered = self.sk.delivered.wrapping_sub(rate.prior_delivered);
+        let in_flight = self.sk.mss_cache.wrapping_mul(delivered);
+        let sample = AckSample { pkts_acked: count, rtt_us: ca_rtt_us as i32, in_flight };
+        let requests = self.congestion.pkts_acked(&mut self.sk, &sample);
+        self.serve(requests);
+        flags
+    }
+}
