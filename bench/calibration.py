@@ -13,11 +13,14 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cwndlab import core
-from cwndlab.judge.decision import ERROR, ZONE
+from cwndlab.judge.decision import ZONE, chosen_of
+
+if TYPE_CHECKING:
+    from cwndlab._core import Chosen
 
 PAIRS = (6, 10, 20, 40)
 ALGORITHMS = (2, 6, 19)
@@ -43,7 +46,8 @@ class World:
         common = self._noise((1, pairs), random)
         own = self._noise((len(self.means), pairs), random)
         mixed = np.sqrt(self.shared) * common + np.sqrt(1 - self.shared) * own
-        return self.means[:, None] + mixed
+        runs: np.ndarray = self.means[:, None] + mixed
+        return runs
 
     def _noise(self, shape: tuple[int, int], random: np.random.Generator) -> np.ndarray:
         match self.kind.split():
@@ -63,7 +67,7 @@ def main() -> int:
     parser.add_argument("--figure", type=Path, help="write the reliability diagram here (SVG)")
     options = parser.parse_args()
     random = np.random.default_rng(20_261_122)
-    stays, good, with_best = [], [], []
+    stays, good, with_best, in_zone = [], [], [], []
     for kind in KINDS:
         for pairs in PAIRS:
             for count in ALGORITHMS:
@@ -75,17 +79,16 @@ def main() -> int:
                     stays.append((first["leader_stays"], leader in second["good"]))
                     good.append((first["leader_is_good"], best - world.means[leader] <= ZONE))
                     with_best.append(any(world.means[at] == best for at in first["good"]))
+                    in_zone.append(np.mean(best - world.means[first["good"]] <= ZONE))
     missed = 0
     missed += told("repeatable: the first is in the set of fresh runs", np.array(stays, float))
     missed += told("the first is within the zone of the best", np.array(good, float))
-    share = float(np.mean(with_best))
-    is_met = share >= 1 - ERROR
     print(
-        f"sets with the best: {share:.3f}, stated at least {1 - ERROR} {'' if is_met else 'MISSED'}"
+        f"sets with the best: {np.mean(with_best):.3f}; members in the zone: {np.mean(in_zone):.3f}"
     )
     if options.figure:
         draw(options.figure, np.array(stays, float), np.array(good, float))
-    return int(missed > 0 or not is_met)
+    return int(missed > 0)
 
 
 def made(kind: str, count: int, gap: float, random: np.random.Generator) -> World:
@@ -95,11 +98,9 @@ def made(kind: str, count: int, gap: float, random: np.random.Generator) -> Worl
     return World(kind, means, float(random.choice([0.0, 0.5, 0.95])))
 
 
-def decided(utilities: np.ndarray) -> dict[str, object]:
+def decided(utilities: np.ndarray) -> Chosen:
     """What is decided of utilities."""
-    return core.choose_set(
-        utilities.tolist(), np.zeros_like(utilities).tolist(), price=0.0, zone=ZONE, error=ERROR
-    )
+    return chosen_of(utilities, np.zeros_like(utilities), price=0.0)
 
 
 def told(title: str, found: np.ndarray) -> int:

@@ -410,7 +410,8 @@ def choose_set(
     *,
     price: float,
     zone: float,
-    error: float,
+    ahead: float,
+    outside: float,
 ) -> Chosen:
     """Choose the set of good contestants.
 
@@ -420,7 +421,8 @@ def choose_set(
         cost: logarithms of what is bad, of the same shape.
         price: of cost: utility is gain - price x cost.
         zone: differences of utility that nobody cares about.
-        error: probability that the set lacks the best contestant.
+        ahead: probability of being better than the first from which a contestant is in the set.
+        outside: probability of being outside of the zone up to which it is in the set, too.
 
     Returns:
         `order` has the highest mean first; `good` is the set in that order. `low` and `high` are

@@ -143,10 +143,13 @@ def choose_set(
     *,
     price: float,
     zone: float,
-    error: float,
+    ahead: float,
+    outside: float,
 ) -> Chosen:
     """Choose the set of good contestants; `_core.pyi` says what of everything is."""
-    chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone, error=error)
+    chosen: Chosen = module().choose_set(
+        gain, cost, price=price, zone=zone, ahead=ahead, outside=outside
+    )
     return chosen
 
 

@@ -11,10 +11,20 @@ from hypothesis import strategies as st
 
 from cwndlab.judge.cell import Comparison
 from cwndlab.judge.decision import SURE, Decision, decide
-from cwndlab.judge.goals import BALANCE, LATENCY, SHORT_TRANSFERS, THROUGHPUT, Goal
+from cwndlab.judge.goals import (
+    BALANCE,
+    GOALS,
+    GOALS_OF_USES,
+    LATENCY,
+    SHORT_TRANSFERS,
+    THROUGHPUT,
+    Goal,
+)
 from cwndlab.judge.networks import Networks, Turn
 from cwndlab.judge.reality import Reality
 from cwndlab.judge.sentences import certainty, condition, headline, sentences, step_sentence
+from cwndlab.judge.templates import CHANGES
+from cwndlab.results.columns import quantity
 from made_up import around, comparison_of
 
 
@@ -109,9 +119,14 @@ def test_repetitions_that_do_not_differ_are_no_evidence() -> None:
 def test_the_step_from_the_baseline_is_in_shares_with_its_interval() -> None:
     decision = decide(FAST_OR_SHORT, BALANCE)
     assert decision.step is not None
-    assert decision.step.throughput is not None
-    assert decision.step.throughput.estimate == pytest.approx(-0.05, abs=1e-3)
+    assert decision.step.changes["goodput_mbit_s"].estimate == pytest.approx(-0.05, abs=1e-3)
     assert step_sentence(decision).startswith("From cubic to bbr: throughput -5 % [-5, -5] and ")
+
+
+def test_every_change_that_a_goal_shows_has_a_column_and_words() -> None:
+    shown = {column for goal in (*GOALS.values(), *GOALS_OF_USES.values()) for column in goal.shown}
+    assert shown == set(CHANGES)
+    assert all(quantity(column).title for column in shown)
 
 
 def test_a_baseline_that_is_best_is_kept() -> None:

@@ -36,7 +36,7 @@ def test_each_distance_has_the_winner_that_was_planted() -> None:
     utilities[1] += np.where(server_ms >= 30, 0.2, 0.0)
     utilities[2] -= 0.5
     utilities[2, 5] = math.nan
-    near, national, far = by_distance(utilities, NAMES, list(server_ms), zone=0.03, error=0.05)
+    near, national, far = by_distance(utilities, NAMES, list(server_ms))
     assert (near.name, near.best) == ("near", ("bbr",))
     assert set(national.best) == {"bbr", "westwood"}
     assert (far.name, far.best, far.most_ms) == ("intercontinental", ("westwood",), math.inf)
@@ -46,7 +46,7 @@ def test_each_distance_has_the_winner_that_was_planted() -> None:
 
 def test_a_distance_of_few_networks_is_left_out() -> None:
     server_ms = [10.0] * 20 + [50.0] * (FEWEST_DRAWS - 1)
-    found = by_distance(np.zeros((3, len(server_ms))), NAMES, server_ms, zone=0.03, error=0.05)
+    found = by_distance(np.zeros((3, len(server_ms))), NAMES, server_ms)
     assert [each.name for each in found] == ["national"]
 
 

@@ -44,5 +44,4 @@ def test_nobody_loses_where_all_classes_agree() -> None:
     assert not decision.population.turns
     # Means of logarithms: sqrt(2 x 1.6) = 1.789 times.
     assert decision.step is not None
-    assert decision.step.throughput is not None
-    assert decision.step.throughput.estimate == pytest.approx(0.789, abs=0.02)
+    assert decision.step.changes["goodput_mbit_s"].estimate == pytest.approx(0.789, abs=0.02)

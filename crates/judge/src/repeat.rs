@@ -4,11 +4,17 @@
 //! with, then as many fresh repetitions of it, and chooses anew. Repetitions are resampled whole,
 //! so that what contestants share stays shared; deviations are widened, since few pairs know their
 //! own spread badly, so that means scatter as Student's t says they do.
+//!
+//! The leader leads also by luck. Beforehand each contestant is as likely to be just as good as the
+//! leader as it is to differ from it; the runs' evidence then decides, contestant by contestant
+//! (a Bayes factor, [`crate::sequence::evidence`]). Those that a trial draws as equal
+//! have the leader's mean when fresh repetitions are drawn.
 
 use cwndlab_units::Stream;
 
 use crate::paired::Difference;
-use crate::select::{Rule, choose, errors_allowed};
+use crate::select::{Choice, Margin, Rule, choose};
+use crate::sequence::evidence;
 use crate::utilities::Utilities;
 
 const TRIALS: usize = 800;
@@ -35,19 +41,20 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
         return None;
     }
     let seen = Centred::new(utilities, &choice.order, &pairs);
-    let errors = errors_allowed(pairs.len(), choice.order.len(), rule);
+    let ties = chances_of_a_tie(&choice);
+    let is_good: Vec<bool> =
+        choice.order.iter().map(|&each| choice.scores[each].is_some_and(|s| s.is_good)).collect();
+    let margin = Margin::new(pairs.len(), rule);
     let mut draws = Stream::new(0, "judge.repeat");
     let (mut stays, mut same, mut good) = (0_u32, 0_u32, 0_u32);
     for _ in 0..TRIALS {
-        let truth = seen.possible_truth(&mut draws);
+        let mut truth = seen.possible_truth(&mut draws);
         let best = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         good += u32::from(best - truth[0] <= rule.zone);
-        let fresh = seen.fresh_set(&truth, &mut draws, rule.zone, errors);
+        tie(&mut truth, &ties, &mut draws);
+        let fresh = seen.fresh_set(&truth, &mut draws, margin);
         stays += u32::from(fresh[0]);
-        let is_same = choice.order.iter().zip(&fresh).all(|(&each, &is_good)| {
-            choice.scores[each].is_some_and(|score| score.is_good) == is_good
-        });
-        same += u32::from(is_same);
+        same += u32::from(fresh == is_good);
     }
     debug_assert_eq!(choice.order[0], leader);
     let share = |count: u32| f64::from(count) / TRIALS as f64;
@@ -56,6 +63,22 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
         same_set: share(same),
         leader_is_good: share(good),
     })
+}
+
+/// How probably each contestant, in order, is just as good as the leader, which is first.
+fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
+    let of =
+        |&each: &usize| choice.scores[each].map_or(0.0, |own| 1.0 / (1.0 + evidence(own.behind)));
+    choice.order.iter().map(of).collect()
+}
+
+/// Gives contestants that are drawn as equally good the leader's mean.
+fn tie(truth: &mut [f64], ties: &[f64], draws: &mut Stream) {
+    for each in 1..truth.len() {
+        if draws.unit() < ties[each] {
+            truth[each] = truth[0];
+        }
+    }
 }
 
 /// Means, and deviations from them by repetition, of the contestants in order.
@@ -106,8 +129,8 @@ impl Centred {
             .collect()
     }
 
-    /// Which contestants the set of as many fresh repetitions holds.
-    fn fresh_set(&self, truth: &[f64], draws: &mut Stream, zone: f64, errors: f64) -> Vec<bool> {
+    /// Whether the set of as many fresh repetitions holds each contestant.
+    fn fresh_set(&self, truth: &[f64], draws: &mut Stream, margin: Margin) -> Vec<bool> {
         let at = self.resample(draws);
         let value = |each: usize, n: usize| truth[each] + self.deviations[each][n];
         let mean = |each: usize| truth[each] + self.mean_deviation(each, &at);
@@ -118,7 +141,7 @@ impl Centred {
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));
                 let behind = Difference::of(apart).expect("there are pairs");
-                behind.mean <= zone.max(errors * behind.error)
+                each == leader || behind.mean <= margin.at(behind.error)
             })
             .collect()
     }

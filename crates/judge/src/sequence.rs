@@ -29,6 +29,23 @@ pub fn half_width(difference: Difference, error: f64) -> f64 {
     difference.error * libm::sqrt(w * (pairs - 1.0))
 }
 
+/// How much better a difference is explained by some true mean than by none: the e-value of zero,
+/// which is a Bayes factor with the prior above. Infinite where nothing scatters about a mean that
+/// is not zero.
+#[must_use]
+pub fn evidence(difference: Difference) -> f64 {
+    let pairs = difference.pairs as f64;
+    if difference.pairs < 2 {
+        return 1.0;
+    }
+    if difference.error == 0.0 {
+        return if difference.mean == 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    let w = libm::pow(difference.mean / difference.error, 2.0) / (pairs - 1.0);
+    let ratio = PRIOR_PAIRS / (pairs + PRIOR_PAIRS);
+    libm::sqrt(ratio) * libm::pow((1.0 + w) / (1.0 + ratio * w), pairs / 2.0)
+}
+
 #[cfg(test)]
 mod tests {
     use cwndlab_units::Stream;
@@ -49,6 +66,14 @@ mod tests {
             .count();
         assert!(misses <= 100, "{misses} of 2000");
         assert!(misses > 10, "{misses} of 2000: needlessly wide");
+    }
+
+    #[test]
+    fn the_interval_holds_the_means_against_which_there_is_less_evidence_than_its_error_allows() {
+        let seen = Difference { mean: 0.0, error: 0.1, pairs: 20 };
+        let edge = half_width(seen, 0.05);
+        let at_edge = evidence(Difference { mean: edge, ..seen });
+        assert!((at_edge - 20.0).abs() < 1e-6, "{at_edge}");
     }
 
     #[test]

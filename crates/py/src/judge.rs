@@ -9,26 +9,30 @@ use pyo3::types::{PyDict, PyList};
 /// Confidence of every interval that is reported.
 const CONFIDENCE: f64 = 0.95;
 
+/// Probability that a look says "settled" of a set that is not, at most, over all looks together.
+const SETTLED_ERROR: f64 = 0.1;
+
 /// Chooses the set of good contestants.
 #[pyfunction]
-#[pyo3(signature = (gain, cost, *, price, zone, error))]
+#[pyo3(signature = (gain, cost, *, price, zone, ahead, outside))]
 pub(crate) fn choose_set<'py>(
     py: Python<'py>,
     gain: Vec<Vec<f64>>,
     cost: Vec<Vec<f64>>,
     price: f64,
     zone: f64,
-    error: f64,
+    ahead: f64,
+    outside: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (gain, cost) = (Utilities::new(gain), Utilities::new(cost));
     let utilities = Utilities::weighed(&gain, &cost, price);
-    let rule = Rule { zone, error };
+    let rule = Rule { zone, ahead, outside };
     let choice = choose(&utilities, rule);
     let found = PyDict::new(py);
     found.set_item("order", &choice.order)?;
     found.set_item("good", choice.good().collect::<Vec<_>>())?;
     found.set_item("scores", scores(py, &choice)?)?;
-    found.set_item("is_settled", is_settled(&choice, rule))?;
+    found.set_item("is_settled", is_settled(&choice, zone))?;
     let prediction = repeat::predict(&utilities, rule);
     found.set_item("leader_stays", prediction.map(|p| p.leader_stays))?;
     found.set_item("same_set", prediction.map(|p| p.same_set))?;
@@ -70,16 +74,16 @@ fn scores<'py>(py: Python<'py>, choice: &Choice) -> PyResult<Bound<'py, PyList>>
 }
 
 /// Whether, however often one looked, each contestant is known to be in the set or out of it.
-fn is_settled(choice: &Choice, rule: Rule) -> bool {
+fn is_settled(choice: &Choice, zone: f64) -> bool {
     let Some(leader) = choice.leader() else {
         return false;
     };
-    let error = rule.error / choice.order.len().max(2) as f64;
+    let error = SETTLED_ERROR / choice.order.len().max(2) as f64;
     choice.order.iter().filter(|&&each| each != leader).all(|&each| {
         choice.scores[each].is_some_and(|score| {
             let reach = sequence::half_width(score.behind, 2.0 * error); // one side counts
             if score.is_good {
-                score.behind.mean + reach <= rule.zone
+                score.behind.mean + reach <= zone
             } else {
                 score.behind.mean - reach > 0.0
             }

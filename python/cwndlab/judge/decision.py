@@ -23,8 +23,9 @@ import numpy as np
 from cwndlab import core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from cwndlab._core import Chosen
     from cwndlab.judge.cell import Comparison
     from cwndlab.judge.coexistence import Coexistence
     from cwndlab.judge.goals import Goal
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
 ZONE = 0.03
 """Differences of utility that nobody cares about."""
 
-ERROR = 0.1
-"""Probability that the set lacks the best algorithm, at most; measured, it is far smaller."""
+AHEAD = 0.15
+"""Probability of being better than the first from which an algorithm is in the set."""
+
+OUTSIDE = 0.25
+"""Probability of being outside of the zone up to which an algorithm is in the set, too."""
 
 SURE = 0.9
 """What may be called sure."""
@@ -84,10 +88,8 @@ class Step:
 
     old: str
     new: str
-    throughput: Bounds | None
-    delay: Bounds | None
-    """95th percentile of the round trip."""
-    completion: Bounds | None
+    changes: Mapping[str, Bounds]
+    """By column, in the order of the goal's `shown`; without those that were not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class Decision:
     repeatable: float | None
     same_set: float | None
     """Probability that as many fresh draws give the very same set."""
+    good_selection: float | None
+    """Probability that the first is, on this very link, within the zone of the best."""
     is_settled: bool
     """Whether everyone is known to be in the set or not, however often one looked."""
     step: Step | None = None
@@ -167,6 +171,7 @@ class Decision:
             "sure": self.sure,
             "repeatable": self.repeatable,
             "same_set": self.same_set,
+            "good_selection": self.good_selection,
             "robust": self.robust,
             "reality": None if self.reality is None else self.reality.to_json(),
             "baseline": self._baseline_json(),
@@ -201,12 +206,13 @@ class Decision:
         return {"algorithm": self.baseline, "change": shares or None, "host": host}
 
 
+_JSON_NAMES = {"goodput_mbit_s": "throughput", "rtt_p95_ms": "delay", "completion_ms": "completion"}
+
+
 def _shares(step: Step) -> dict[str, Any]:
-    named = {"throughput": step.throughput, "delay": step.delay, "completion": step.completion}
     return {
-        name: {"estimate": b.estimate, "low": b.low, "high": b.high}
-        for name, b in named.items()
-        if b is not None
+        _JSON_NAMES.get(name, name): {"estimate": b.estimate, "low": b.low, "high": b.high}
+        for name, b in step.changes.items()
     }
 
 
@@ -214,7 +220,7 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
     """Decide a goal in one setting, from its runs alone."""
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
-    change = step(comparison, old, new) if old and new and old != new else None
+    change = step(comparison, old, new, goal.shown) if old and new and old != new else None
     return replace(decision, setting=comparison.name, step=change)
 
 
@@ -238,9 +244,7 @@ def runs_of(comparison: Comparison, goal: Goal) -> Runs:
 
 def decide_runs(names: Sequence[str], runs: Runs, goal: Goal, baseline: str | None) -> Decision:
     """Decide a goal from what counts of the runs of algorithms."""
-    chosen = core.choose_set(
-        runs.gain.tolist(), runs.cost.tolist(), price=goal.price, zone=ZONE, error=ERROR
-    )
+    chosen = chosen_of(runs.gain, runs.cost, goal.price)
     entrants = tuple(
         Entrant(
             name=names[at],
@@ -262,9 +266,17 @@ def decide_runs(names: Sequence[str], runs: Runs, goal: Goal, baseline: str | No
         entrants=entrants,
         repeatable=chosen["leader_stays"] if is_random else None,
         same_set=chosen["same_set"] if is_random else None,
+        good_selection=chosen["leader_is_good"] if is_random else None,
         is_settled=chosen["is_settled"] and is_random,
         baseline=baseline if baseline in {each.name for each in entrants} else None,
         is_alone=len(entrants) == 1,
+    )
+
+
+def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
+    """Choose the set of good algorithms: rows are algorithms, columns repetitions."""
+    return core.choose_set(
+        gain.tolist(), cost.tolist(), price=price, zone=ZONE, ahead=AHEAD, outside=OUTSIDE
     )
 
 
@@ -276,29 +288,24 @@ def rows(comparison: Comparison, column: str) -> Floats:
     )
 
 
-def step(comparison: Comparison, old: str, new: str) -> Step:
+def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Step:
     """Return what changes from one contestant to another, pair by pair."""
-
-    def ratio(column: str) -> Bounds | None:
-        values = comparison.values
-        if column not in values[new] or column not in values[old]:
-            return None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return _share(np.log(values[new][column]), np.log(values[old][column]))
-
-    return Step(
-        old=old,
-        new=new,
-        throughput=ratio("goodput_mbit_s"),
-        delay=ratio("rtt_p95_ms"),
-        completion=ratio("completion_ms"),
-    )
+    values = comparison.values
+    changes = {}
+    for column in columns:
+        if column in values[new] and column in values[old]:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = _share(np.log(values[new][column]), np.log(values[old][column]))
+            if share is not None:
+                changes[column] = share
+    return Step(old, new, changes)
 
 
 def step_of_runs(names: Sequence[str], runs: Runs, old: str, new: str) -> Step:
     """Return what changes of throughput from one algorithm to another, by logarithms of goodput."""
     ours, theirs = runs.gain[names.index(new)], runs.gain[names.index(old)]
-    return Step(old, new, _share(ours, theirs), delay=None, completion=None)
+    share = _share(ours, theirs)
+    return Step(old, new, {} if share is None else {"goodput_mbit_s": share})
 
 
 def _share(ours: Floats, theirs: Floats) -> Bounds | None:

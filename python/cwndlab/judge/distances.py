@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cwndlab import core
+from cwndlab.judge.decision import chosen_of
 from cwndlab.judge.networks import Distance
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ def by_distance(
     utilities: Floats,
     names: Sequence[str],
     server_ms: Sequence[float],
-    *,
-    zone: float,
-    error: float,
 ) -> tuple[Distance, ...]:
     """Return the set of good algorithms at each distance of which there are eight draws or more.
 
@@ -39,8 +36,6 @@ def by_distance(
         utilities: of shape (algorithms, draws); NaN where a run is missing.
         names: of the algorithms.
         server_ms: one-way delay to the server in each draw.
-        zone: differences of utility that nobody cares about.
-        error: probability that a set lacks the best algorithm of its distance.
     """
     delays_ms = np.asarray(server_ms, dtype=np.float64)
     is_whole = np.isfinite(utilities).all(axis=0)
@@ -50,8 +45,7 @@ def by_distance(
         if is_there.sum() < FEWEST_DRAWS:
             continue
         gain = utilities[:, is_there]
-        nothing = np.zeros_like(gain).tolist()
-        chosen = core.choose_set(gain.tolist(), nothing, price=0.0, zone=zone, error=error)
+        chosen = chosen_of(gain, np.zeros_like(gain), price=0.0)
         best = tuple(names[at] for at in chosen["good"])
         found.append(Distance(name, least_ms, most_ms, int(is_there.sum()), best))
     return tuple(found)

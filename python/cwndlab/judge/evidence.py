@@ -12,7 +12,7 @@ import polars as pl
 from cwndlab import core
 from cwndlab.errors import ResultsError
 from cwndlab.judge import distances
-from cwndlab.judge.decision import ERROR, ZONE
+from cwndlab.judge.decision import ZONE
 from cwndlab.judge.networks import Networks, Turn
 from cwndlab.judge.question import DRAWS
 from cwndlab.judge.sensitivity import flips
@@ -108,7 +108,7 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
         return ()
     unit_ms = _MS_PER_UNIT[units[distances.KEY]]
     server_ms = [unit_ms * float(each.keys[distances.KEY]) for each in draws.drawn]
-    return distances.by_distance(utilities, names, server_ms, zone=ZONE, error=ERROR)
+    return distances.by_distance(utilities, names, server_ms)
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:

@@ -38,6 +38,8 @@ class Goal:
     """Of cost, in gain; 0 where cost does not count."""
     missing: str
     """What a study lacks in which the gain was not measured, and how to add it."""
+    shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
+    """Columns that show what a change of algorithm brings."""
 
     @property
     def given_for_half(self) -> float:
@@ -81,6 +83,7 @@ SHORT_TRANSFERS = Goal(
     None,
     0.0,
     "no flow has an end; add flows of a size (compare --bytes 500kB)",
+    ("completion_ms", "rtt_p95_ms"),
 )
 FAIRNESS = Goal(
     "fairness",
@@ -122,10 +125,22 @@ GOALS: Mapping[str, Goal] = {
 """All goals by name; the first is what is answered unless the user says otherwise."""
 
 WEB = Goal(
-    "web", "Web pages", "log_page_speed", None, 0.0, "no pages were loaded (advise --use web)"
+    "web",
+    "Web pages",
+    "log_page_speed",
+    None,
+    0.0,
+    "no pages were loaded (advise --use web)",
+    ("response_p95_ms", "response_geometric_mean_ms"),
 )
 VIDEO = Goal(
-    "video", "Video", "log_video_quality", None, 0.0, "no video was played (advise --use video)"
+    "video",
+    "Video",
+    "log_video_quality",
+    None,
+    0.0,
+    "no video was played (advise --use video)",
+    ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
 )
 RPC = Goal(
     "rpc",
@@ -134,6 +149,7 @@ RPC = Goal(
     None,
     0.0,
     "nothing was asked and answered (advise --use rpc)",
+    ("response_p99_ms", "response_p50_ms"),
 )
 CALL = Goal(
     "call",
@@ -142,6 +158,7 @@ CALL = Goal(
     None,
     0.0,
     "no call was made (advise --use call)",
+    ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}

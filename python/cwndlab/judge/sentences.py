@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import share_given
-from cwndlab.judge.templates import KEYS, TEMPLATES
+from cwndlab.judge.templates import CHANGES, KEYS, TEMPLATES
 from cwndlab.text.wording import (
     join_words,
     percent,
@@ -71,10 +71,7 @@ def step_sentence(decision: Decision) -> str:
         return _say("is baseline", baseline=baseline)
     if decision.step is None:
         return ""
-    has_intervals = any(
-        each is not None and each.low is not None
-        for each in (decision.step.throughput, decision.step.delay, decision.step.completion)
-    )
+    has_intervals = any(each.low is not None for each in decision.step.changes.values())
     sentence = _say(
         "step" if has_intervals else "step without intervals",
         old=baseline,
@@ -352,16 +349,7 @@ def _runs(decision: Decision) -> str:
 
 
 def _changes(step: Step) -> str:
-    parts = [
-        f"{title} {_change(bounds)}"
-        for title, bounds in (
-            ("completion time", step.completion),
-            ("throughput", step.throughput if step.completion is None else None),
-            ("95th percentile of the round trip", step.delay),
-        )
-        if bounds is not None
-    ]
-    return join_words(parts)
+    return join_words([f"{CHANGES[name]} {_change(own)}" for name, own in step.changes.items()])
 
 
 def _change(bounds: Bounds) -> str:

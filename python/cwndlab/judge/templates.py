@@ -66,6 +66,22 @@ TEMPLATES = {
     "reality unknown": "never checked",
 }
 
+CHANGES = {
+    "goodput_mbit_s": "throughput",
+    "rtt_p95_ms": "95th percentile of the round trip",
+    "completion_ms": "completion time",
+    "response_p50_ms": "median response time",
+    "response_p95_ms": "95th percentile of response times",
+    "response_p99_ms": "99th percentile of response times",
+    "response_geometric_mean_ms": "geometric mean of response times",
+    "video_bitrate_mbit_s": "bitrate",
+    "video_rebuffering_pct": "rebuffering",
+    "video_startup_ms": "start of the video",
+    "call_delay_p95_ms": "95th percentile of the call's delay",
+    "call_loss_pct": "the call's loss",
+}
+"""What a change of algorithm brings, by column (`Goal.shown`)."""
+
 KEYS = {
     "server": "the one-way delay to the server",
     "queue": "the bottleneck's queue",
