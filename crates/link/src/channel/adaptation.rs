@@ -3,7 +3,7 @@
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::coding::Coding;
+use super::coding::{Coding, Report};
 use super::decibel::Decibel;
 use super::sinr::Sinr;
 use crate::Probability;
@@ -55,8 +55,8 @@ pub(crate) struct Adaptation {
     next_report: Time,
     /// A channel of its own to look at, as times must not go back.
     sinr: Sinr,
-    /// What was reported last; nothing out of range.
-    reported: Option<f64>,
+    /// The last one.
+    report: Report,
     /// What follows from the report and the margin.
     scheme: Option<u8>,
     margin: f64,
@@ -84,11 +84,11 @@ impl Adaptation {
             let (down, target) = (outer.step_mdb.as_f64(), outer.target.as_f64());
             (down * target / (1.0 - target), down)
         });
-        let reported = coding.report(sinr.decibels_at(Time::ZERO));
+        let report = coding.report(sinr.decibels_at(Time::ZERO));
         let next_report = if fixed.is_some() { Time::NEVER } else { Time::ZERO + phase + delay };
         let (scheme, margin) = (None, 0.0);
         let mut adaptation =
-            Self { fixed, period, delay, next_report, sinr, reported, scheme, margin, up, down };
+            Self { fixed, period, delay, next_report, sinr, report, scheme, margin, up, down };
         adaptation.choose_scheme(coding);
         adaptation
     }
@@ -104,16 +104,19 @@ impl Adaptation {
 
     fn choose_scheme(&mut self, coding: &Coding) {
         let best = |reported| coding.scheme(reported, self.margin);
-        self.scheme = self.fixed.or_else(|| self.reported.map(best));
+        self.scheme = self.fixed.or_else(|| self.report.value.map(best));
     }
 
     fn take_report(&mut self, coding: &Coding, at: Time) {
         let since = (at - self.next_report).as_nanos();
         let latest =
             self.next_report + Duration::from_nanos(since - since % self.period.as_nanos());
-        self.reported = self.sinr.step_at(latest - self.delay, |ratio| coding.report(ratio));
         self.next_report = latest + self.period;
-        self.choose_scheme(coding);
+        let report = self.sinr.report_at(latest - self.delay, self.report, coding);
+        if report != self.report {
+            self.report = report;
+            self.choose_scheme(coding);
+        }
     }
 
     /// Tells the outer loop of a first transmission.

@@ -22,6 +22,7 @@ const SHIFT: f64 = 0.4;
 impl Curve {
     /// The error rate of a block of so many bits that is cut into code blocks of at most
     /// `most_bits`.
+    #[cfg(test)]
     pub(crate) fn error_rate(&self, decibels: f64, bits: u32, most_bits: u32) -> f64 {
         let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
         any_of(one, code_blocks)
@@ -64,20 +65,71 @@ fn any_of(one: f64, count: u32) -> f64 {
     }
 }
 
-/// Error rate of an HSDPA block sent for a channel quality of `quality`, at a ratio in decibels
-/// after despreading: the closed form of EURANE's simulator.
-pub(crate) fn hsdpa_error_rate(decibels: f64, quality: u8) -> f64 {
-    let quality = f64::from(quality);
-    let slope = libm::sqrt(3.0) - libm::log10(quality);
-    let exponent = 2.0 * (decibels - 1.03 * quality + 17.3) / slope;
-    libm::pow(libm::pow(10.0, exponent) + 1.0, -1.0 / 0.7)
+/// Error rates of HSDPA's blocks: the closed form of EURANE's simulator.
+#[derive(Clone, Debug)]
+pub(crate) struct HsdpaErrors {
+    /// `sqrt(3) - lg(quality)` of each channel quality from 1 on.
+    slopes: [f64; 30],
+    /// Rates at the exponents from `LEAST` on in steps of `1 / STEPS`, as powers are dear.
+    rates: Vec<f64>,
 }
+
+impl HsdpaErrors {
+    const LEAST: f64 = -4.0;
+    const MOST: f64 = 8.0;
+    const STEPS: f64 = 16.0;
+
+    pub(crate) fn new() -> Self {
+        let slope = |index: usize| libm::sqrt(3.0) - libm::log10((index + 1) as f64);
+        let count = ((Self::MOST - Self::LEAST) * Self::STEPS) as usize + 1;
+        let rate = |index: usize| Self::rate_of(Self::LEAST + index as f64 / Self::STEPS);
+        Self { slopes: core::array::from_fn(slope), rates: (0..count).map(rate).collect() }
+    }
+
+    /// Error rate of a block sent for a channel quality, at a ratio in decibels after despreading.
+    #[cfg(test)]
+    pub(crate) fn rate(&self, decibels: f64, quality: u8) -> f64 {
+        Self::rate_of(self.exponent(decibels, quality))
+    }
+
+    /// Whether a draw from 0 to 1 is at least the error rate.
+    pub(crate) fn is_decoded(&self, decibels: f64, quality: u8, draw: f64) -> bool {
+        let exponent = self.exponent(decibels, quality);
+        // Rates fall with the exponent: this one is between its neighbours.
+        let place = (exponent - Self::LEAST) * Self::STEPS;
+        let next = if place < 0.0 { 0 } else { (place as usize).min(self.rates.len() - 1) + 1 };
+        if next > 0 && draw > self.rates[next - 1] * (1.0 + ROUNDING) {
+            return true;
+        }
+        if self.rates.get(next).is_some_and(|least| draw < least * (1.0 - ROUNDING)) {
+            return false;
+        }
+        draw >= Self::rate_of(exponent)
+    }
+
+    fn exponent(&self, decibels: f64, quality: u8) -> f64 {
+        let slope = self.slopes[usize::from(quality) - 1];
+        2.0 * (decibels - 1.03 * f64::from(quality) + 17.3) / slope
+    }
+
+    fn rate_of(exponent: f64) -> f64 {
+        libm::pow(libm::pow(10.0, exponent) + 1.0, -1.0 / 0.7)
+    }
+}
+
+/// What rounding can come to, and far more.
+const ROUNDING: f64 = 1e-9;
 
 /// The channel quality, not yet a whole number, that a HSDPA user reports at a ratio: the same
 /// simulators' straight line. What it reports errs 0.07 to 0.18 of the time by the form above, where
 /// the standard asks for 0.1; the outer loop sees to the rest.
 pub(crate) fn hsdpa_quality(decibels: f64) -> f64 {
     decibels / 1.02 + 16.62
+}
+
+/// The ratio at which exactly this quality is reported.
+pub(crate) fn hsdpa_decibels(quality: f64) -> f64 {
+    (quality - 16.62) * 1.02
 }
 
 /// `ln(9)`: from one half to one tenth.
@@ -120,12 +172,27 @@ mod tests {
 
     #[test]
     fn reported_hsdpa_quality_errs_about_one_time_in_ten() {
+        let errors = HsdpaErrors::new();
         for quality in 1..=30_u8 {
-            // The ratio at which exactly this index is reported.
-            let decibels = (f64::from(quality) - 16.62) * 1.02;
-            let rate = hsdpa_error_rate(decibels, quality);
+            let decibels = hsdpa_decibels(quality.into());
+            let rate = errors.rate(decibels, quality);
             assert!((0.07..=0.18).contains(&rate), "{quality}: {rate}");
             assert!((hsdpa_quality(decibels) - f64::from(quality)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_draw_decodes_an_hsdpa_block_if_it_is_at_least_the_error_rate() {
+        let errors = HsdpaErrors::new();
+        for quality in 1..=30_u8 {
+            for tenths in -400..600 {
+                let decibels = f64::from(tenths) / 10.0;
+                let rate = errors.rate(decibels, quality);
+                for draw in [0.0, rate * 0.9, rate, (rate + 1e-12).min(1.0), 0.5, 0.999_999] {
+                    let is_decoded = errors.is_decoded(decibels, quality, draw);
+                    assert_eq!(is_decoded, draw >= rate, "{quality}, {decibels} dB, {draw}");
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Schemes in order of their efficiency: which one a report calls for, and how often it fails.
 
-use super::block_error::{Curve, hsdpa_error_rate, hsdpa_quality};
+use super::block_error::{Curve, HsdpaErrors, hsdpa_decibels, hsdpa_quality};
 use super::decibel::decibels;
 use super::tables::{lte, nr};
 
@@ -10,7 +10,7 @@ pub(crate) enum Coding {
     /// Schemes with an error curve each.
     Curves(Curves),
     /// HSDPA: a scheme for each channel quality.
-    Hsdpa,
+    Hsdpa(Box<HsdpaErrors>),
     /// One scheme, whose errors are given.
     Single,
 }
@@ -31,6 +31,27 @@ struct CodedScheme {
     /// What other redundancy in a retransmission gains over the same again.
     combining_gain: f64,
 }
+
+/// What is known of a ratio when it is reported.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Report {
+    /// Decibels in steps, or the channel quality of HSDPA; nothing out of range.
+    pub(crate) value: Option<f64>,
+    /// Ratios from here up to below there give the same report.
+    from: f64,
+    below: f64,
+}
+
+impl Report {
+    /// Whether a ratio gives this report for certain.
+    #[inline]
+    pub(crate) fn holds(&self, decibels: f64) -> bool {
+        self.from <= decibels && decibels < self.below
+    }
+}
+
+/// Decibels that rounding can come to, and far more.
+const ROUNDING: f64 = 1e-9;
 
 impl Coding {
     pub(crate) fn lte() -> Self {
@@ -56,6 +77,10 @@ impl Coding {
         Self::curves(schemes.collect(), quality, 8448)
     }
 
+    pub(crate) fn hsdpa() -> Self {
+        Self::Hsdpa(Box::new(HsdpaErrors::new()))
+    }
+
     fn curves(schemes: Vec<CodedScheme>, scheme_of_quality: &[u8], most_bits: u32) -> Self {
         // TS 36.213 section 7.2.3: the highest index whose block is received with at most 0.1 errors.
         let threshold = |&scheme: &u8| schemes[usize::from(scheme)].curve.tenth;
@@ -67,23 +92,29 @@ impl Coding {
     pub(crate) fn count(&self) -> u8 {
         match self {
             Self::Curves(curves) => curves.schemes.len() as u8,
-            Self::Hsdpa => 30,
+            Self::Hsdpa(_) => 30,
             Self::Single => 1,
         }
     }
 
-    /// What is known of a ratio when it is reported: decibels in steps, or nothing out of range.
-    pub(crate) fn report(&self, decibels: f64) -> Option<f64> {
+    /// The report of a ratio.
+    pub(crate) fn report(&self, decibels: f64) -> Report {
+        let [lowest, highest] = [f64::NEG_INFINITY, f64::INFINITY];
         match self {
-            Self::Curves(curves) => {
-                let quality = curves.thresholds.partition_point(|&threshold| threshold <= decibels);
-                quality.checked_sub(1).map(|index| curves.thresholds[index])
+            Self::Curves(Curves { thresholds, .. }) => {
+                let quality = thresholds.partition_point(|&threshold| threshold <= decibels);
+                let value = quality.checked_sub(1).map(|index| thresholds[index]);
+                let below = thresholds.get(quality).copied().unwrap_or(highest);
+                Report { value, from: value.unwrap_or(lowest), below }
             }
-            Self::Hsdpa => {
+            Self::Hsdpa(_) => {
                 let quality = libm::floor(hsdpa_quality(decibels)).min(30.0);
-                (quality >= 1.0).then_some(quality)
+                let value = (quality >= 1.0).then_some(quality);
+                let from = value.map_or(lowest, |quality| hsdpa_decibels(quality) + ROUNDING);
+                let next = hsdpa_decibels(value.map_or(1.0, |quality| quality + 1.0)) - ROUNDING;
+                Report { value, from, below: if quality < 30.0 { next } else { highest } }
             }
-            Self::Single => Some(0.0),
+            Self::Single => Report { value: Some(0.0), from: lowest, below: highest },
         }
     }
 
@@ -95,19 +126,21 @@ impl Coding {
                 let fits = |scheme: &CodedScheme| scheme.curve.tenth <= decibels;
                 curves.schemes.partition_point(fits).saturating_sub(1) as u8
             }
-            Self::Hsdpa => (libm::floor(reported + margin / 1.02).clamp(1.0, 30.0) as u8) - 1,
+            // A conversion cuts off what is behind the point.
+            Self::Hsdpa(_) => ((reported + margin / 1.02).clamp(1.0, 30.0) as u8) - 1,
             Self::Single => 0,
         }
     }
 
     /// How often a block of a scheme fails at a ratio.
+    #[cfg(test)]
     pub(crate) fn error_rate(&self, scheme: u8, decibels: f64, bits: u32) -> f64 {
         match self {
             Self::Curves(curves) => {
                 let curve = &curves.schemes[usize::from(scheme)].curve;
                 curve.error_rate(decibels, bits, curves.most_bits)
             }
-            Self::Hsdpa => hsdpa_error_rate(decibels, scheme + 1),
+            Self::Hsdpa(errors) => errors.rate(decibels, scheme + 1),
             Self::Single => 0.0,
         }
     }
@@ -120,7 +153,8 @@ impl Coding {
                 let curve = &curves.schemes[usize::from(scheme)].curve;
                 curve.is_decoded(decibels, bits, curves.most_bits, draw)
             }
-            _ => draw >= self.error_rate(scheme, decibels, bits),
+            Self::Hsdpa(errors) => errors.is_decoded(decibels, scheme + 1, draw),
+            Self::Single => true,
         }
     }
 
@@ -155,8 +189,8 @@ mod tests {
         let Coding::Curves(curves) = Coding::lte() else { panic!("LTE has curves") };
         assert_eq!(curves.thresholds, expected);
         let coding = Coding::lte();
-        assert_eq!(coding.report(-7.3), None);
-        assert_eq!(coding.report(9.0), Some(8.29));
+        assert_eq!(coding.report(-7.3).value, None);
+        assert_eq!(coding.report(9.0).value, Some(8.29));
         assert_eq!(coding.scheme(8.29, 0.0), 16);
         assert_eq!(coding.scheme(8.29, 1.5), 17);
         assert_eq!(coding.scheme(-7.28, -5.0), 0);
@@ -167,7 +201,7 @@ mod tests {
         for coding in [Coding::lte(), Coding::nr(false), Coding::nr(true)] {
             for tenths in -60..300 {
                 let decibels = f64::from(tenths) / 10.0;
-                let Some(reported) = coding.report(decibels) else { continue };
+                let Some(reported) = coding.report(decibels).value else { continue };
                 let scheme = coding.scheme(reported, 0.0);
                 let rate = coding.error_rate(scheme, decibels, 5000);
                 assert!(rate < 0.25, "{decibels} dB, scheme {scheme}: {rate}");

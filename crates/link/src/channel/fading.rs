@@ -9,8 +9,8 @@
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
-use super::decibel::{Decibel, decibels, ratio};
-use super::series::{Series, Stretch};
+use super::decibel::{BELOW, Decibel, decibels, decibels_below, ratio};
+use super::series::{REACH, Series, Stretch};
 
 /// How a user's channel fades.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Fading {
         let shifts = branches.iter().flat_map(|branch| &branch.shifts);
         let most = shifts.map(|shift| shift.unsigned_abs()).max().unwrap_or(0).max(1);
         let fastest = most as f64 * (core::f64::consts::TAU / TURN);
-        let half = Duration::from_nanos((1.0 / fastest) as u64).min(LONGEST_HALF);
+        let half = Duration::from_nanos((REACH / fastest) as u64).min(LONGEST_HALF);
         let rice = config.rice_mdb.map_or(0.0, |rice| ratio(rice.as_f64()));
         Self {
             branches,
@@ -92,7 +92,8 @@ impl Fading {
         let since = at.saturating_since(self.asked_at);
         self.asked_at = at;
         let place = self.stretch.and_then(|stretch| stretch.place(at));
-        let Some(x) = place.or_else(|| (since < self.half).then(|| self.begin_stretch(at))) else {
+        let Some(x) = place.or_else(|| (since < self.half / 2).then(|| self.begin_stretch(at)))
+        else {
             let exact = self.decibels_at(at);
             return [exact, exact];
         };
@@ -106,9 +107,9 @@ impl Fading {
             least += low_real * low_real + low_imaginary * low_imaginary;
             most += (real + error) * (real + error) + (imaginary + error) * (imaginary + error);
         }
-        let low = decibels(least / self.branches.len() as f64);
+        let low = decibels_below(least / self.branches.len() as f64);
         // The logarithm lies below its tangent.
-        let spread = 10.0 / core::f64::consts::LN_10 * ((most - least) / least);
+        let spread = BELOW + 10.0 / core::f64::consts::LN_10 * ((most - least) / least);
         [low, if spread < 1.0 { low + spread } else { f64::INFINITY }]
     }
 
@@ -173,8 +174,8 @@ impl Branch {
 }
 
 /// How wrong [`sine`] makes a part of a sum of waves, of its series, and of rounding, with room to
-/// spare: 4e-6 for each wave, and in the series as much for each power up to `e` in all.
-const SINE_ERRORS: f64 = WAVES as f64 * 5e-6 * 4.0;
+/// spare: 4e-6 for each wave, and in the series as much for each power up to `e^REACH` in all.
+const SINE_ERRORS: f64 = WAVES as f64 * 5e-6 * 9.0;
 
 /// No channel is so steady that its series is used for longer.
 const LONGEST_HALF: Duration = Duration::from_secs(1);

@@ -8,10 +8,10 @@
 use cwndlab_units::{Duration, Time};
 
 /// The highest power of the series.
-const ORDER: usize = 5;
+const ORDER: usize = 8;
 
 /// `(ORDER + 1)!`.
-const FACTORIAL: f64 = 720.0;
+const FACTORIAL: f64 = 362_880.0;
 
 /// The series of one sum of waves.
 #[derive(Clone, Debug, Default)]
@@ -33,8 +33,7 @@ impl Series {
                 *sum = [sum[0] + term[0], sum[1] + term[1]];
                 term = [term[0] * speed, term[1] * speed];
             }
-            let square = speed * speed;
-            remainder += square * square * square;
+            remainder += ninth_power(speed.abs());
         }
         let mut factorial = 1.0;
         let mut coefficients = [[0.0; 2]; ORDER + 1];
@@ -51,20 +50,30 @@ impl Series {
         Self { coefficients, remainder: remainder / FACTORIAL }
     }
 
-    /// The sum at `x`, at most 1 from the middle, and by how much each part of it may be wrong.
+    /// The sum at `x`, at most [`REACH`] from the middle, and by how much each part of it may be wrong.
     #[inline]
     pub(crate) fn at(&self, x: f64) -> ([f64; 2], f64) {
         let [mut real, mut imaginary] = self.coefficients[ORDER];
         for &[next_real, next_imaginary] in self.coefficients[..ORDER].iter().rev() {
             (real, imaginary) = (real * x + next_real, imaginary * x + next_imaginary);
         }
-        let square = x * x;
-        ([real, imaginary], self.remainder * (square * square * square))
+        ([real, imaginary], self.remainder * ninth_power(x.abs()))
     }
 }
 
+/// `x^(ORDER + 1)`.
+#[inline]
+fn ninth_power(x: f64) -> f64 {
+    let square = x * x;
+    let fourth = square * square;
+    fourth * fourth * x
+}
+
+/// Radians by which the fastest wave turns from the middle of a stretch to its ends.
+pub(crate) const REACH: f64 = 2.0;
+
 /// The stretch of time over which a series is used: as far from its middle as the fastest wave
-/// turns by one radian.
+/// turns by [`REACH`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     middle: Time,

@@ -2,6 +2,7 @@
 
 use cwndlab_units::Time;
 
+use super::coding::{Coding, Report};
 use super::decibel::Decibel;
 use super::drift::{Drift, DriftConfig};
 use super::fading::{Fading, FadingConfig};
@@ -45,11 +46,15 @@ impl Sinr {
         (!is_enough(exact)).then_some(exact)
     }
 
-    /// The step of the ratio at a time not before the last one asked for; `step_of` goes one way.
-    pub(crate) fn step_at<T: PartialEq>(&mut self, at: Time, step_of: impl Fn(f64) -> T) -> T {
+    /// The report of the ratio at a time not before the last one asked for; the last report, if it
+    /// holds still, is found without a look at the others.
+    pub(crate) fn report_at(&mut self, at: Time, last: Report, coding: &Coding) -> Report {
         let [least, most] = self.bounds_at(at);
-        let step = step_of(least);
-        if step == step_of(most) { step } else { step_of(self.decibels_at(at)) }
+        if last.holds(least) && last.holds(most) {
+            return last;
+        }
+        let report = coding.report(least);
+        if report.holds(most) { report } else { coding.report(self.decibels_at(at)) }
     }
 
     /// Two values between which the ratio is for certain.

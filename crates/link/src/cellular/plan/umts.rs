@@ -34,7 +34,8 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
         category: number,
         known: "1 to 12",
     })?;
-    let sizes = Sizes::new(1, Coding::Hsdpa.count(), 1, 1, |_, scheme, _| {
+    let coding = Coding::hsdpa();
+    let sizes = Sizes::new(1, coding.count(), 1, 1, |_, scheme, _| {
         let bits = hsdpa::block_bits(category, scheme + 1);
         Size { bits, payload_bytes: hsdpa::units(bits) * hsdpa::UNIT_BYTES }
     });
@@ -47,7 +48,7 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
         // The round trip of 12 ms that six processes fill.
         processes: 6,
         retransmit: vec![6],
-        coding: Coding::Hsdpa,
+        coding,
         is_dedicated: false,
         ..single(Duration::from_millis(2), sizes)
     })
