@@ -110,6 +110,12 @@ class DiskFullError(ResultsError):
     """The disk has no room for the next run; those before it are safe."""
 
 
+class CampaignEndedError(CwndlabError):
+    """A campaign on a real network gave up for now; what was measured is safe."""
+
+    exit_status = 1
+
+
 class CoreMissingError(CwndlabError):
     """The compiled part is not there."""
 

@@ -12,10 +12,11 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.api.results import Results, open_results
-from cwndlab.api.running import run_campaign
-from cwndlab.errors import StudyError
-from cwndlab.measure.campaign import Campaign, CampaignEndedError
+from cwndlab.api.running import run_study
+from cwndlab.backends.live import Live
+from cwndlab.errors import CampaignEndedError, StudyError
 from cwndlab.measure.wire.address import Address
+from cwndlab.run.progress import Silent
 from finished import finished
 from live_server import HOST, TOKEN, server_apart, server_here
 from patience import PATIENCE_S, is_soon
@@ -55,7 +56,9 @@ def written(
 
 def measured(study: Path, folder: Path, address: Address, patience_s: float = 30) -> Results:
     loaded = cw.Study.load(study, is_live=True)
-    return run_campaign(loaded, folder, Campaign(address, None, {}, patience_s), lambda _: None)
+    return run_study(
+        loaded, folder, backend=Live(address, None, {}, patience_s), report=lambda *_: Silent()
+    )
 
 
 def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: Path) -> None:
@@ -94,12 +97,13 @@ def test_a_killed_client_goes_on_where_it_was(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cwndlab", "live", str(study), "--server", f"{HOST}:{port}"]
     try:
         client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-        folder = tmp_path / "results" / "mine"
+        folder = tmp_path / "results" / "mine-live"
         assert is_soon(lambda: len(finished(folder)) >= 3)
         client.send_signal(signal.SIGKILL)
         client.wait()
         before = finished(folder)
         assert 3 <= len(before) < 12
+        command[3:4] = ["run", "--backend", "live"]  # the same by its other name
         again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert again.returncode == 0, again.stdout + again.stderr
         after = finished(folder)
@@ -116,7 +120,7 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
     command = [sys.executable, "-m", "cwndlab", "live", str(study), "--server", f"{HOST}:{port}"]
     client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
-        folder = tmp_path / "results" / "mine"
+        folder = tmp_path / "results" / "mine-live"
         assert is_soon(lambda: len(finished(folder)) >= 2)
         process.kill()
         process.communicate()
@@ -125,7 +129,9 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
         out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
         assert "it is tried again" in out
-        statuses = [row["status"] for row in open_results(tmp_path / "results" / "mine").history]
+        statuses = [
+            row["status"] for row in open_results(tmp_path / "results" / "mine-live").history
+        ]
         assert statuses.count("done") == 8
         assert statuses.count("failed") >= 1
     finally:

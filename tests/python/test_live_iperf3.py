@@ -12,12 +12,13 @@ import pytest
 
 import cwndlab as cw
 from cwndlab import core
-from cwndlab.api.running import run_campaign
+from cwndlab.api.running import run_study
+from cwndlab.backends.live import Live
 from cwndlab.cli import run as run_cli
-from cwndlab.errors import StudyError
+from cwndlab.errors import CampaignEndedError, StudyError
 from cwndlab.kernel.capabilities import this_kernel
-from cwndlab.measure.campaign import Campaign, CampaignEndedError
 from cwndlab.measure.iperf3 import Iperf3
+from cwndlab.run.progress import Silent
 from live_server import HOST, iperf3_server
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def study(folder: Path, **keys: str) -> cw.Study:
 
 
 def measured(made: cw.Study, folder: Path, address: Iperf3, patience_s: float = 5) -> Results:
-    return run_campaign(made, folder, Campaign(address, None, {}, patience_s), lambda _: None)
+    return run_study(
+        made, folder, backend=Live(address, None, {}, patience_s), report=lambda *_: Silent()
+    )
 
 
 def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:

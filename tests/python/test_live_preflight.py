@@ -17,16 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cwndlab as cw
-from cwndlab.api.running import run_campaign
+from cwndlab.api.running import run_study
+from cwndlab.backends.live import Live
 from cwndlab.cli import run as run_cli
 from cwndlab.measure import preflight
-from cwndlab.measure.campaign import Campaign
 from cwndlab.measure.machine import interface, netlink
 from cwndlab.measure.machine.path_view import compare_views, read_syn
 from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look
 from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.flow import AlgorithmMissingError
+from cwndlab.run.progress import each_run
 from live_server import HOST, TOKEN, server_here
 from patience import PATIENCE_S
 
@@ -169,12 +170,12 @@ def test_a_campaign_through_a_proxy_is_refused_or_attributes_nothing(tmp_path: P
     study = cw.Study.load(tmp_path / "mine.toml", is_live=True)
     told: list[str] = []
     with server_here() as address, proxy_to(address.port) as port:
-        campaign = Campaign(Address(HOST, port, TOKEN), None)
+        campaign = Live(Address(HOST, port, TOKEN), None)
         with pytest.raises(ProxyError, match="--through-proxy"):
-            run_campaign(study, tmp_path / "r", campaign, told.append)
+            run_study(study, tmp_path / "r", backend=campaign, report=each_run(told.append))
         assert any("no comparison of algorithms would hold" in line for line in told)
         campaign = dataclasses.replace(campaign, is_proxy_accepted=True)
-        results = run_campaign(study, tmp_path / "r", campaign, told.append)
+        results = run_study(study, tmp_path / "r", backend=campaign, report=each_run(told.append))
     assert results.flows().select("algorithm", "sent_by").rows() == [("reno", "a proxy")]
     assert results.history[-1]["is_attributable"] is False
     first = json.loads(next((tmp_path / "r" / "preflight").iterdir()).read_text(encoding="utf-8"))

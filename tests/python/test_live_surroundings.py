@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import cwndlab as cw
 from cwndlab.api.results import open_results
-from cwndlab.api.running import run_campaign
-from cwndlab.errors import MeasurementError
+from cwndlab.api.running import run_study
+from cwndlab.backends.live import Live
+from cwndlab.errors import CampaignEndedError, MeasurementError
 from cwndlab.imports.series import Series
-from cwndlab.measure.campaign import Campaign, CampaignEndedError
 from cwndlab.measure.flags import flags_of
 from cwndlab.measure.machine import radio, surroundings
 from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem, technology_changes
@@ -30,6 +30,7 @@ from cwndlab.measure.machine.surroundings import Surroundings
 from cwndlab.measure.status import status_rows
 from cwndlab.measure.wire.address import Address
 from cwndlab.report import write_report
+from cwndlab.run.progress import Silent, each_run
 from iproute import IP, ip, needs_ip
 from live_server import HOST, TOKEN, server_apart, server_here
 from patience import PATIENCE_S, is_soon
@@ -221,7 +222,9 @@ def test_another_technology_during_a_run_flags_it(
             (programs / "falling").touch()
 
     with server_here() as address:
-        results = run_campaign(study, tmp_path / "r", Campaign(address, None), tell)
+        results = run_study(
+            study, tmp_path / "r", backend=Live(address, None), report=each_run(tell)
+        )
     rows = results.radio()
     assert rows["technology"].unique().sort().to_list() == ["lte", "umts"]
     assert rows["band"].unique().to_list() == ["B3"]
@@ -357,7 +360,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
             process.kill()
             process.communicate()
         ip("netns", "del", name)
-    results = open_results(tmp_path / "results" / "mine")
+    results = open_results(tmp_path / "results" / "mine-live")
     assert results.runs()["flags"].to_list() == [None, None], "the second try was undisturbed"
     (aside,) = (results.path / "set-aside").iterdir()
     flags = pl.read_parquet(aside / "flags.parquet")
@@ -387,11 +390,11 @@ def test_a_transfer_that_breaks_off_says_what_befell_it(
     told: list[str] = []
     try:
         with pytest.raises(CampaignEndedError):
-            run_campaign(
+            run_study(
                 cw.Study.load(path, is_live=True),
                 tmp_path / "r",
-                Campaign(Address(HOST, port, TOKEN), None, patience_s=0.1),
-                told.append,
+                backend=Live(Address(HOST, port, TOKEN), None, patience_s=0.1),
+                report=each_run(told.append),
             )
     finally:
         process.kill()
@@ -426,6 +429,9 @@ def test_a_server_that_is_not_there_is_named_before_the_token_is(tmp_path: Path)
     study.write_text(STUDY.format(duration="1 s", live=""), encoding="utf-8")
     loaded = cw.Study.load(study, is_live=True)
     with pytest.raises(cw.errors.CwndlabError, match="is `cwndlab serve` running there"):
-        run_campaign(
-            loaded, tmp_path / "r", Campaign(Address(HOST, 9, TOKEN), None, {}, 0.1), lambda _: None
+        run_study(
+            loaded,
+            tmp_path / "r",
+            backend=Live(Address(HOST, 9, TOKEN), None, {}, 0.1),
+            report=lambda *_: Silent(),
         )

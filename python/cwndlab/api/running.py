@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cwndlab.api.results import Results
 from cwndlab.backends import backend_of
-from cwndlab.measure import campaign as live
 from cwndlab.run import campaign, progress
 from cwndlab.run.executor import available_cores
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cwndlab.backends import BackendName
+    from cwndlab.results.blocks import Entry
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Executor
     from cwndlab.run.progress import Reporter
@@ -27,7 +27,7 @@ def run_study(  # noqa: PLR0913  each has its default
     study: StudyDefinition,
     folder: Path | None = None,
     *,
-    backend: BackendName = "sim",
+    backend: BackendName | Backend = "sim",
     jobs: int | None = None,
     cluster: str | None = None,
     executor: Executor | None = None,
@@ -38,7 +38,7 @@ def run_study(  # noqa: PLR0913  each has its default
 
     Args:
         study: the study.
-        folder: of the results; `results/ID` if None, for the kernel `results/ID-kernel`.
+        folder: of the results; if None `results/ID`, and `results/ID-BACKEND` for other backends.
         backend: where the runs happen.
         jobs: how many runs at once, on this machine.
         cluster: address of a cluster that computes them, `dask://HOST:PORT`.
@@ -49,28 +49,16 @@ def run_study(  # noqa: PLR0913  each has its default
     Raises:
         StudyError: it has no link, or a run of it would take longer than anyone waits.
         RunsFailedError: some runs failed; the others are done.
+        CampaignEndedError: a real network was out of reach for too long.
         InterruptedStudyError: the user stopped it.
         ResultsError: the folder cannot be used, or its disk is full.
     """
-    folder = folder or campaign.default_folder(study, backend)
-    where = backend_of(backend, jobs, cluster)
+    where = backend_of(backend, jobs, cluster) if isinstance(backend, str) else backend
+    folder = folder or campaign.default_folder(study, where.name)
     if executor is not None:
         where = _With(where, executor)
     cores = jobs or available_cores()
     campaign.run_study(study, folder, where, cores=cores, report=report, again=again)
-    return Results(folder)
-
-
-def run_campaign(
-    study: StudyDefinition, folder: Path, where: live.Campaign, tell: Callable[[str], None]
-) -> Results:
-    """Measure what `folder` lacks of `study` and this place can give, and open it.
-
-    Raises:
-        CampaignEndedError: the server was out of reach for too long, or an end lacks an algorithm.
-        InterruptedStudyError: the user stopped it.
-    """
-    live.run_campaign(study, folder, where, tell)
     return Results(folder)
 
 
@@ -88,5 +76,5 @@ class _With:
     def keyed(self, matrix: Matrix) -> Matrix:
         return self.backend.keyed(matrix)
 
-    def executor(self) -> Executor:
+    def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
         return self.given

@@ -11,6 +11,7 @@ from cwndlab.study.definition import StudyDefinition
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.backends import BackendName
+    from cwndlab.run.backend import Backend
 
 
 class Study(StudyDefinition):
@@ -20,7 +21,7 @@ class Study(StudyDefinition):
         self,
         results: str | Path | None = None,
         *,
-        backend: BackendName = "sim",
+        backend: BackendName | Backend = "sim",
         jobs: int | None = None,
         executor: str | None = None,
     ) -> Results:
@@ -28,7 +29,8 @@ class Study(StudyDefinition):
 
         Args:
             results: the folder for them; `results/ID` if None.
-            backend: `sim`, or `kernel`: this machine's, as root and in real time.
+            backend: `sim`; `kernel`, this machine's, as root and in real time; or a
+                `cwndlab.backends.live.Live`, a real network between this machine and a server.
             jobs: how many runs at once; one per core if None.
             executor: `dask://HOST:PORT`, a cluster that simulates instead of this machine.
 

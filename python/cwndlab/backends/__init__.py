@@ -1,4 +1,4 @@
-"""Where runs happen: in the simulator, here or on a cluster, and on the kernel of this machine.
+"""Where runs happen: in the simulator, on the kernel of this machine, and on a real network.
 
 All take the same scenarios and write the same tables. A result belongs to its backend: the key of
 a run on the kernel holds the kernel's release, so that nothing is taken for what it is not.
@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
-from cwndlab.errors import ClusterError
+from cwndlab.errors import ClusterError, StudyError
 from cwndlab.run.executor import LocalExecutor
 from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.results.blocks import Entry
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Executor
     from cwndlab.study.matrix import Matrix
 
-BackendName = Literal["sim", "kernel"]
+BackendName = Literal["sim", "kernel", "live"]
 BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 
@@ -43,7 +46,7 @@ class Simulator:
         """The runs as they are: their keys are those of simulations."""
         return matrix
 
-    def executor(self) -> Executor:
+    def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
         """Threads of this process, or a cluster's workers.
 
         Raises:
@@ -69,7 +72,7 @@ class ThisKernel:
         """The runs with keys that hold the kernel's release."""
         return rekeyed(matrix, f"kernel/{platform.release()}")
 
-    def executor(self) -> Executor:
+    def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
         """Network namespaces of this machine.
 
         Raises:
@@ -79,14 +82,17 @@ class ThisKernel:
         return KernelExecutor()
 
 
-def backend_of(name: str, jobs: int | None = None, cluster: str | None = None) -> Backend:
-    """The backend of this name.
+def backend_of(name: BackendName, jobs: int | None = None, cluster: str | None = None) -> Backend:
+    """The backend of this name, of those that this machine has.
 
     Raises:
         ClusterError: a cluster is to run on a kernel.
+        StudyError: a real network needs a server: `backends.live.Live` says which.
     """
     if name == "sim":
         return Simulator(jobs, cluster)
+    if name == "live":
+        raise StudyError(["a real network is measured between two machines; name the server"])
     if cluster is not None:
         msg = "--executor: runs on the kernel happen on this machine; leave it out"
         raise ClusterError(msg)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from cwndlab.cli.live import read_token, server_option, token_option
+from cwndlab.cli.live import server_option
+from cwndlab.cli.live_options import read_token, token_option
 from cwndlab.cli.output import (
     command_line,
     direction_option,

@@ -29,13 +29,18 @@ executor_option = click.option(
 )
 backend_option = click.option(
     "--backend",
-    type=click.Choice(BACKENDS),
+    type=click.Choice([name for name in BACKENDS if name != "live"]),
     default="sim",
     show_default=True,
     help="The simulator, or this machine's kernel in real time (root).",
 )
-
-
+any_backend_option = click.option(
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default="sim",
+    show_default=True,
+    help="The simulator, this machine's kernel in real time (root), or a real network (--server).",
+)
 pcap_option = click.option(
     "--pcap",
     "is_captured",

@@ -11,15 +11,25 @@ import click
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
+from cwndlab.cli.live_options import LiveOptions, live_options
 from cwndlab.cli.options import (
     Where,
+    any_backend_option,
     backend_option,
     executor_option,
     jobs_option,
     pcap_option,
     results_option,
 )
-from cwndlab.cli.output import command_line, format_option, indented, print_frame, print_rows, say
+from cwndlab.cli.output import (
+    command_line,
+    format_option,
+    indented,
+    print_frame,
+    print_rows,
+    prose,
+    say,
+)
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.errors import RunsFailedError, UnknownNameError, plural
@@ -27,6 +37,7 @@ from cwndlab.papers import paper_ids
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
 from cwndlab.run.executor import available_cores
+from cwndlab.run.progress import each_run
 from cwndlab.study.describe import describe_study
 
 if TYPE_CHECKING:
@@ -41,9 +52,10 @@ EVERY_PAPER = "all"
 @click.command("run")
 @click.argument("study", type=click.Path(path_type=Path))
 @results_option
-@backend_option
+@any_backend_option
 @jobs_option
 @executor_option
+@live_options
 @pcap_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
@@ -54,29 +66,22 @@ def run_command(  # noqa: PLR0913  one argument per option
     backend: BackendName,
     jobs: int | None,
     cluster: str | None,
-    output_format: str,
     *,
+    live: LiveOptions,
+    output_format: str,
     is_captured: bool,
     is_quick: bool,
     is_dry: bool,
 ) -> None:
     """Run STUDY. Finished runs are kept, so you can stop and resume."""
-    loaded = Study.load(study, is_quick=is_quick)
+    loaded = Study.load(study, is_quick=is_quick, is_live=backend == "live")
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
-        if output_format == "table":
-            say(*describe_study(loaded))
-            cost = cost_of(loaded.cells, loaded.repetitions)
-            say("", f"  {cost.sentence(jobs or available_cores())}")
-        else:
-            print_rows(
-                (
-                    {**run.labels, "repetition": run.repetition, "seed": run.seed, "run": run.key}
-                    for run in loaded.matrix.runs
-                ),
-                output_format,
-            )
+        _print_plan(loaded, backend, jobs, output_format)
+        return
+    if backend == "live":
+        measure(loaded, results or live.default_folder(loaded, is_quick=is_quick), live)
         return
     where = Where(backend, jobs, cluster)
     again = command_line(
@@ -96,6 +101,29 @@ def run_command(  # noqa: PLR0913  one argument per option
             say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
             if is_captured:
                 say(f"  captures: {done.path / 'files'}/*/capture.pcap")
+
+
+def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_format: str) -> None:
+    """Print what would be run, and what it would cost."""
+    if output_format == "table":
+        say(*describe_study(study))
+        if backend == "sim":
+            cost = cost_of(study.cells, study.repetitions)
+            say("", f"  {cost.sentence(jobs or available_cores())}")
+        return
+    rows = (
+        {**run.labels, "repetition": run.repetition, "seed": run.seed, "run": run.key}
+        for run in study.matrix.runs
+    )
+    print_rows(rows, output_format)
+
+
+def measure(study: Study, folder: Path, live: LiveOptions) -> None:
+    """Measure what `folder` lacks of a study on a real network, and print what was found."""
+    report = each_run(lambda line: say(prose(line)))
+    done = run_study(study, folder, backend=live.backend(), report=report)
+    print_comparisons(done)
+    say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
 
 
 @click.command("report")

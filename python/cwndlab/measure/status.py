@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.measure.schedule import path_of
+from cwndlab.results.blocks import DONE, FAILED, SET_ASIDE
 from cwndlab.results.folder import Folder
 from cwndlab.results.manifest import read_manifest
 
@@ -21,9 +22,9 @@ def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()
-    failed = Counter(entry["run"] for entry in entries if entry["status"] == "failed")
-    set_aside = Counter(entry["run"] for entry in entries if entry["status"] == "set aside")
-    flagged = {e["run"] for e in entries if e["status"] == "done" and e.get("flags")}
+    failed = Counter(entry["run"] for entry in entries if entry["status"] == FAILED)
+    set_aside = Counter(entry["run"] for entry in entries if entry["status"] == SET_ASIDE)
+    flagged = {e["run"] for e in entries if e["status"] == DONE and e.get("flags")}
     cells: dict[int, list[Run]] = {}
     for run in runs:
         cells.setdefault(run.cell, []).append(run)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from cwndlab.results.numbering import Numbering
 
-DONE, LOST = "done", "lost"
-"""The status of a run that is finished, and of one whose rows were damaged after that; others are
-`failed` and `set aside`."""
+DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
+"""The status of a run that is finished, of one whose rows were damaged after that, of a try that
+failed, and of one whose rows do not count, as something disturbed it."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,

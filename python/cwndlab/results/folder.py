@@ -12,6 +12,7 @@ import polars as pl
 from cwndlab.errors import DamagedResultsError, ResultsError
 from cwndlab.results.blocks import (
     DONE,
+    FAILED,
     LOST,
     Blocks,
     Entry,
@@ -187,7 +188,7 @@ class Folder:
     def failed(self) -> set[str]:
         """Keys of the runs that failed when they were last tried."""
         last = {entry["run"]: entry["status"] for entry in self.history}
-        return {key for key, status in last.items() if status == "failed"}
+        return {key for key, status in last.items() if status == FAILED}
 
 
 def is_part(name: str) -> bool:

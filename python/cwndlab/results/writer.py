@@ -35,7 +35,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab.errors import DamagedResultsError, ResultsError
-from cwndlab.results.blocks import DONE, LOST, history_frame, parts_of
+from cwndlab.results.blocks import DONE, FAILED, LOST, SET_ASIDE, history_frame, parts_of
 from cwndlab.results.compaction import write_tables, write_unused
 from cwndlab.results.folder import (
     FILES,
@@ -195,14 +195,14 @@ class Writer:
             path = self.path / "failed" / f"{key}.json"
             path.parent.mkdir(exist_ok=True)
             path.write_text(json.dumps(reason, indent=2, ensure_ascii=False) + "\n", "utf-8")
-            entry = {"run": key, "status": "failed", "error": str(reason["error"]), **entry}
+            entry = {"run": key, "status": FAILED, "error": str(reason["error"]), **entry}
             self._log().append({"entries": [entry]})
 
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
         """Keep the files of a run that is to be made again, as `set-aside/KEY-ATTEMPT`."""
-        entry = {"run": key, "status": "set aside", "attempt": attempt, **entry}
+        entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
             digests = {name: self._end_of(name, content) for name, content in names.items()}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.results.blocks import Entry
     from cwndlab.run.executor import Executor
     from cwndlab.study.matrix import Matrix
 
@@ -23,8 +26,12 @@ class Backend(Protocol):
             StudyError: the study cannot be run here.
         """
 
-    def executor(self) -> Executor:
+    def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> Executor:
         """What computes runs here.
+
+        Args:
+            matrix: all runs, as `keyed` gave them.
+            history: gives what was tried before.
 
         Raises:
             CwndlabError: nothing does; says what is missing.

@@ -12,6 +12,7 @@ import polars as pl
 
 from cwndlab import core
 from cwndlab.errors import (
+    CampaignEndedError,
     CwndlabError,
     DiskFullError,
     InterruptedStudyError,
@@ -26,7 +27,7 @@ from cwndlab.results.tables import to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.run import progress
 from cwndlab.run.cost import Cost, cost_of
-from cwndlab.run.executor import Part, Task
+from cwndlab.run.executor import Note, Part, Task
 from cwndlab.schema.scenario import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.toml_writer import write_toml
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cwndlab.run.backend import Backend
-    from cwndlab.run.executor import Batch, Executor
+    from cwndlab.run.executor import Batch, Executor, Outcome
     from cwndlab.run.progress import Reporter
     from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.matrix import Matrix
@@ -75,10 +76,12 @@ def run_study(
         StudyError: it has no link, or a run of it would take longer than anyone waits.
         RunsFailedError: some runs failed; the others are done.
         InterruptedStudyError: the user stopped it.
+        CampaignEndedError: a real network was out of reach for too long.
         ResultsError: the folder cannot be used, or its disk is full.
     """
     matrix = backend.keyed(study.matrix)
-    if any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
+    is_live = any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells)
+    if is_live and backend.name != "live":
         message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
@@ -92,14 +95,15 @@ def run_study(
                 if left.is_worth_saying:
                     progress.tell(f"{study.title}: {left.sentence(cores)}")
                 with report(study.title, len(keys), len(keys) - len(missing)) as reporter:
-                    session.compute(missing, backend.executor(), reporter)
+                    executor = backend.executor(matrix, writer.history)
+                    session.compute(missing, executor, reporter)
             writer.finish()
         except KeyboardInterrupt:
             message = f"stopped; {session.safe()}, {again} goes on from here"
             raise InterruptedStudyError(message) from None
-        except DiskFullError as error:
+        except (DiskFullError, CampaignEndedError) as error:
             message = f"{error}\n  {session.safe()}; then {again} goes on from here"
-            raise DiskFullError(message) from error
+            raise type(error)(message) from error
     if session.failures:
         message = (
             f"{session.failures:,} of {plural(len(keys), 'run')} failed, {session.safe()}; "
@@ -135,11 +139,13 @@ class _Session:
         for done in executor.batches(tasks(self._begun(missing))):
             if isinstance(done, Part):
                 self._writer.commit_part(done.key, done.tables, done.files)
-                continue
-            run = self._keep(done)
-            if run is not None:
-                what = ", ".join(str(label) for label in run.labels.values())
-                reporter.advance(what, len(done.outcomes))
+            elif isinstance(done, Note):
+                self._writer.replace(done.files)
+                reporter.note(done.text)
+            elif not all(outcome.is_final for outcome in done.outcomes):
+                self._keep_beside(done, reporter)
+            else:
+                self._keep(done, reporter)
 
     def _begun(self, missing: Iterable[int]) -> Iterator[Run]:
         for n in missing:
@@ -147,30 +153,55 @@ class _Session:
             self._at_work[run.key] = run
             yield run
 
-    def _keep(self, batch: Batch) -> Run | None:
-        """Keep a batch; the last of its runs."""
+    def _keep(self, batch: Batch, reporter: Reporter) -> None:
+        """Keep a batch."""
         entries = []
-        run = None
         for outcome in batch.outcomes:
             run = self._at_work.pop(outcome.key)
-            began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
-            made = {
-                "began": began.isoformat(timespec="seconds"),
-                "duration_s": round(outcome.duration_s, 6),
-                "host": batch.host,
-                **self._made_by,
-                **outcome.notes,
-            }
+            made = self._entry(outcome, batch.host)
             if outcome.error is None:
                 entries.append({"run": outcome.key, "status": DONE, **made})
                 continue
-            reason = {"error": outcome.error, "scenario": run.scenario.model_dump(mode="json")}
-            self._writer.note_failure(outcome.key, reason, made)
+            self._note_failure(run, outcome.error, made)
             self.failures += 1
             self.first_failure = self.first_failure or outcome.error
         if entries:
             self._writer.commit_all(entries, batch.tables, batch.files)
-        return run
+        remark = batch.outcomes[-1].remark
+        reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
+
+    def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
+        """Keep what there is of a run that is tried again."""
+        (outcome,) = batch.outcomes
+        run = self._at_work[outcome.key]
+        made = self._entry(outcome, batch.host)
+        if outcome.error is not None:
+            self._note_failure(run, outcome.error, made)
+            reporter.note(f"failed: {_named(run)}: {outcome.error}; it is tried again")
+            return
+        files = {f"{table}.parquet": content for table, (content, _) in batch.tables.items()}
+        files |= {name.partition("/")[2]: content for name, content in batch.files.items()}
+        self._writer.set_aside(run.key, outcome.notes["attempt"], files, made)
+        reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it is measured again")
+
+    def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
+        """What the history says of a try."""
+        began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
+        return {
+            "began": began.isoformat(timespec="seconds"),
+            "duration_s": round(outcome.duration_s, 6),
+            "host": host,
+            **self._made_by,
+            **outcome.notes,
+        }
+
+    def _note_failure(self, run: Run, error: str, entry: dict[str, Any]) -> None:
+        reason = {"error": error, "scenario": run.scenario.model_dump(mode="json")}
+        self._writer.note_failure(run.key, reason, entry)
+
+
+def _named(run: Run) -> str:
+    return ", ".join(str(label) for label in run.labels.values())
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:

@@ -70,6 +70,10 @@ class Outcome:
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What else the history is to know: how well a machine kept up, for example."""
+    remark: str = ""
+    """What people are to know: what disturbed it, for example."""
+    is_final: bool = True
+    """False if the run is to be tried again: what there is of it is kept beside the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +97,19 @@ class Part:
     """By NAME: how these files go on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What people are told between runs, and files that are kept with the results."""
+
+    text: str
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """By their names in the folder of results."""
+
+
 class Executor(Protocol):
     """Computes tasks."""
 
-    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
         """Compute all tasks; give each batch as soon as it is there."""
 
 

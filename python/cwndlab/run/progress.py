@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LINE_INTERVAL_S = 10.0
 _TITLE_WIDTH = 24  # leaves room for the bar on a terminal of 80 columns
@@ -27,6 +30,9 @@ class Reporter(Protocol):
     def advance(self, what: str, runs: int = 1) -> None:
         """So many more runs are finished, the last of which was of `what`."""
 
+    def note(self, text: str) -> None:
+        """Something else happened."""
+
 
 class Silent:
     """Says nothing."""
@@ -40,6 +46,36 @@ class Silent:
 
     def advance(self, what: str, runs: int = 1) -> None:
         """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+
+class EachRun:
+    """A line for each run, which takes its time."""
+
+    def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
+        """Say lines by `say`."""
+        self._total = total
+        self._done = done
+        self._say = say
+
+    def __enter__(self) -> Self:
+        """Say nothing yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Say nothing: the caller tells how it ended."""
+
+    def advance(self, what: str, runs: int = 1) -> None:
+        """Say what is done."""
+        self._done += runs
+        self._say(f"{self._done:,} of {self._total:,} runs are safe  {what}")
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        for line in text.splitlines():
+            self._say(line)
 
 
 class Bar:
@@ -75,6 +111,10 @@ class Bar:
     def advance(self, what: str, runs: int = 1) -> None:
         """Move on."""
         self._progress.update(self._task, advance=runs, what=what)
+
+    def note(self, text: str) -> None:
+        """Print it above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False)
 
 
 class Lines:
@@ -113,6 +153,10 @@ class Lines:
             flush=True,
         )
 
+    def note(self, text: str) -> None:
+        """Print it."""
+        print(text, file=self._file, flush=True)
+
 
 def tell(text: str) -> None:
     """Say something beside the progress; on standard error."""
@@ -126,6 +170,11 @@ def reporter(title: str, total: int, done: int) -> Reporter:
     if console.is_terminal or console.is_jupyter:
         return Bar(title, total, done, console)
     return Lines(title, total, done, sys.stderr)
+
+
+def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:
+    """A line for each run, by `say`: what runs in real time takes long enough."""
+    return lambda _title, total, done: EachRun(total, done, say)
 
 
 def format_eta(left_s: float) -> str:

@@ -1,0 +1,337 @@
+"""Runs on a real network, over days, places and broken connections."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import CampaignEndedError, CwndlabError, StudyError, plural
+from cwndlab.measure.beside import DatagramsBeside
+from cwndlab.measure.flags import DEFAULT_OUTAGE_S
+from cwndlab.measure.iperf3 import Iperf3, runs_via
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.radio import sources_of
+from cwndlab.measure.machine.surroundings import Surroundings
+from cwndlab.measure.preflight import ProxyError, Sender, look
+from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
+from cwndlab.measure.tables import MeasuredRun, measured
+from cwndlab.measure.wire.address import Address, ServerUnreachableError
+from cwndlab.measure.wire.client import Session, TransferFailedError
+from cwndlab.measure.wire.exchange import LibraryMissingError
+from cwndlab.measure.wire.flow import AlgorithmMissingError
+from cwndlab.measure.wire.protocol import ProtocolError
+from cwndlab.results.blocks import DONE, SET_ASIDE
+from cwndlab.results.tables import split_files, to_parquet
+from cwndlab.run.executor import Batch, Note, Outcome
+from cwndlab.schema.scenario import Datagrams, LivePath, Video, Web
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from cwndlab.measure.machine.radio import RadioLog, RadioSource
+    from cwndlab.results.blocks import Entry
+    from cwndlab.run.executor import Task
+    from cwndlab.schema.scenario import ScenarioFlow
+    from cwndlab.study.matrix import Matrix
+    from cwndlab.study.runs import Run
+
+_ONLY_SIMULATED = (Web, Video, Datagrams)
+_FIRST_WAIT_S = 2.0
+_LONGEST_WAIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A real network, between this machine and a server."""
+
+    address: Address | Iperf3
+    """Of `cwndlab serve`, or of a plain server of iperf3."""
+    place: str | None = None
+    """Where this machine is; None where the study has one place."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Notes that are kept with each run."""
+    patience_s: float = 600
+    """How long a server may be out of reach."""
+    is_waiting: bool = True
+    """Whether to wait for the next period of the day."""
+    is_proxy_accepted: bool = False
+    """Whether to measure although a proxy makes every comparison void."""
+    outage_s: float = DEFAULT_OUTAGE_S
+    """How long nothing must arrive to be called an outage."""
+    retries: int = 0
+    """How often a run that an outage hit is measured again."""
+    radio_log: RadioLog | None = None
+    """What another program notes of the radio."""
+    now: Callable[[], datetime] = datetime.now
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return "live"
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        """The runs; those by iperf3 are never taken for those with `cwndlab serve`.
+
+        Raises:
+            StudyError: it has no real network, several places, or what cannot be measured.
+        """
+        if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
+            msg = "a study of a link is measured as if it were on the real network: load it so"
+            raise StudyError([msg])
+        if isinstance(self.address, Iperf3):
+            matrix = runs_via(matrix)
+            self.address.check(matrix.runs)
+        self._place_of(matrix)
+        for run in matrix.runs:
+            _refuse_impossible(run)
+        return matrix
+
+    def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> LiveExecutor:
+        """What measures the runs, in their turn."""
+        here = replace(self, place=self._place_of(matrix))
+        return LiveExecutor(here, in_turn(matrix.runs), history())
+
+    def _place_of(self, matrix: Matrix) -> str:
+        places = list(dict.fromkeys(path_of(run).place for run in matrix.runs))
+        if self.place is None and len(places) == 1:
+            return places[0]
+        if self.place not in places:
+            msg = f"the study is measured at {', '.join(places)}; say where this is with --place"
+            raise StudyError([msg])
+        return self.place
+
+
+def _refuse_impossible(run: Run) -> None:
+    for flow in run.scenario.flows:
+        if isinstance(flow.application, _ONLY_SIMULATED):
+            msg = (
+                f"an application of the kind {flow.application.kind} is not measured on real "
+                "networks; use request_response, http, sftp or sized"
+            )
+            raise StudyError([msg])
+        if flow.sender.parameters or flow.sender.stack_overrides:
+            msg = (
+                f"{flow.sender.algorithm}: a kernel's algorithm has no parameters of a connection; "
+                "leave [parameters] and [stack_overrides] out to measure the study"
+            )
+            raise StudyError([msg])
+
+
+class LiveExecutor:
+    """Measures one run at a time: the next that the schedule allows here and now.
+
+    A run that broke off is tried again later, for as long as patience lasts; runs of other places
+    and periods are left.
+    """
+
+    def __init__(self, live: Live, runs: Sequence[Run], history: Iterable[Entry]) -> None:
+        """Measure at the place of `live` those of `runs`, in this order, that tasks name.
+
+        Args:
+            live: where and how.
+            runs: all of the study, in their turn.
+            history: what was tried before.
+        """
+        self._live = live
+        self._runs = runs
+        self._lost_since_s: float | None = None
+        self._wait_s = _FIRST_WAIT_S
+        self._has_looked = False
+        self._sources: list[RadioSource] = []
+        entries = list(history)
+        self._done_on = _count_days(entries, runs)
+        self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
+
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
+        """Measure what can be measured here, run by run.
+
+        Raises:
+            CampaignEndedError: the server was out of reach for too long, or an end lacks an
+                algorithm.
+            ProxyError: a proxy would make every comparison void.
+        """
+        keys = {task.key for task in tasks}
+        missing = {run.key: run for run in self._runs if run.key in keys}
+        while missing:
+            place = self._live.place or ""
+            chosen = next_run(list(missing.values()), place, self._live.now(), self._done_on)
+            if chosen.run is not None:
+                for found in self._measure(chosen.run):
+                    if isinstance(found, Batch) and found.outcomes[0].is_final:
+                        del missing[chosen.run.key]
+                    yield found
+            elif chosen.at is not None and self._live.is_waiting:
+                yield Note(f"the next period begins {chosen.at:%A %d %B, %H:%M}")
+                self._sleep_until(chosen.at)
+            else:
+                yield Note(f"{plural(len(missing), 'run')} are for other places or periods")
+                return
+
+    def _sleep_until(self, at: datetime) -> None:
+        while (left_s := (at - self._live.now()).total_seconds()) > 0:
+            time.sleep(min(left_s, 60))  # the clock may be set meanwhile
+
+    def _measure(self, run: Run) -> Iterator[Batch | Note]:
+        """Try a run."""
+        path = path_of(run)
+        began, began_s = self._live.now(), time.time()
+        try:
+            if not self._has_looked:
+                yield from self._look()
+            found = self._transfer(run, path)
+        except (AlgorithmMissingError, LibraryMissingError) as error:
+            raise CampaignEndedError(str(error)) from None
+        except (TransferFailedError, ServerUnreachableError, ProtocolError) as error:
+            if isinstance(error, ProtocolError) and not self._has_looked:
+                raise  # a wrong token; later it is a server that was killed as it answered
+            yield self._batch(run, began_s, None, str(error))
+            self._be_patient(error)
+            return
+        self._lost_since_s, self._wait_s = None, _FIRST_WAIT_S
+        yield self._batch(run, began_s, found)
+        day = Period.of(path).day_of(began)
+        if day is not None:
+            self._done_on[run.cell, day] += 1
+        time.sleep(path.pause_ns / 1e9)
+
+    def _batch(
+        self, run: Run, began_s: float, found: MeasuredRun | None, error: str | None = None
+    ) -> Batch:
+        """What became of a try."""
+        address = self._live.address
+        notes: dict[str, Any] = {
+            "server": f"{address.host}:{address.port}",
+            "labels": dict(self._live.labels),
+        }
+        is_final, remark = error is None, ""
+        tables, files = split_files(run.key, {} if found is None else found.files)
+        if found is not None:
+            notes["live"] = found.facts
+            if not found.is_attributable:
+                notes["is_attributable"] = False
+            if found.flags:
+                notes["flags"] = [flag.what for flag in found.flags]
+            remark = "; ".join(f"{flag.kind}: {flag.what}" for flag in found.flags)
+            has_outage = any(flag.is_outage for flag in found.flags)
+            if has_outage and self._set_aside[run.key] < self._live.retries:
+                self._set_aside[run.key] += 1
+                is_final = False
+                notes["attempt"] = self._set_aside[run.key]
+        outcome = Outcome(
+            run.key, error, began_s, time.time() - began_s, notes, remark, is_final=is_final
+        )
+        return Batch((outcome,), socket.gethostname(), tables, files)
+
+    def _look(self) -> Iterator[Note]:
+        """Look at both ends and the path before the first run; keep what is found.
+
+        Raises:
+            ProxyError: every comparison would be void.
+        """
+        here = [run for run in self._runs if path_of(run).place == self._live.place]
+        address = self._live.address
+        if isinstance(address, Iperf3):
+            return  # a plain server tells nothing of its end
+        found = look(address, senders_of(here))
+        content = json.dumps(found.record(), indent=2).encode() + b"\n"
+        name = f"preflight/{found.facts['at'].replace(':', '-')}.json"
+        yield Note("\n".join(found.lines(with_notes=False)), {name: content})
+        if found.is_through_proxy and not self._live.is_proxy_accepted:
+            msg = "nothing was measured; --through-proxy measures all the same, and attributes none"
+            raise ProxyError(msg)
+        self._has_looked = True
+        interface = found.facts["client"]["path"]["interface"]
+        self._sources = sources_of(interface and interface["name"])
+
+    def _transfer(self, run: Run, path: LivePath) -> MeasuredRun:
+        scenario = run.scenario
+        address = self._live.address
+        if isinstance(address, Iperf3):
+            flow = scenario.flows[0]
+            near, far = _algorithms(flow, path)
+            return address.measure(run, far if flow.direction == "forward" else near)
+        with contextlib.ExitStack() as stack:
+            session = stack.enter_context(Session(address))
+            around = stack.enter_context(
+                Surroundings(session.peer, self._sources, self._live.radio_log)
+            )
+            beside = None
+            if path.udp_bits_per_sec is not None:
+                directions = sorted({flow.direction for flow in scenario.flows})
+                beside = DatagramsBeside(
+                    address, path.udp_bits_per_sec, scenario.duration_ns, directions
+                )
+                stack.enter_context(beside)
+            began_ns = now_ns()
+            try:
+                transfer = session.transfer(
+                    scenario.flows,
+                    scenario.duration_ns,
+                    [_algorithms(flow, path) for flow in scenario.flows],
+                )
+            except TransferFailedError as error:
+                befell = "; ".join(flag.what for flag in around.flags(began_ns))
+                if not befell:
+                    raise
+                msg = f"{error} ({befell})"
+                raise TransferFailedError(msg) from None
+        names = {flow.id: flow.sender.algorithm for flow in scenario.flows}
+        found = measured(run.key, scenario, transfer, names, around, self._live.outage_s)
+        if beside is not None:
+            found.files["datagrams.parquet"] = to_parquet(beside.frame(run.key))
+        return found
+
+    def _be_patient(self, error: CwndlabError) -> None:
+        """Wait a little longer each time, but not for ever."""
+        now_s = time.monotonic()
+        self._lost_since_s = self._lost_since_s or now_s
+        if now_s - self._lost_since_s > self._live.patience_s:
+            raise CampaignEndedError(str(error))
+        time.sleep(self._wait_s)
+        self._wait_s = min(2 * self._wait_s, _LONGEST_WAIT_S)
+
+
+def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
+    """What was done before, by cell and day."""
+    by_key = {run.key: run for run in runs}
+    counts: Counter[tuple[int, date]] = Counter()
+    for entry in history:
+        run = by_key.get(entry["run"])
+        if run is None or entry["status"] != DONE or "began" not in entry:
+            continue
+        began = datetime.fromisoformat(entry["began"]).astimezone().replace(tzinfo=None)
+        day = Period.of(path_of(run)).day_of(began)
+        if day is not None:
+            counts[run.cell, day] += 1
+    return counts
+
+
+def senders_of(runs: Iterable[Run]) -> list[Sender]:
+    """Which end sends what in a study's runs."""
+    found: dict[Sender, None] = {}
+    for run in runs:
+        for flow in run.scenario.flows:
+            near, far = _algorithms(flow, path_of(run))
+            own = far if flow.direction == "forward" else near
+            found[Sender(own, flow.direction, own is not None)] = None
+    return list(found)
+
+
+def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
+    """What is set at the near end (the client) and at the far one (the server)."""
+    sender_is_near = flow.direction == "reverse"
+    named = flow.sender.algorithm
+    match path.algorithm_on:
+        case "sender":
+            receiver = flow.receiver.algorithm
+            return (named, receiver) if sender_is_near else (receiver, named)
+        case "client":
+            return named, None
+        case "server":
+            return None, named

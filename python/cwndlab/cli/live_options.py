@@ -1,0 +1,189 @@
+"""The options of a real network, which `run` and `live` have."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwndlab.errors import CwndlabError, read_failure
+from cwndlab.run.campaign import default_folder
+from cwndlab.text.quantity import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.backends.live import Live
+    from cwndlab.study.definition import StudyDefinition
+
+_SHORTEST_TOKEN = 16
+
+
+class TokenError(CwndlabError):
+    """The file of the token is missing, or others can read it."""
+
+
+token_option = click.option(
+    "--token",
+    "token_file",
+    type=click.Path(path_type=Path),
+    default=Path("cwndlab.token"),
+    show_default=True,
+    help="File with the server's secret.",
+)
+_LIVE_OPTIONS = (
+    click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs."),
+    token_option,
+    click.option(
+        "--via",
+        type=click.Choice(["iperf3"]),
+        help="Measure against a plain `iperf3 --server` there, without a token.",
+    ),
+    click.option(
+        "--place", metavar="NAME", help="Where this machine is, if the study has several places."
+    ),
+    click.option(
+        "--label",
+        "labels",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Note to keep with each run: weather=rain.",
+    ),
+    click.option(
+        "--radio-log",
+        type=click.Path(path_type=Path),
+        help="CSV log of radio readings from another program.",
+    ),
+    click.option(
+        "--outage",
+        metavar="TIME",
+        default="3 s",
+        show_default=True,
+        help="Flag an outage after this long without data.",
+    ),
+    click.option(
+        "--retries",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="How often a run that an outage hit is measured again.",
+    ),
+    click.option(
+        "--patience",
+        metavar="TIME",
+        default="10 min",
+        show_default=True,
+        help="Keep retrying an unreachable server for this long.",
+    ),
+    click.option(
+        "--no-wait",
+        "is_impatient",
+        is_flag=True,
+        help="Exit instead of waiting for a period of the day.",
+    ),
+    click.option(
+        "--through-proxy",
+        "is_proxy_accepted",
+        is_flag=True,
+        help="Measure even though a proxy makes comparisons meaningless.",
+    ),
+)
+
+
+def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a real network; it gets their values as a `LiveOptions`."""
+
+    @functools.wraps(command)
+    def with_live(**values: Any) -> object:  # noqa: ANN401  of options
+        own = {each.name: values.pop(each.name) for each in dataclasses.fields(LiveOptions)}
+        return command(**values, live=LiveOptions(**own))
+
+    for option in reversed(_LIVE_OPTIONS):
+        with_live = option(with_live)
+    return with_live
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """The options of a real network, as a command was given them."""
+
+    server: str | None
+    token_file: Path
+    via: str | None
+    place: str | None
+    labels: tuple[str, ...]
+    radio_log: Path | None
+    outage: str
+    retries: int
+    patience: str
+    is_impatient: bool
+    is_proxy_accepted: bool
+
+    def default_folder(self, study: StudyDefinition, *, is_quick: bool) -> Path:
+        """Where results go unless the user says otherwise."""
+        folder = default_folder(study, "live")
+        via = f"-{self.via}" if self.via else ""
+        quick = "-quick" if is_quick and study.model.quick else ""
+        return folder.with_name(f"{folder.name}{via}{quick}")
+
+    def backend(self) -> Live:
+        """The backend that they describe.
+
+        Raises:
+            UsageError: they do not say where the server is.
+        """
+        if self.server is None:
+            msg = "where is the server? --server HOST"
+            raise click.UsageError(msg)
+        from cwndlab.backends.live import Live  # noqa: PLC0415  other backends do without
+        from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415
+        from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415
+        from cwndlab.measure.wire.address import Address  # noqa: PLC0415
+
+        return Live(
+            Iperf3.parse(self.server)
+            if self.via == "iperf3"
+            else Address.parse(self.server, read_token(self.token_file)),
+            self.place,
+            dict(_label(text) for text in self.labels),
+            parse_duration(self.patience) / 1e9,
+            is_waiting=not self.is_impatient,
+            is_proxy_accepted=self.is_proxy_accepted,
+            outage_s=parse_duration(self.outage) / 1e9,
+            retries=self.retries,
+            radio_log=None if self.radio_log is None else RadioLog(self.radio_log),
+        )
+
+
+def read_token(path: Path) -> str:
+    """The secret in a file.
+
+    Raises:
+        TokenError: it cannot be read, is too short, or others may read it.
+    """
+    try:
+        token = path.read_text(encoding="ascii").strip()
+        is_open = path.stat().st_mode & 0o077
+    except UnicodeDecodeError:
+        token, is_open = "", 0
+    except OSError as error:
+        msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
+        raise TokenError(msg) from None
+    if is_open:
+        msg = f"{path}: others can read it; chmod 600 {path}"
+        raise TokenError(msg)
+    if len(token) < _SHORTEST_TOKEN:
+        msg = f"{path}: no token; delete it, and `cwndlab serve` makes one"
+        raise TokenError(msg)
+    return token
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        msg = f"--label {text!r}: write it as KEY=VALUE, for example weather=rain"
+        raise click.UsageError(msg)
+    return key, value
