@@ -3,7 +3,8 @@
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
-use cwndlab_sim::{Scenario, check};
+use cwndlab_scenario::Scenario;
+use cwndlab_sim::check;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

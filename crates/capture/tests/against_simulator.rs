@@ -3,7 +3,7 @@
 use cwndlab_capture::{AnalysisConfig, Flow, Vantage, analyse};
 use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
-use cwndlab_sim::{FlowSummary, Scenario};
+use cwndlab_scenario::{FlowSummary, Scenario};
 use serde_json::{Value, json};
 
 const WARM_UP_NS: u64 = 1_000_000_000;

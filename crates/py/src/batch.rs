@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cwndlab_link::Traces;
-use cwndlab_sim::{FlowSummary, LinkSummary, Recording, RunOutput, Scenario};
+use cwndlab_scenario::{FlowSummary, LinkSummary, Recording, RunOutput, Scenario};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,8 +1,9 @@
 //! A run's output as dictionaries of columns, and the list of these columns.
 
-use cwndlab_sim::{
-    Acks, Column, Events, FlowSummary, Kind, LinkSummary, RunOutput, Samples, Saturation, Values,
+use cwndlab_scenario::{
+    Acks, Column, Events, FlowSummary, Kind, LinkSummary, RunOutput, Samples, Values,
 };
+use cwndlab_sim::Saturation;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};

@@ -1,7 +1,8 @@
 //! Which error of the core is which exception: bad input is a `ValueError`.
 
 use cwndlab_link::TraceError;
-use cwndlab_sim::{RunError, ScenarioError};
+use cwndlab_scenario::ScenarioError;
+use cwndlab_sim::RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 

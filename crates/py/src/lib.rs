@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{Direction, RateConfig, RateTrace, Traces};
-use cwndlab_sim::{BEHAVIOUR_EPOCH, Scenario};
+use cwndlab_scenario::Scenario;
+use cwndlab_sim::BEHAVIOUR_EPOCH;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -7,7 +7,7 @@ use std::fs;
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
-use cwndlab_sim::Scenario;
+use cwndlab_scenario::Scenario;
 use serde_json::{Value, json};
 
 fn main() {

@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_link::{Direction, Link};
+use cwndlab_scenario::Recording;
 use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
 use crate::frame::Frame;
-use crate::output::Recording;
 use crate::path::{Links, Path};
 use crate::recorder::Recorder;
 use crate::station::Stations;

@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::{Flags, SackBlocks, Segment};
+use cwndlab_scenario::{Application, Connection, Datagram, FlowConfig, FlowRecord, Outcome};
 use cwndlab_tcp::{Endpoint, Polled, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::application::{Application, Connection, Datagram, Outcome};
 use crate::path::{Entrance, Path};
-use crate::record::FlowRecord;
 use crate::recorder::Recorder;
-use crate::scenario::FlowConfig;
 
 /// One connection with its two ends.
 #[derive(Debug)]
@@ -171,13 +169,13 @@ impl Flow {
 
     /// Whether the flow has a sender of TCP that has begun and not ended yet.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        let is_running = self.has_started && now <= self.record.window_end;
+        let is_running = self.has_started && now <= self.record.window_end();
         is_running && !self.application.is_of_datagrams()
     }
 
     /// What the application's user noticed.
     pub(crate) fn outcome(&self) -> Outcome {
-        let FlowRecord { window_start, window_end, .. } = self.record;
+        let (window_start, window_end) = (self.record.window_start(), self.record.window_end());
         self.application.outcome(self.start, window_start, window_end)
     }
 
@@ -393,7 +391,7 @@ impl Flow {
                 self.reading_delay == Duration::ZERO && self.application.only_reads();
         }
         if self.is_receiver_established {
-            let read = self.application.act_at_receiver(now, &mut self.receiver);
+            let read = self.application.act_at_receiver(now, &mut Socket(&mut self.receiver));
             if read > 0 {
                 self.awake_until = now + self.read_time;
                 self.record.handle_read(now, read);
@@ -417,7 +415,7 @@ impl Flow {
             self.application.handle_sender_established(now);
         }
         if self.is_sender_established {
-            self.application.act_at_sender(now, &mut self.sender);
+            self.application.act_at_sender(now, &mut Socket(&mut self.sender));
             if self.application.wake_time() < self.control_wake {
                 self.set_control(path);
             }
@@ -517,7 +515,7 @@ impl Flow {
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.stop = None;
-            self.application.stop(now, &mut self.sender);
+            self.application.stop(now, &mut Socket(&mut self.sender));
         }
         if self.reading <= now {
             self.serve_receiver(now, path);
@@ -536,7 +534,7 @@ impl Flow {
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.stop = None;
-            self.application.stop(now, &mut self.sender);
+            self.application.stop(now, &mut Socket(&mut self.sender));
         }
         if self.application.wake_time() <= now {
             self.application.handle_wake(now);
@@ -595,14 +593,7 @@ impl Flow {
         }
         let mut next = self.application.wake_time().min(self.stop.unwrap_or(Time::NEVER));
         next = next.min(self.reading);
-        let record = &self.record;
-        if record.offered_at_start.is_none() && record.window().is_some() {
-            next = next.min(record.window_start);
-        }
-        if record.offered_at_end.is_none() {
-            next = next.min(record.window_end);
-        }
-        next
+        next.min(self.record.next_offered())
     }
 
     /// What has crossed the access delay goes on.
@@ -638,25 +629,28 @@ impl Access {
     }
 }
 
-impl Connection for Endpoint {
+/// An endpoint as its application sees it.
+struct Socket<'a>(&'a mut Endpoint);
+
+impl Connection for Socket<'_> {
     #[inline]
     fn write(&mut self, now: Time, bytes: u64) -> u64 {
-        if self.send_space() > 0 { Self::write(self, now, bytes) } else { 0 }
+        if self.0.send_space() > 0 { self.0.write(now, bytes) } else { 0 }
     }
 
     #[inline]
     fn read(&mut self, now: Time) -> u64 {
-        if self.readable() > 0 { Self::read(self, now, u64::MAX) } else { 0 }
+        if self.0.readable() > 0 { self.0.read(now, u64::MAX) } else { 0 }
     }
 
     #[inline]
     fn peer_has_finished(&self) -> bool {
-        Self::peer_has_finished(self)
+        self.0.peer_has_finished()
     }
 
     #[cold]
     fn close(&mut self, now: Time) {
-        Self::close(self, now);
+        self.0.close(now);
     }
 }
 

@@ -4,14 +4,12 @@ use std::mem;
 
 use cwndlab_link::{Backlog, LinkEvent};
 use cwndlab_packet::Segment;
+use cwndlab_scenario::{Acks, Events, RecordConfig, Recording, Samples};
 use cwndlab_tcp::{Endpoint, TcpEvent};
 use cwndlab_units::{Duration, Time};
 
 use crate::flow::Flow;
-use crate::output::{Acks, Events, Recording, Samples};
 use crate::pcap::Pcap;
-use crate::record::{Interval, ratio};
-use crate::scenario::RecordConfig;
 
 /// More rows, or bytes of a capture, than this are handed over before the run goes on: some
 /// megabytes, so that a long run needs no more memory than a short one.
@@ -144,18 +142,16 @@ impl OnDemand {
     ) {
         let Some(samples) = &mut self.samples else { return };
         let info = flow.sender.info();
-        let record = &mut flow.record;
+        let since = flow.record.end_interval();
         let mbit_s = |bytes: u64| bytes as f64 * 8e3 / interval.as_nanos() as f64;
         samples.flow.push(flow.id);
         samples.t_s.push(now.as_secs_f64());
         samples.cwnd_pkts.push(info.cwnd_pkts);
         samples.ssthresh_pkts.push(nan_if_none(info.ssthresh_pkts.map(f64::from)));
         samples.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
-        let since = &record.interval;
-        let rtt_ms = ratio(since.rtt_sum_us as f64 / 1e3, since.rtt_samples);
-        samples.rtt_ms.push(nan_if_none(rtt_ms));
-        samples.throughput_mbit_s.push(mbit_s(record.totals.sent_bytes - since.sent_bytes));
-        samples.goodput_mbit_s.push(mbit_s(record.totals.delivered_bytes - since.delivered_bytes));
+        samples.rtt_ms.push(nan_if_none(since.rtt_ms));
+        samples.throughput_mbit_s.push(mbit_s(since.sent_bytes));
+        samples.goodput_mbit_s.push(mbit_s(since.delivered_bytes));
         samples.inflight_pkts.push(info.in_flight_pkts);
         samples.queue_pkts.push(queue.packets);
         samples.queue_bytes.push(queue.bytes);
@@ -167,11 +163,6 @@ impl OnDemand {
             .delivery_rate_mbit_s
             .push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
         samples.ca_state.push(info.ca_state as u8);
-        record.interval = Interval {
-            delivered_bytes: record.totals.delivered_bytes,
-            sent_bytes: record.totals.sent_bytes,
-            ..Interval::default()
-        };
     }
 }
 

@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::{Algorithms, Congestion, JIFFY};
 use cwndlab_host::HostConfig;
-use cwndlab_link::{AnyLink, ConfigError, PathConfig, Traces};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Profile};
+use cwndlab_link::{AnyLink, ConfigError, PathConfig, Stages, Traces};
+use cwndlab_scenario::{
+    Application, EndConfig, FinishedFlow, FlowSummary, LinkSummary, RecordConfig, Recording,
+    RunOutput, Scenario, ScenarioError, SenderCounts, flow_summary, link_summaries,
+};
+use cwndlab_tcp::{Counters, Endpoint, EndpointConfig, Profile};
 use cwndlab_units::{Duration, Stream, Time};
 use thiserror::Error;
 
-use crate::application::Application;
 use crate::engine::{Engine, Memory};
 use crate::flow::Flow;
-use crate::output::{FlowSummary, LinkSummary, Recording, RunOutput};
 use crate::path::Links;
 use crate::recorder::Recorder;
-use crate::scenario::{EndConfig, RecordConfig, Scenario, ScenarioError};
 use crate::station::Stations;
-use crate::summary::{self, FinishedFlow, SenderCounts, flow_summary};
 
 /// How long after its application a connection of an earlier run has to send what is left and close.
 const LINGER: Duration = Duration::from_secs(10);
@@ -154,7 +154,7 @@ fn run_over(
                 record: &flow.record,
                 counts: SenderCounts {
                     host_refusals: flow.host_refusals(),
-                    ..flow.sender.counters().into()
+                    ..sender_counts(flow.sender.counters())
                 },
                 completed: flow.completed,
                 outcome: flow.outcome(),
@@ -163,8 +163,23 @@ fn run_over(
         })
         .collect();
     let end = Time::ZERO + scenario.duration;
-    let links = summary::links(&mut engine.path, scenario.path.users(), end);
+    let links = link_summaries(scenario.path.users(), |direction, user| {
+        engine.path.link_of(direction).counters_of(direction, user, end)
+    });
     Ok(whole(flows, links, engine.recorder.take()))
+}
+
+fn sender_counts(counters: Counters) -> SenderCounts {
+    SenderCounts {
+        timeouts: Some(counters.timeouts),
+        spurious_timeouts: Some(counters.spurious_timeouts),
+        recoveries: Some(counters.recoveries),
+        tail_loss_probes: Some(counters.tail_loss_probes),
+        host_refusals: Some(counters.refusals),
+        busy: counters.busy,
+        rwnd_limited: counters.rwnd_limited,
+        sndbuf_limited: counters.sndbuf_limited,
+    }
 }
 
 fn whole(flows: Vec<FlowSummary>, links: Vec<LinkSummary>, recorded: Recording) -> RunOutput {

@@ -6,11 +6,10 @@
 use cwndlab_link::{
     Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Stages, Traces,
 };
+use cwndlab_scenario::{ScenarioError, table};
 use cwndlab_units::{Duration, Ecn, Output, Time};
 
-use crate::columns::table;
 use crate::run::link_error;
-use crate::scenario::ScenarioError;
 
 /// Length of each packet.
 const PACKET_BYTES: u32 = 1500;

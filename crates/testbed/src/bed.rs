@@ -4,7 +4,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use cwndlab_emu::{Namespace, Route, Tun, TunConfig};
-use cwndlab_sim::{FlowConfig, Scenario};
+use cwndlab_scenario::{FlowConfig, Scenario};
 
 /// Of the addresses that carriers use within their networks (RFC 6598 section 7).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);

@@ -7,7 +7,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 use cwndlab_emu::{Clock, Histogram, Namespace};
-use cwndlab_sim::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
+use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::bed::{Bed, address, ports};

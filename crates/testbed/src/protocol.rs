@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cwndlab_emu::{Percentiles, Report};
-use cwndlab_sim::{Events, FlowSummary, LinkSummary, Samples, Scenario};
+use cwndlab_scenario::{Events, FlowSummary, LinkSummary, Samples, Scenario};
 use serde::{Deserialize, Serialize};
 
 /// Under which names the kernel knows algorithms that cwndlab has loaded.

@@ -9,7 +9,7 @@ use cwndlab_emu::{
     what_is_missing,
 };
 use cwndlab_link::{AnyLink, ConfigError, Traces};
-use cwndlab_sim::{
+use cwndlab_scenario::{
     ApplicationConfig, Events, FinishedFlow, FlowConfig, LinkSummary, RunOutput, Samples, Scenario,
     ScenarioError, SenderCounts, flow_summary,
 };

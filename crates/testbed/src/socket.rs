@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use cwndlab_sim::Connection;
+use cwndlab_scenario::Connection;
 use cwndlab_units::Time;
 
 use crate::tcp_info::{self, TcpInfo};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
 use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, Stages};
-use cwndlab_sim::{FlowRecord, LinkSummary, Scenario, link_summaries};
+use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::capture::Capture;

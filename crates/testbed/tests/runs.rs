@@ -4,7 +4,7 @@
 
 use cwndlab_emu::what_is_missing;
 use cwndlab_link::Traces;
-use cwndlab_sim::{RunOutput, Scenario};
+use cwndlab_scenario::{RunOutput, Scenario};
 use cwndlab_testbed::{KernelOutput, RunError, Turn, protocol::KernelNames, run};
 use serde_json::{Value, json};
 

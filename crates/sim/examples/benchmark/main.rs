@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
-use cwndlab_sim::{RunOutput, Scenario};
+use cwndlab_scenario::{RunOutput, Scenario};
 use serde_json::{Value, json};
 
 const MSS_BYTES: u64 = 1_448;

@@ -7,7 +7,7 @@ use cwndlab_cc::Algorithms;
 use cwndlab_link::{
     AnyLink, Link, Packet, QueueConfig, RateConfig, RateTrace, StageConfig, Traces,
 };
-use cwndlab_sim::{FlowSummary, Scenario};
+use cwndlab_scenario::{FlowSummary, Scenario};
 use cwndlab_units::{Duration, Ecn, Output, Rate, Stream, Time};
 use serde_json::{Value, json};
 

@@ -132,7 +132,7 @@ fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
     for output in [&few, &many] {
         assert_eq!(output.flows[0].delivered_bytes, 2_000_000);
     }
-    let ms = |output: &cwndlab_sim::RunOutput| output.flows[0].completion_ms.expect("an end");
+    let ms = |output: &cwndlab_scenario::RunOutput| output.flows[0].completion_ms.expect("an end");
     assert!(ms(&few) > 2_000_000.0 * 8.0 / 6.4e6 * 1e3, "{}", ms(&few));
     assert!(ms(&many) < 0.8 * ms(&few), "{} {}", ms(&many), ms(&few));
 }

@@ -1,7 +1,7 @@
 //! TCP over radio cells.
 
 use cwndlab_link::Traces;
-use cwndlab_sim::{FlowSummary, RunOutput};
+use cwndlab_scenario::{FlowSummary, RunOutput};
 use serde_json::{Value, json};
 
 use crate::setup::run_json;
@@ -151,7 +151,7 @@ fn a_cell_that_cannot_be_is_refused_with_the_reason() {
             "version": 1, "seed": 5, "duration_ns": 1_000 * MS, "warm_up_ns": 0,
             "path": path, "flows": [bulk(0, 1, "forward", "reno")], "record": {},
         });
-        let scenario = cwndlab_sim::Scenario::from_json(&scenario.to_string());
+        let scenario = cwndlab_scenario::Scenario::from_json(&scenario.to_string());
         let algorithms = cwndlab_cc::Algorithms::default();
         match scenario {
             Ok(scenario) => cwndlab_sim::run(&scenario, &Traces::default(), &algorithms)

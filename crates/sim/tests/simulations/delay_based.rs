@@ -3,7 +3,7 @@
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
 use cwndlab_link::Traces;
-use cwndlab_sim::RunOutput;
+use cwndlab_scenario::RunOutput;
 use serde_json::{Value, json};
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 //! Senders behind devices with a queue of their own.
 
 use cwndlab_link::Traces;
-use cwndlab_sim::{FlowSummary, RunOutput};
+use cwndlab_scenario::{FlowSummary, RunOutput};
 use serde_json::{Value, json};
 
 use crate::cell;
@@ -194,7 +194,7 @@ fn fair_queueing_serves_the_flows_of_a_machine_in_turn() {
 fn a_wire_cannot_empty_a_modem() {
     let mut scenario = Setup::new(vec!["cubic".to_owned()]).json();
     scenario["flows"][0]["sender"]["host"] = json!({"queue_packets": 3});
-    let error = cwndlab_sim::Scenario::from_json(&scenario.to_string()).expect_err("no rate");
+    let error = cwndlab_scenario::Scenario::from_json(&scenario.to_string()).expect_err("no rate");
     assert_eq!(error.path, "flows[0].sender.host");
 }
 

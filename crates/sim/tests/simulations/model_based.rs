@@ -1,7 +1,7 @@
 //! bbr, cdg, dctcp and nv on whole paths: what each promises, measured.
 
 use cwndlab_link::Traces;
-use cwndlab_sim::RunOutput;
+use cwndlab_scenario::RunOutput;
 use serde_json::json;
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};

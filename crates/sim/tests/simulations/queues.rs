@@ -1,7 +1,7 @@
 //! Active queue management on whole paths: what FQ-CoDel and PIE promise, measured.
 
 use cwndlab_link::Traces;
-use cwndlab_sim::{FlowSummary, RunOutput};
+use cwndlab_scenario::{FlowSummary, RunOutput};
 use serde_json::{Value, json};
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
 use cwndlab_cc::Algorithms;
 use cwndlab_link::{RateTrace, Traces};
-use cwndlab_sim::{RunError, RunOutput, Scenario};
+use cwndlab_scenario::{RunOutput, Scenario};
+use cwndlab_sim::RunError;
 use serde_json::json;
 
 const MSS_BYTES: f64 = 1_448.0;

@@ -2,7 +2,7 @@
 
 use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
-use cwndlab_sim::{RunOutput, Scenario};
+use cwndlab_scenario::{RunOutput, Scenario};
 use serde_json::{Value, json};
 
 /// A scenario of flows that differ in little.

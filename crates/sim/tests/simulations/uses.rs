@@ -2,7 +2,7 @@
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json};
 use cwndlab_link::Traces;
-use cwndlab_sim::FlowSummary;
+use cwndlab_scenario::FlowSummary;
 use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
@@ -172,7 +172,7 @@ fn a_call_behind_a_bulk_transfer_waits_in_its_queue() {
 fn bad_values_are_refused_by_name() {
     let error = |application: Value| {
         let json = setup(application).json().to_string();
-        cwndlab_sim::Scenario::from_json(&json).expect_err("a bad application").to_string()
+        cwndlab_scenario::Scenario::from_json(&json).expect_err("a bad application").to_string()
     };
     assert!(error(video(&[])).contains("rungs_bits_per_sec"));
     assert!(error(video(&[2, 1])).contains("rungs_bits_per_sec"));

@@ -1,7 +1,7 @@
 //! TCP over a Wi-Fi channel.
 
 use cwndlab_link::Traces;
-use cwndlab_sim::RunOutput;
+use cwndlab_scenario::RunOutput;
 use serde_json::{Value, json};
 
 use crate::setup::run_json;

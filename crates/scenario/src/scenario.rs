@@ -11,9 +11,9 @@ use cwndlab_host::HostConfig;
 use cwndlab_link::{Direction, PathConfig};
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::application::ApplicationConfig;
+use crate::error::ScenarioError;
 
 /// The version of the format that this crate reads and writes.
 pub const SCENARIO_VERSION: u32 = 1;
@@ -115,22 +115,6 @@ pub struct RecordConfig {
     /// File for the packets at the data senders' interfaces; the caller writes it.
     #[serde(default)]
     pub pcap: Option<String>,
-}
-
-/// A scenario that cannot be run.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{path}: {message}")]
-pub struct ScenarioError {
-    /// Place in the JSON, such as `flows[1].sender.algorithm`.
-    pub path: String,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl ScenarioError {
-    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
-    }
 }
 
 impl Scenario {

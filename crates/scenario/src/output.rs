@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::columns::table;
+use crate::table;
 
 /// Everything that a run answers.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -1,13 +1,10 @@
 //! The totals of a run in the units of its results.
 
-use cwndlab_link::{
-    Counters, Direction, OpportunityTrace, PathConfig, RateConfig, StageConfig, Stages,
-};
+use cwndlab_link::{Counters, Direction, OpportunityTrace, PathConfig, RateConfig, StageConfig};
 use cwndlab_units::{Duration, Time};
 
 use crate::application::{ApplicationConfig, Outcome};
 use crate::output::{FlowSummary, LinkSummary};
-use crate::path::Path;
 use crate::record::{FlowRecord, ratio};
 use crate::scenario::FlowConfig;
 
@@ -49,21 +46,6 @@ pub struct SenderCounts {
     pub rwnd_limited: Duration,
     /// Of it, limited by the send buffer.
     pub sndbuf_limited: Duration,
-}
-
-impl From<cwndlab_tcp::Counters> for SenderCounts {
-    fn from(counters: cwndlab_tcp::Counters) -> Self {
-        Self {
-            timeouts: Some(counters.timeouts),
-            spurious_timeouts: Some(counters.spurious_timeouts),
-            recoveries: Some(counters.recoveries),
-            tail_loss_probes: Some(counters.tail_loss_probes),
-            host_refusals: Some(counters.refusals),
-            busy: counters.busy,
-            rwnd_limited: counters.rwnd_limited,
-            sndbuf_limited: counters.sndbuf_limited,
-        }
-    }
 }
 
 /// One flow's result.
@@ -168,13 +150,6 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
     stage.framing_bytes.unwrap_or(match stage.rate {
         RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
         _ => 0,
-    })
-}
-
-/// The counts of every stage of a path.
-pub(crate) fn links(path: &mut Path, users: Option<u16>, end: Time) -> Vec<LinkSummary> {
-    link_summaries(users, |direction, user| {
-        path.link_of(direction).counters_of(direction, user, end)
     })
 }
 

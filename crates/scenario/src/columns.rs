@@ -41,7 +41,8 @@ const UNITS: [(&str, &str); 9] = [
 ];
 
 impl Column {
-    pub(crate) const fn of<T: Cell>(name: &'static str, meaning: &'static str) -> Self {
+    /// The column of a field.
+    pub const fn of<T: Cell>(name: &'static str, meaning: &'static str) -> Self {
         let (kind, can_be_undefined, rust_type) = (T::KIND, T::CAN_BE_UNDEFINED, T::NAME);
         Self { name, kind, can_be_undefined, rust_type, meaning }
     }
@@ -79,11 +80,15 @@ pub enum Values {
 }
 
 /// A type that a column's values can have.
-pub(crate) trait Cell: Sized {
+pub trait Cell: Sized {
+    /// What they are.
     const KIND: Kind;
+    /// Whether one can be undefined.
     const CAN_BE_UNDEFINED: bool;
+    /// Name of the type in Python.
     const NAME: &'static str;
 
+    /// The values of a column of these.
     fn values(column: Vec<Self>) -> Values;
 }
 
@@ -113,6 +118,7 @@ cell!(Option<u64>, SomeU64, Integer, true, "uint64");
 cell!(Option<f64>, SomeF64, Real, true, "float64");
 
 /// A struct whose fields are the columns of a table: of one row each, or as whole columns.
+#[macro_export]
 macro_rules! table {
     ($(#[$attribute:meta])* row $name:ident {
         $($(#[doc = $meaning:literal])+ pub $field:ident: $type:ty,)*
@@ -124,13 +130,13 @@ macro_rules! table {
 
         impl $name {
             /// The columns of a table of these.
-            pub const COLUMNS: &[$crate::columns::Column] = &[
-                $($crate::columns::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
+            pub const COLUMNS: &[$crate::Column] = &[
+                $($crate::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
             ];
 
             /// The rows of a table as columns, in the order of `COLUMNS`.
-            pub fn columns(rows: &[Self]) -> Vec<$crate::columns::Values> {
-                vec![$($crate::columns::Cell::values(
+            pub fn columns(rows: &[Self]) -> Vec<$crate::Values> {
+                vec![$($crate::Cell::values(
                     rows.iter().map(|row| row.$field.clone()).collect(),
                 ),)*]
             }
@@ -151,23 +157,21 @@ macro_rules! table {
             }
 
             /// The columns of this table.
-            pub const COLUMNS: &[$crate::columns::Column] = &[
-                $($crate::columns::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
+            pub const COLUMNS: &[$crate::Column] = &[
+                $($crate::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
             ];
 
             /// The columns, in the order of `COLUMNS`.
-            pub fn columns(self) -> Vec<$crate::columns::Values> {
-                vec![$($crate::columns::Cell::values(self.$field),)*]
+            pub fn columns(self) -> Vec<$crate::Values> {
+                vec![$($crate::Cell::values(self.$field),)*]
             }
         }
     };
 }
 
-pub(crate) use table;
-
 #[cfg(test)]
 mod tests {
-    use crate::{Acks, Events, FlowSummary, LinkSummary, Samples, Saturation};
+    use crate::{Acks, Events, FlowSummary, LinkSummary, Samples};
 
     use super::*;
 
@@ -180,7 +184,6 @@ mod tests {
             Samples::COLUMNS,
             Events::COLUMNS,
             Acks::COLUMNS,
-            Saturation::COLUMNS,
         ]
         .concat()
         {

@@ -1,5 +1,6 @@
 //! One flow's running totals, taken as segments pass and read out when the run has ended.
 
+use cwndlab_packet::seq::before;
 use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::histogram::RttHistogram;
@@ -36,7 +37,7 @@ pub struct FlowRecord {
     pub(crate) cwnd: CwndMean,
     srtt_sum_us: u64,
     srtt_samples: u64,
-    pub(crate) interval: Interval,
+    interval: Interval,
 }
 
 /// Bytes that only grow.
@@ -60,13 +61,24 @@ pub(crate) struct CwndMean {
 
 /// What the next row of samples is compared with.
 #[derive(Debug, Default)]
-pub(crate) struct Interval {
+struct Interval {
     /// Totals at the last row.
-    pub(crate) delivered_bytes: u64,
-    pub(crate) sent_bytes: u64,
+    delivered_bytes: u64,
+    sent_bytes: u64,
     /// RTT samples since the last row.
-    pub(crate) rtt_sum_us: u64,
-    pub(crate) rtt_samples: u64,
+    rtt_sum_us: u64,
+    rtt_samples: u64,
+}
+
+/// What was counted between two rows of samples.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct IntervalTotals {
+    /// Payload sent, retransmissions included.
+    pub sent_bytes: u64,
+    /// Payload that the receiver's application read.
+    pub delivered_bytes: u64,
+    /// Mean of the RTT samples; `None` without any.
+    pub rtt_ms: Option<f64>,
 }
 
 impl FlowRecord {
@@ -153,10 +165,10 @@ impl FlowRecord {
         self.sent_pkts += 1;
         let end = seq.wrapping_add(payload_bytes);
         match self.unsent_seq {
-            Some(unsent) if is_before(seq, unsent) => {
+            Some(unsent) if before(seq, unsent) => {
                 self.retransmitted_pkts += 1;
                 self.open_burst_pkts += 1;
-                if is_before(unsent, end) {
+                if before(unsent, end) {
                     self.unsent_seq = Some(end);
                 }
             }
@@ -167,7 +179,7 @@ impl FlowRecord {
     /// The sender was given a segment with this acknowledgement.
     #[inline]
     pub fn handle_ack(&mut self, ack: u32) {
-        if self.acked_seq.is_some_and(|acked| !is_before(acked, ack)) {
+        if self.acked_seq.is_some_and(|acked| !before(acked, ack)) {
             return;
         }
         self.acked_seq = Some(ack);
@@ -197,6 +209,27 @@ impl FlowRecord {
     /// Payload sent so far, and payload read.
     pub fn sent_and_delivered_bytes(&self) -> [u64; 2] {
         [self.totals.sent_bytes, self.totals.delivered_bytes]
+    }
+
+    /// Begins the next row of samples; the totals of the last one.
+    pub fn end_interval(&mut self) -> IntervalTotals {
+        let Totals { sent_bytes, delivered_bytes, .. } = self.totals;
+        let next = Interval { sent_bytes, delivered_bytes, ..Interval::default() };
+        let last = std::mem::replace(&mut self.interval, next);
+        IntervalTotals {
+            sent_bytes: sent_bytes - last.sent_bytes,
+            delivered_bytes: delivered_bytes - last.delivered_bytes,
+            rtt_ms: ratio(last.rtt_sum_us as f64 / 1e3, last.rtt_samples),
+        }
+    }
+
+    /// When [`FlowRecord::handle_offered`] is to be called next; never if all is known.
+    pub fn next_offered(&self) -> Time {
+        let mut next = Time::NEVER;
+        if self.offered_at_start.is_none() && self.window().is_some() {
+            next = self.window_start;
+        }
+        if self.offered_at_end.is_none() { next.min(self.window_end) } else { next }
     }
 
     /// What each stage in the data's direction could have carried until now. Counts when it is
@@ -307,12 +340,6 @@ impl CwndMean {
 /// A mean, if there is anything to take it of.
 pub(crate) fn ratio(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
-}
-
-/// Whether `a` comes before `b` in the circle of sequence numbers (RFC 9293 section 3.4).
-#[inline]
-fn is_before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use cwndlab_units::Duration;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::ScenarioError;
+use crate::error::ScenarioError;
 
 /// What produces a flow's data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -1,0 +1,20 @@
+//! Errors of scenarios.
+
+use thiserror::Error;
+
+/// A scenario that cannot be run.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{path}: {message}")]
+pub struct ScenarioError {
+    /// Place in the JSON, such as `flows[1].sender.algorithm`.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl ScenarioError {
+    /// An error at a place in the JSON.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}

@@ -1,0 +1,26 @@
+//! Scenarios and their results: the part of a run that is the same whether the simulator or the
+//! kernel of a machine makes it.
+//!
+//! [`Scenario`] says what happens. [`Application`] produces and consumes a flow's data, over
+//! whatever does what a socket does ([`Connection`]). [`FlowRecord`] counts what is seen of a flow,
+//! [`flow_summary`] and [`link_summaries`] make the rows of [`RunOutput`] of it. So a column means
+//! the same in all backends. Nothing here reads a clock, a socket or a file.
+
+mod application;
+mod columns;
+mod error;
+mod histogram;
+mod output;
+mod record;
+mod scenario;
+mod summary;
+
+pub use application::{
+    Application, ApplicationConfig, Connection, Datagram, Distribution, Outcome,
+};
+pub use columns::{Cell, Column, Kind, Values};
+pub use error::ScenarioError;
+pub use output::{Acks, Events, FlowSummary, LinkSummary, Recording, RunOutput, Samples};
+pub use record::{FlowRecord, IntervalTotals};
+pub use scenario::{EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario};
+pub use summary::{FinishedFlow, SenderCounts, flow_summary, link_summaries};
