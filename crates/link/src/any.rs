@@ -132,7 +132,7 @@ impl<P: Packet> AnyLink<P> {
 }
 
 impl<P: Packet> Link<P> for AnyLink<P> {
-    #[inline]
+    #[inline(always)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         match self {
             Self::Wire(link) => link.handle_packet(now, port, packet),

@@ -93,7 +93,7 @@ struct Counts {
 }
 
 impl<P: Packet> Link<P> for Wire<P> {
-    #[inline]
+    #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
@@ -109,7 +109,7 @@ impl<P: Packet> Link<P> for Wire<P> {
         self.admit(now, bytes, packet)
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         debug_assert!(!now.is_never(), "never is no time");
         if now < self.wake {

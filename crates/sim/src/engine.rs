@@ -135,9 +135,9 @@ impl<'a> Engine<'a> {
     fn run_until_full(&mut self) -> bool {
         self.until = self.end;
         while let Some((now, component)) = self.path.wakes.first(self.until) {
-            match component {
-                0 | 1 => self.poll_link(component, now),
-                _ => self.wake(component, now),
+            match Direction::BOTH.get(component) {
+                Some(&link) => self.poll_link(link, now),
+                None => self.wake(component, now),
             }
         }
         self.recorder.is_full() && !self.stop.load(Ordering::Relaxed)
@@ -185,7 +185,7 @@ impl<'a> Engine<'a> {
 
     fn begin(&mut self) {
         for direction in Direction::BOTH {
-            self.path.settle(direction as usize, Time::ZERO);
+            self.path.settle(direction, Time::ZERO);
         }
         for (component, entry) in (NEAR..).zip(&self.components) {
             match *entry {
@@ -210,9 +210,9 @@ impl<'a> Engine<'a> {
     /// Polls a link that is due until it has nothing more at this time; what comes out is given to
     /// its flow.
     #[inline(always)]
-    fn poll_link(&mut self, link: usize, now: Time) {
+    fn poll_link(&mut self, link: Direction, now: Time) {
         loop {
-            let output = self.path.links[link].poll(now);
+            let output = self.path.links[link as usize].poll(now);
             if let Some(Output::Packet { port, packet, .. }) = &output {
                 let Frame(segment) = packet;
                 let direction = Path::direction(link, *port);

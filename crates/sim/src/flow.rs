@@ -41,7 +41,7 @@ pub(crate) struct Flow {
     /// The devices of the sender and of the receiver.
     pub(crate) stations: [Option<usize>; 2],
     /// The devices through which data and ACKs come in: at the sender, and at the receiver.
-    pub(crate) intakes: [Option<usize>; 2],
+    pub(crate) intakes: Option<[Option<usize>; 2]>,
     /// Segments that the sender sent all the same, and its device lost.
     dropped_by_host: u64,
     /// Whether nothing stands between the sender and the path: neither a device nor a delay.
@@ -120,7 +120,7 @@ impl Flow {
             is_reading_at_once: false,
             access: Access { delay: config.access_delay, ..Access::default() },
             stations: [None; 2],
-            intakes: [None; 2],
+            intakes: None,
             dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none() && !is_of_datagrams,
@@ -148,7 +148,7 @@ impl Flow {
     /// The device through which what went this way comes in, if that takes time.
     #[inline]
     pub(crate) fn intake(&self, direction: Direction) -> Option<usize> {
-        self.intakes[usize::from(direction == self.direction)]
+        self.intakes?[usize::from(direction == self.direction)]
     }
 
     /// Which host sends to which: the way of the data and the user.
@@ -299,11 +299,9 @@ impl Flow {
     ) {
         let is_receivers = self.stations[RECEIVER] == Some(station);
         if is_receivers {
-            path.send(self.ack_entrance, now, segment);
-            path.settle(self.ack_entrance.link, now);
+            path.send_alone(self.ack_entrance, now, segment);
         } else if self.access.delay == Duration::ZERO {
-            path.send(self.data_entrance, now, segment);
-            path.settle(self.data_entrance.link, now);
+            path.send_alone(self.data_entrance, now, segment);
         } else {
             self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
@@ -564,8 +562,7 @@ impl Flow {
         };
         self.record.handle_sent(now, number.wrapping_mul(payload_bytes), payload_bytes);
         if self.is_direct {
-            path.send(self.data_entrance, now, &segment);
-            path.settle(self.data_entrance.link, now);
+            path.send_alone(self.data_entrance, now, &segment);
         } else if let Some(station) = self.stations[SENDER] {
             let admission = path.give(station, now, &segment);
             self.dropped_by_host += u64::from(admission == Admission::Dropped);
@@ -599,8 +596,7 @@ impl Flow {
     /// What has crossed the access delay goes on.
     fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         while let Some(segment) = pop_due(&mut self.access.from_sender, now) {
-            path.send(self.data_entrance, now, &segment);
-            path.settle(self.data_entrance.link, now);
+            path.send_alone(self.data_entrance, now, &segment);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
             if !self.is_received_later(SENDER, now, &segment, path) {

@@ -29,7 +29,7 @@ pub(crate) struct Path {
 /// Where a flow's segments of one direction enter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entrance {
-    pub(crate) link: usize,
+    pub(crate) link: Direction,
     port: u16,
 }
 
@@ -49,26 +49,29 @@ impl Path {
     /// Where what goes in `direction` for this user enters.
     pub(crate) fn entrance(&self, direction: Direction, user: u16) -> Entrance {
         if !self.is_shared {
-            return Entrance { link: direction as usize, port: 0 };
+            return Entrance { link: direction, port: 0 };
         }
-        Entrance { link: 0, port: direction.port(user) }
+        Entrance { link: Direction::Forward, port: direction.port(user) }
     }
 
     /// In which direction something went that left `link` at `port`.
     #[inline]
-    pub(crate) fn direction(link: usize, port: u16) -> Direction {
-        if port == 0 || link == Direction::Reverse as usize {
-            Direction::Reverse
-        } else {
-            Direction::Forward
-        }
+    pub(crate) fn direction(link: Direction, port: u16) -> Direction {
+        if port == 0 { Direction::Reverse } else { link }
+    }
+
+    /// Gives a segment to a link, and sets when that acts next.
+    #[inline(never)]
+    pub(crate) fn send_alone(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
+        self.send(entrance, now, segment);
+        self.settle(entrance.link, now);
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
         let Entrance { link, port } = entrance;
-        self.links[link].handle_packet(now, port, Frame(*segment));
+        self.links[link as usize].handle_packet(now, port, Frame(*segment));
     }
 
     /// The link that carries a direction.
@@ -79,9 +82,9 @@ impl Path {
     /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
     /// given packets.
     #[inline]
-    pub(crate) fn settle(&mut self, link: usize, now: Time) -> bool {
-        let wake = self.links[link].wake_time().max(now);
-        self.wakes.set(link, wake);
+    pub(crate) fn settle(&mut self, link: Direction, now: Time) -> bool {
+        let wake = self.links[link as usize].wake_time().max(now);
+        self.wakes.set(link as usize, wake);
         wake == now
     }
 

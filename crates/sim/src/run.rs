@@ -271,11 +271,11 @@ fn build_flows(
         let (data, acks, user) = (flow.direction, flow.direction.opposite(), config.user);
         flow.stations = [(&config.sender, data), (&config.receiver, acks)]
             .map(|(end, direction)| stations.find_or_add(end.host, direction, user, false));
-        flow.intakes =
-            [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
-                let line = end.host.and_then(HostConfig::receiving);
-                stations.find_or_add(line, direction, user, true)
-            });
+        let intakes = [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
+            let line = end.host.and_then(HostConfig::receiving);
+            stations.find_or_add(line, direction, user, true)
+        });
+        flow.intakes = intakes.iter().any(Option::is_some).then_some(intakes);
         for (station, end) in flow.stations.iter().zip([&mut flow.sender, &mut flow.receiver]) {
             if let Some(station) = *station {
                 end.attach_host(stations.traits_of(station));

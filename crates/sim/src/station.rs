@@ -145,14 +145,14 @@ impl Path {
 
     /// A link has acted: devices that it empties may have room.
     #[inline]
-    pub(crate) fn settle_stations_behind(&mut self, link: usize, now: Time) {
+    pub(crate) fn settle_stations_behind(&mut self, link: Direction, now: Time) {
         if self.stations.is_any_emptied_by_link {
             self.wake_stations_behind(link, now);
         }
     }
 
     #[cold]
-    fn wake_stations_behind(&mut self, link: usize, now: Time) {
+    fn wake_stations_behind(&mut self, link: Direction, now: Time) {
         for number in 0..self.stations.len() {
             let station = &self.stations.all[number];
             if station.entrance.link == link

@@ -425,7 +425,7 @@ impl LinuxEndpoint {
     }
 
     /// Takes an RTT sample into the estimators and the timeout.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.rtt.last_us = Some(ca_rtt_us);
         if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {

@@ -170,7 +170,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
-    #[inline]
+    #[inline(always)]
     pub(super) fn clean_receive_buffer(&mut self) {
         let rcv_nxt = self.sk.rcv_nxt;
         let pending = self.sk.inet_conn.icsk_ack.pending;
@@ -652,6 +652,7 @@ impl LinuxEndpoint {
     }
 
     /// `__tcp_ack_snd_check`: sends the ACK that is due, or lets it wait.
+    #[inline(always)]
     pub(super) fn check_ack(&mut self, is_slow_path: bool) {
         let receiver = &mut self.receiver;
         let unacknowledged = self.sk.rcv_nxt.wrapping_sub(receiver.window.left);
@@ -681,6 +682,7 @@ impl LinuxEndpoint {
     }
 
     /// Holds back an ACK that reports a hole. Returns whether it leaves now instead.
+    #[inline(never)]
     fn hold_ack_back(&mut self) -> bool {
         let (known_us, srtt_us) = (self.receiver.tuning.rtt_us(), self.sk.srtt_us);
         let rtt_us = if srtt_us > 0 { known_us.min(srtt_us) } else { known_us };

@@ -238,7 +238,7 @@ impl LinuxEndpoint {
         }
         let now = self.clock.jiffies();
         self.receiver.acks.note_data_sent(now);
-        let tx_mstamp = self.pacer.pace(&mut self.sk, mss);
+        let tx_mstamp = self.pacer.depart(&mut self.sk);
         let mut segment = self.compose(seq, mss, 0, Ecn::NotEct);
         self.note_ack_sent();
         let mut sent = TxSegment { seq, end_seq: seq, tx_mstamp, ..TxSegment::default() };

@@ -74,9 +74,8 @@ impl Pacer {
     #[inline]
     pub(super) fn pace(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
         let prior = sk.tcp_wstamp_ns;
-        let departure = prior.max(sk.tcp_clock_cache);
-        self.burst_departure_ns = departure;
-        sk.tcp_wstamp_ns = departure;
+        let departure_us = self.depart(sk);
+        let departure = sk.tcp_wstamp_ns;
         let sock = &sk.inet_conn.icsk_inet.sk;
         let rate = sock.sk_pacing_rate;
         let is_paced = sock.sk_pacing_status != 0 && rate != u64::MAX && rate != 0;
@@ -86,6 +85,15 @@ impl Pacer {
             sk.tcp_wstamp_ns += length_ns - credit;
             self.burst_credit_ns = departure - prior - credit;
         }
+        departure_us
+    }
+
+    /// The departure time in microseconds of what is not paced itself, but waits for what was.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, sk: &mut TcpSock) -> u64 {
+        let departure = sk.tcp_wstamp_ns.max(sk.tcp_clock_cache);
+        self.burst_departure_ns = departure;
+        sk.tcp_wstamp_ns = departure;
         departure / 1_000
     }
 

@@ -455,7 +455,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_cong_control`: the window after an ACK.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn control_congestion(
         &mut self,
         ack: u32,
