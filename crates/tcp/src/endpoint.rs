@@ -8,7 +8,7 @@ use cwndlab_units::{Duration, Time};
 use crate::classic::ClassicEndpoint;
 use crate::info::{Counters, Info, TcpEvent};
 use crate::linux::{HostTraits, LinuxEndpoint};
-use crate::profile::Profile;
+use crate::profile::{Profile, StackSettings};
 use crate::segment::Segment;
 
 /// What an endpoint is made of.
@@ -26,6 +26,16 @@ pub struct EndpointConfig {
     pub seed: u64,
     /// How far into a tick of the kernel's clock the run begins.
     pub jiffies_phase: Duration,
+}
+
+/// What an endpoint of any stack is made of besides its settings.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) flow: u32,
+    pub(crate) user: u16,
+    pub(crate) congestion: Congestion,
+    pub(crate) seed: u64,
+    pub(crate) jiffies_phase: Duration,
 }
 
 /// What an endpoint gives out.
@@ -127,29 +137,16 @@ macro_rules! each {
 
 impl Endpoint {
     /// A closed endpoint.
-    ///
-    /// # Panics
-    /// If the profile has neither kind of settings, which [`Profile::parse`] excludes.
     pub fn new(config: EndpointConfig) -> Self {
         let EndpointConfig { flow, user, profile, congestion, seed, jiffies_phase } = config;
-        let stack = match (&profile.linux, &profile.classic) {
-            (Some(settings), _) => Stack::Linux(Box::new(LinuxEndpoint::new(
-                flow,
-                user,
-                settings.clone(),
-                congestion,
-                seed,
-                jiffies_phase,
-            ))),
-            (None, Some(settings)) => Stack::Classic(Box::new(ClassicEndpoint::new(
-                flow,
-                user,
-                Arc::new(settings.clone()),
-                congestion,
-                seed,
-                jiffies_phase,
-            ))),
-            (None, None) => panic!("profile {} has no settings", profile.name),
+        let parts = Parts { flow, user, congestion, seed, jiffies_phase };
+        let stack = match &profile.stack {
+            StackSettings::Linux(settings) => {
+                Stack::Linux(Box::new(LinuxEndpoint::new(settings.clone(), parts)))
+            }
+            StackSettings::Classic(settings) => {
+                Stack::Classic(Box::new(ClassicEndpoint::new(settings.clone(), parts)))
+            }
         };
         Self { stack }
     }

@@ -18,4 +18,4 @@ pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{EcnMode, HostTraits, LinuxSettings, WindowReduction};
-pub use profile::{Profile, ProfileError};
+pub use profile::{Profile, ProfileError, StackSettings};

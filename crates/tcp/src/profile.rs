@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::classic::ClassicSettings;
@@ -23,25 +24,44 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// How a stack behaves.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Profile {
     /// Name, as studies spell it.
     pub name: String,
     /// One sentence of what it is.
     pub summary: String,
-    /// Settings of the Linux endpoint; a profile has either these or `classic`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub linux: Option<LinuxSettings>,
-    /// Settings of the classic endpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub classic: Option<ClassicSettings>,
+    /// The endpoint's settings.
+    #[serde(flatten)]
+    pub stack: StackSettings,
     /// Parameters of the algorithms that this release shipped, where they are not our defaults.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub algorithms: BTreeMap<String, BTreeMap<String, i64>>,
     /// Where each value comes from, by its name; an algorithm's parameter as `NAME.PARAMETER`.
-    #[serde(default)]
     pub sources: BTreeMap<String, String>,
+}
+
+/// Settings of one of the endpoints, as the table of its name.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StackSettings {
+    /// Of the Linux endpoint.
+    Linux(LinuxSettings),
+    /// Of the classic endpoint.
+    Classic(ClassicSettings),
+}
+
+/// A profile as its file has it, with one of the two tables of settings.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProfileText {
+    name: String,
+    summary: String,
+    linux: Option<LinuxSettings>,
+    classic: Option<ClassicSettings>,
+    #[serde(default)]
+    algorithms: BTreeMap<String, BTreeMap<String, i64>>,
+    #[serde(default)]
+    sources: BTreeMap<String, String>,
 }
 
 /// Why a profile cannot be made.
@@ -88,12 +108,14 @@ impl Profile {
     /// # Errors
     /// If the text is not TOML, has unknown keys, or is not of exactly one kind.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
-        let profile: Self =
+        let ProfileText { name, summary, linux, classic, algorithms, sources } =
             toml::from_str(text).map_err(|error| ProfileError::Text(error.to_string()))?;
-        if profile.linux.is_some() == profile.classic.is_some() {
-            return Err(ProfileError::Kind(profile.name));
-        }
-        Ok(profile)
+        let stack = match (linux, classic) {
+            (Some(settings), None) => StackSettings::Linux(settings),
+            (None, Some(settings)) => StackSettings::Classic(settings),
+            (None, None) | (Some(_), Some(_)) => return Err(ProfileError::Kind(name)),
+        };
+        Ok(Self { name, summary, stack, algorithms, sources })
     }
 
     /// The same profile with some settings changed.
@@ -111,19 +133,42 @@ impl Profile {
         Ok(profile)
     }
 
-    fn with_override<V: Serialize>(&self, name: &str, value: &V) -> Result<Self, ProfileError> {
-        let refuse = |problem: String| ProfileError::Override { name: name.to_owned(), problem };
-        let mut table = toml::Table::try_from(self).map_err(|error| refuse(error.to_string()))?;
-        let kind = if self.linux.is_some() { "linux" } else { "classic" };
-        let settings = table[kind].as_table_mut().expect("settings are a table");
-        if !settings.contains_key(name) {
-            let known: Vec<&str> = settings.keys().map(String::as_str).collect();
-            return Err(refuse(format!("unknown; there are {}", known.join(", "))));
-        }
-        let value = toml::Value::try_from(value).map_err(|error| refuse(error.to_string()))?;
-        settings.insert(name.to_owned(), value);
-        table.try_into().map_err(|error: toml::de::Error| refuse(error.message().to_owned()))
+    fn with_override<V: Serialize>(self, name: &str, value: &V) -> Result<Self, ProfileError> {
+        let stack = match &self.stack {
+            StackSettings::Linux(settings) => {
+                with_setting(settings, name, value).map(StackSettings::Linux)
+            }
+            StackSettings::Classic(settings) => {
+                with_setting(settings, name, value).map(StackSettings::Classic)
+            }
+        };
+        let refuse = |problem| ProfileError::Override { name: name.to_owned(), problem };
+        Ok(Self { stack: stack.map_err(refuse)?, ..self })
     }
+
+    /// The settings, if the stack is Linux.
+    pub fn linux(&self) -> Option<&LinuxSettings> {
+        match &self.stack {
+            StackSettings::Linux(settings) => Some(settings),
+            StackSettings::Classic(_) => None,
+        }
+    }
+}
+
+/// Settings of which one has another value, or what is wrong with it.
+fn with_setting<S, V>(settings: &S, name: &str, value: &V) -> Result<S, String>
+where
+    S: Serialize + DeserializeOwned,
+    V: Serialize,
+{
+    let mut table = toml::Table::try_from(settings).map_err(|error| error.to_string())?;
+    if !table.contains_key(name) {
+        let known: Vec<&str> = table.keys().map(String::as_str).collect();
+        return Err(format!("unknown; there are {}", known.join(", ")));
+    }
+    let value = toml::Value::try_from(value).map_err(|error| error.to_string())?;
+    table.insert(name.to_owned(), value);
+    table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
 #[cfg(test)]
@@ -143,9 +188,11 @@ mod tests {
     fn every_setting_has_a_source() {
         for name in Profile::names() {
             let profile = Profile::by_name(name).expect("exists");
-            let table = toml::Table::try_from(&profile).expect("a table");
-            let kind = if profile.linux.is_some() { "linux" } else { "classic" };
-            for setting in table[kind].as_table().expect("settings").keys() {
+            let table = match &profile.stack {
+                StackSettings::Linux(settings) => toml::Table::try_from(settings),
+                StackSettings::Classic(settings) => toml::Table::try_from(settings),
+            };
+            for setting in table.expect("a table").keys() {
                 assert!(profile.sources.contains_key(setting), "{name}: no source of {setting}");
             }
             for (algorithm, parameters) in &profile.algorithms {
@@ -172,10 +219,26 @@ mod tests {
     fn overrides_change_one_setting() {
         let profile = Profile::by_name("linux-6.1").expect("exists");
         let ten = BTreeMap::from([("initial_cwnd_pkts".to_owned(), 3)]);
-        let changed = profile.with_overrides(&ten).expect("a setting").linux.expect("linux");
-        assert_eq!(changed.initial_cwnd_pkts, 3);
-        let expected = LinuxSettings { initial_cwnd_pkts: 3, ..profile.linux.expect("linux") };
-        assert_eq!(changed, expected);
+        let changed = profile.with_overrides(&ten).expect("a setting");
+        let settings = profile.linux().expect("linux").clone();
+        let expected = LinuxSettings { initial_cwnd_pkts: 3, ..settings };
+        assert_eq!(changed, Profile { stack: StackSettings::Linux(expected), ..profile });
+    }
+
+    #[test]
+    fn a_profile_has_settings_of_one_endpoint() {
+        let text = "name = 'n'\nsummary = 's'\n";
+        assert_eq!(Profile::parse(text), Err(ProfileError::Kind("n".to_owned())));
+        let table = |name: &str| {
+            let text = Profile::text(name).expect("exists");
+            let from = text.find("\n[").expect("a table") + 1;
+            let until = text[from..].find("\n[").map_or(text.len(), |end| from + end + 1);
+            text[from..until].to_owned()
+        };
+        let [linux, classic] = ["linux-6.1", "textbook"].map(table);
+        assert!(Profile::parse(&format!("{text}{linux}")).is_ok());
+        let both = Profile::parse(&format!("{text}{linux}{classic}"));
+        assert_eq!(both, Err(ProfileError::Kind("n".to_owned())));
     }
 
     #[test]

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use cwndlab_cc::{Congestion, INFINITE_SSTHRESH};
+use cwndlab_cc::INFINITE_SSTHRESH;
 use cwndlab_units::{Duration, Ecn, Stream, Time};
 
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender};
 use super::settings::{ClassicSettings, Handshake};
-use crate::endpoint::{Outbox, Polled};
+use crate::endpoint::{Outbox, Parts, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
@@ -77,14 +77,9 @@ pub(crate) struct ClassicEndpoint {
 
 impl ClassicEndpoint {
     /// An endpoint that neither listens nor connects yet.
-    pub(crate) fn new(
-        flow: u32,
-        user: u16,
-        settings: Arc<ClassicSettings>,
-        congestion: Congestion,
-        seed: u64,
-        jiffies_phase: Duration,
-    ) -> Self {
+    pub(crate) fn new(settings: ClassicSettings, parts: Parts) -> Self {
+        let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
+        let settings = Arc::new(settings);
         let mut sender = Sender::new(Arc::clone(&settings), congestion, jiffies_phase);
         sender.sk.cc_random = seed;
         let address_wait = match u64::from(settings.address_wait_ms) {

@@ -1,7 +1,6 @@
 //! Two classic endpoints at the ends of a wire.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_units::{Duration, Time};
@@ -10,7 +9,7 @@ use proptest::prelude::*;
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
 use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, ns_3, textbook};
-use crate::endpoint::TcpOutput;
+use crate::endpoint::{Parts, TcpOutput};
 use crate::segment::{Flags, Segment};
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -30,10 +29,11 @@ struct Wire {
 impl Wire {
     fn new(settings: ClassicSettings, lost: &[usize]) -> Self {
         let reno = Algorithm::by_name("reno").expect("reno");
-        let settings = Arc::new(settings);
         let end = || {
             let congestion = Congestion::new(reno, &BTreeMap::new()).expect("no parameters");
-            ClassicEndpoint::new(7, 1, Arc::clone(&settings), congestion, 1, Duration::ZERO)
+            let jiffies_phase = Duration::ZERO;
+            let parts = Parts { flow: 7, user: 1, congestion, seed: 1, jiffies_phase };
+            ClassicEndpoint::new(settings.clone(), parts)
         };
         let mut ends = [end(), end()];
         ends[1].listen();

@@ -42,9 +42,9 @@ pub use host_queue::HostTraits;
 pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
-use cwndlab_units::{Duration, Rate, Time};
+use cwndlab_units::{Rate, Time};
 
-use crate::endpoint::{Outbox, Polled};
+use crate::endpoint::{Outbox, Parts, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use clock::Clock;
 use host_queue::HostQueue;
@@ -136,14 +136,8 @@ impl Drop for LinuxEndpoint {
 }
 
 impl LinuxEndpoint {
-    pub(crate) fn new(
-        flow: u32,
-        user: u16,
-        settings: LinuxSettings,
-        congestion: Congestion,
-        seed: u64,
-        jiffies_phase: Duration,
-    ) -> Self {
+    pub(crate) fn new(settings: LinuxSettings, parts: Parts) -> Self {
+        let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
         let clock = Clock::new(jiffies_phase);
         let mss = settings.announced_mss();
         let rto_min_us = settings.rto_min_ms * 1_000;

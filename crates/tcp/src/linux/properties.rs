@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::rtx::{LOST, SACKED_ACKED, SACKED_RETRANS};
 use super::{EcnMode, LinuxEndpoint, LinuxSettings};
-use crate::endpoint::TcpOutput;
+use crate::endpoint::{Parts, TcpOutput};
 use crate::info::CaState;
 use crate::profile::Profile;
 use crate::segment::{Flags, Segment};
@@ -58,7 +58,8 @@ fn worlds() -> impl Strategy<Value = World> {
     )
         .prop_map(
             |((sack, timestamps, rack, probes, frto), ecn, buffer, mtu_bytes, more, name)| {
-                let default = Profile::by_name(name).expect("exists").linux.expect("linux");
+                let profile = Profile::by_name(name).expect("exists");
+                let default = profile.linux().expect("linux").clone();
                 LinuxSettings {
                     sack,
                     timestamps,
@@ -185,7 +186,8 @@ impl Channel {
                 0 => random.next_u64(),
                 _ => u64::MAX - random.below(50_000) - (random.below(50_000) << 32),
             };
-            LinuxEndpoint::new(0, 1, world.settings.clone(), congestion, seed, phase)
+            let parts = Parts { flow: 0, user: 1, congestion, seed, jiffies_phase: phase };
+            LinuxEndpoint::new(world.settings.clone(), parts)
         };
         let mut ends = [end(), end()];
         ends[1].listen();

@@ -292,7 +292,8 @@ mod tests {
     use crate::profile::Profile;
 
     fn buffer(sndbuf_bytes: u64) -> SendBuffer {
-        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let settings = profile.linux().expect("linux").clone();
         let mut buffer = SendBuffer::new(1, &settings);
         buffer.sndbuf_bytes = sndbuf_bytes;
         buffer
@@ -333,7 +334,7 @@ mod tests {
     fn linux_6_18_charges_832_bytes_a_buffer_and_offload_shares_it() {
         let make = |is_offloaded| {
             let profile = Profile::by_name("linux-6.18").expect("exists");
-            let mut settings = profile.linux.expect("linux");
+            let mut settings = profile.linux().expect("linux").clone();
             settings.segmentation_offload = is_offloaded;
             let mut buffer = SendBuffer::new(1, &settings);
             buffer.sndbuf_bytes = 800_000;
@@ -358,7 +359,7 @@ mod tests {
     #[test]
     fn the_tail_takes_what_fits_though_the_memory_is_used_up() {
         let profile = Profile::by_name("linux-6.18").expect("exists");
-        let mut buffer = SendBuffer::new(1, &profile.linux.expect("linux"));
+        let mut buffer = SendBuffer::new(1, profile.linux().expect("linux"));
         buffer.sndbuf_bytes = 4_194_304;
         buffer.queued_bytes = 4_300_000;
         assert_eq!(buffer.take(65_536, 1, 1_448), 0, "there is no tail");

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, TcpOutput};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, StackSettings, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 /// Bytes one after the other; zeros when they are used up.
@@ -84,7 +84,7 @@ fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
     let profiles = PROFILES.get_or_init(|| Profile::names().filter_map(Profile::by_name).collect());
     let mut profile = profiles[usize::from(bytes.byte()) % profiles.len()].clone();
     let choice = bytes.byte();
-    if let Some(settings) = &mut profile.linux {
+    if let StackSettings::Linux(settings) = &mut profile.stack {
         settings.sack = choice & 1 == 0;
         settings.timestamps = choice & 2 == 0;
         settings.dsack = choice & 4 == 0;
@@ -100,7 +100,7 @@ fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
     let algorithms: Vec<Algorithm> = Algorithm::all().collect();
     let algorithm = algorithms[usize::from(bytes.byte()) % algorithms.len()];
     let near_wrap = u64::from(bytes.byte()) << 4;
-    let is_linux = profile.linux.is_some();
+    let is_linux = profile.linux().is_some();
     let endpoint = Endpoint::new(EndpointConfig {
         flow: 0,
         user: 1,

@@ -322,7 +322,7 @@ mod tests {
 
     fn schedule() -> AckSchedule {
         let profile = Profile::by_name("linux-6.1").expect("exists");
-        AckSchedule::new(&profile.linux.expect("linux"))
+        AckSchedule::new(profile.linux().expect("linux"))
     }
 
     fn data(bytes: u32) -> DataSeen {

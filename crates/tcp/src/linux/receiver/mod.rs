@@ -243,7 +243,8 @@ mod tests {
     use crate::profile::Profile;
 
     fn receiver() -> Receiver {
-        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let settings = profile.linux().expect("linux").clone();
         let mut receiver = Receiver::new(&settings);
         receiver.window.begin(1, 1_448);
         receiver.open(1_448, 10, 0);

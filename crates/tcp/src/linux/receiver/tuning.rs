@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
-        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let settings = profile.linux().expect("linux").clone();
         let mut window = Window::new(&settings);
         window.begin(1, 1_448);
         let bytes = window.open(1_448, 10);

@@ -197,7 +197,8 @@ mod tests {
     const MSS: u32 = 1_448;
 
     fn window() -> Window {
-        let settings = Profile::by_name("linux-6.1").expect("exists").linux.expect("linux");
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let settings = profile.linux().expect("linux").clone();
         let mut window = Window::new(&settings);
         window.begin(1, MSS);
         window.open(MSS, 10);
