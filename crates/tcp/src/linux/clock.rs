@@ -10,6 +10,9 @@ use cwndlab_units::{Duration, Time};
 /// 256 ms: 17 s after the boot, from which the kernel counts 300 s down to zero.
 const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 
+/// How long the machines have been up at the beginning of a run: the same 17 s, beyond zero.
+pub(crate) const UPTIME_AT_START: Duration = Duration::from_secs(17);
+
 /// Levels of the timer wheel, and how many of its ticks the first one reaches; each further level
 /// reaches 8 times as far.
 const LEVELS: u32 = 9;
@@ -64,6 +67,8 @@ impl Sub for Jiffies {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     phase_nanos: u64,
+    /// What timestamps and algorithms read at the beginning of a run.
+    start: Duration,
     jiffies: Jiffies,
     /// When the counter changes.
     next_tick: Time,
@@ -71,11 +76,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock at the beginning of the run, which lies `phase` into a tick.
-    pub(crate) fn new(phase: Duration) -> Self {
+    /// A clock at the beginning of the run, which lies `phase` into a tick, and at which timestamps and
+    /// algorithms read `start`.
+    pub(crate) fn new(phase: Duration, start: Duration) -> Self {
         let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
-        let mut clock =
-            Self { phase_nanos, jiffies: Jiffies(0), next_tick: Time::ZERO, now: Time::ZERO };
+        let (jiffies, next_tick, now) = (Jiffies(0), Time::ZERO, Time::ZERO);
+        let mut clock = Self { phase_nanos, start, jiffies, next_tick, now };
         clock.advance(Time::ZERO);
         clock
     }
@@ -103,6 +109,12 @@ impl Clock {
     #[inline]
     pub(crate) fn now(&self) -> Time {
         self.now
+    }
+
+    /// What timestamps and algorithms read at a time of the run, in nanoseconds.
+    #[inline]
+    pub(crate) fn reading_ns(&self, at: Time) -> u64 {
+        at.as_nanos() + self.start.as_nanos()
     }
 
     /// The tick counter.
@@ -161,7 +173,7 @@ mod tests {
     use super::*;
 
     fn clock(phase_micros: u64) -> Clock {
-        Clock::new(Duration::from_micros(phase_micros))
+        Clock::new(Duration::from_micros(phase_micros), Duration::ZERO)
     }
 
     #[test]

@@ -42,11 +42,11 @@ pub use host_queue::HostTraits;
 pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
-use cwndlab_units::{Rate, Time};
+use cwndlab_units::{Duration, Rate, Time};
 
 use crate::endpoint::{Outbox, Parts, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
-use clock::Clock;
+use clock::{Clock, UPTIME_AT_START};
 use host_queue::HostQueue;
 use options::Options;
 use pacer::Pacer;
@@ -138,7 +138,9 @@ impl Drop for LinuxEndpoint {
 impl LinuxEndpoint {
     pub(crate) fn new(settings: LinuxSettings, parts: Parts) -> Self {
         let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
-        let clock = Clock::new(jiffies_phase);
+        // With a secret offset nobody can tell what the clock says.
+        let start = if settings.timestamp_offsets { Duration::ZERO } else { UPTIME_AT_START };
+        let clock = Clock::new(jiffies_phase, start);
         let mss = settings.announced_mss();
         let rto_min_us = settings.rto_min_ms * 1_000;
         // Initial sequence number and timestamp offset are random per connection
@@ -147,6 +149,8 @@ impl LinuxEndpoint {
         let sk = TcpSock {
             cc_random: seed,
             cc_jiffies32: clock.jiffies().low_half(),
+            tcp_clock_cache: start.as_nanos(),
+            tcp_mstamp: start.as_micros(),
             snd_cwnd: settings.initial_cwnd_pkts,
             reordering: settings.reordering_pkts,
             mss_cache: mss,
@@ -204,8 +208,8 @@ impl LinuxEndpoint {
         if self.clock.advance(now) {
             self.sk.cc_jiffies32 = self.clock.jiffies().low_half();
         }
-        self.sk.tcp_clock_cache = now.as_nanos();
-        self.sk.tcp_mstamp = now.as_micros();
+        self.sk.tcp_clock_cache = self.clock.reading_ns(now);
+        self.sk.tcp_mstamp = self.sk.tcp_clock_cache / 1_000;
     }
 
     /// `tcp_time_stamp`: the millisecond clock, as `rcv_tsecr` echoes it to the algorithm.

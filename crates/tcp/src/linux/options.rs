@@ -17,6 +17,7 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn new(settings: &LinuxSettings, offset: u32) -> Self {
+        // Without one, timestamps say how long the machine has been up.
         let offset = if settings.timestamp_offsets { offset } else { 0 };
         Self { is_sack: settings.sack, is_timestamps: settings.timestamps, offset, recent: 0 }
     }

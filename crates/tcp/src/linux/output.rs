@@ -94,7 +94,9 @@ impl LinuxEndpoint {
             sent = self.transmit_train(in_flight);
             in_flight += sent;
         }
-        while self.has_unsent() && (!IS_HOST && self.is_in_burst() || !self.pacer.wait(&self.sk)) {
+        while self.has_unsent()
+            && (!IS_HOST && self.is_in_burst() || !self.pacer.wait(&self.sk, self.clock.now()))
+        {
             if in_flight >= self.sk.snd_cwnd && !is_probe && !self.buffer.is_fin_queued {
                 break;
             }
@@ -347,7 +349,8 @@ impl LinuxEndpoint {
             return;
         }
         let mut is_head_sent = false;
-        while self.sk.retrans_out < self.sk.lost_out && !self.pacer.wait(&self.sk) {
+        while self.sk.retrans_out < self.sk.lost_out && !self.pacer.wait(&self.sk, self.clock.now())
+        {
             if self.in_flight() >= self.sk.snd_cwnd {
                 break;
             }

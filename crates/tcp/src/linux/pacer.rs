@@ -5,7 +5,7 @@
 //! waits for all of them.
 
 use cwndlab_cc::TcpSock;
-use cwndlab_units::Time;
+use cwndlab_units::{Duration, Time};
 
 /// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u32 = 10;
@@ -49,13 +49,13 @@ impl Pacer {
 
     /// `tcp_pacing_check`: sets the timer if the next segment is not due yet. Returns whether it waits.
     #[inline]
-    pub(super) fn wait(&mut self, sk: &TcpSock) -> bool {
+    pub(super) fn wait(&mut self, sk: &TcpSock, now: Time) -> bool {
         let is_paced = sk.inet_conn.icsk_inet.sk.sk_pacing_status == PACING_NEEDED;
         if !is_paced || sk.tcp_wstamp_ns <= sk.tcp_clock_cache {
             return false;
         }
         if self.timer.is_never() {
-            self.timer = Time::from_nanos(sk.tcp_wstamp_ns);
+            self.timer = now + Duration::from_nanos(sk.tcp_wstamp_ns - sk.tcp_clock_cache);
         }
         true
     }
@@ -150,7 +150,7 @@ mod tests {
         let (_, mut sk) = paced();
         let mut pacer = Pacer::default();
         pacer.pace(&mut sk, 1_000);
-        assert!(!pacer.wait(&sk));
+        assert!(!pacer.wait(&sk, Time::ZERO));
     }
 
     #[test]
@@ -159,10 +159,11 @@ mod tests {
         sk.tcp_clock_cache = 5_000_000;
         assert_eq!(pacer.pace(&mut sk, 2_000), 5_000);
         sk.tcp_wstamp_ns = 5_002_000;
-        assert!(pacer.wait(&sk));
-        assert_eq!(pacer.timer, Time::from_nanos(5_002_000));
+        assert!(pacer.wait(&sk, Time::from_nanos(1_000)));
+        assert_eq!(pacer.timer, Time::from_nanos(3_000));
         sk.tcp_clock_cache = 5_002_000;
-        assert!(!pacer.wait(&sk) && pacer.take_due(Time::from_nanos(5_002_000)));
+        assert!(!pacer.wait(&sk, Time::from_nanos(3_000)));
+        assert!(pacer.take_due(Time::from_nanos(3_000)));
     }
 
     #[test]

@@ -153,10 +153,10 @@ impl LinuxEndpoint {
         if self.pacer.take_due(now) {
             self.send_what_waits();
         }
-        if let Some(mstamp_us) = self.receiver.acks.take_held_back(now) {
+        if let Some(came) = self.receiver.acks.take_held_back(now) {
             // The clock was last read when data came, and that is what the ACK's timestamp says.
             let now_us = self.sk.tcp_mstamp;
-            self.sk.tcp_mstamp = mstamp_us;
+            self.sk.tcp_mstamp = self.clock.reading_ns(came) / 1_000;
             self.send_ack();
             self.sk.tcp_mstamp = now_us;
         }

@@ -59,8 +59,8 @@ struct HeldBack {
     at_once: u32,
     rcv_nxt: u32,
     timer: Time,
-    /// When the last segment came whose ACK is held back, in microseconds.
-    mstamp_us: u64,
+    /// When the last segment came whose ACK is held back.
+    came: Time,
 }
 
 /// Data that came in order.
@@ -93,7 +93,7 @@ impl AckSchedule {
                 at_once: 0,
                 rcv_nxt: 0,
                 timer: Time::NEVER,
-                mstamp_us: 0,
+                came: Time::ZERO,
             },
             invalid_answered: None,
         }
@@ -293,7 +293,7 @@ impl AckSchedule {
             return true;
         }
         held.count += 1;
-        held.mstamp_us = now.as_micros();
+        held.came = now;
         if held.timer.is_never() {
             let delay = Duration::from_nanos(u64::from(rtt_us) * (1_000 >> 3) / 20);
             held.timer = now + delay.min(held.longest) + held.slack;
@@ -301,14 +301,14 @@ impl AckSchedule {
         false
     }
 
-    /// Takes what was held back, if its timer has fired: when the last of it came, in microseconds.
+    /// Takes what was held back, if its timer has fired: when the last of it came.
     #[inline]
-    pub(crate) fn take_held_back(&mut self, now: Time) -> Option<u64> {
+    pub(crate) fn take_held_back(&mut self, now: Time) -> Option<Time> {
         if self.held.timer > now {
             return None;
         }
         self.held.timer = Time::NEVER;
-        (core::mem::take(&mut self.held.count) > 0).then_some(self.held.mstamp_us)
+        (core::mem::take(&mut self.held.count) > 0).then_some(self.held.came)
     }
 }
 
@@ -369,7 +369,7 @@ mod tests {
     /// The timer fires at the tick after the 40 ms.
     #[test]
     fn a_delayed_ack_waits_forty_milliseconds() {
-        let clock = Clock::new(Duration::ZERO);
+        let clock = Clock::new(Duration::ZERO, Duration::ZERO);
         let mut acks = schedule();
         acks.note_data(data(MSS), clock.jiffies());
         assert!(!acks.delay(&clock, 0, ICSK_ACK_SCHED));
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(acks.wake_time(), now + Duration::from_micros(600));
         assert!(!acks.hold_back(7, 8 * 10_000, at(1) + Duration::from_micros(300)));
         assert_eq!(acks.take_held_back(now), None);
-        assert_eq!(acks.take_held_back(at(2)), Some(1_300));
+        assert_eq!(acks.take_held_back(at(2)), Some(Time::from_micros(1_300)));
         assert!(!acks.has_held_back());
         assert!(acks.hold_back(9, 8 * 10_000, at(3)), "another hole");
     }
