@@ -214,5 +214,7 @@ fn lp_is_reno_with_random_timestamps_and_gives_way_even_to_its_own_queue_without
     };
     assert_eq!(alone("lp", true), alone("reno", true));
     let (rate, inferences) = alone("lp", false);
-    assert!(rate < 5.0 && inferences > 10, "{rate:.2} Mbit/s, {inferences} phases of inference");
+    assert!(inferences > 10, "{inferences} phases of inference");
+    // A kernel's lp has 5.73 Mbit/s here.
+    assert!((4.5..7.0).contains(&rate), "{rate:.2} Mbit/s");
 }
