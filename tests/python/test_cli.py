@@ -340,7 +340,7 @@ def test_reproduce_all_reproduces_every_paper(
         if given[0] == "hsdpa-2010":
             raise failure  # the others are reproduced all the same
 
-    monkeypatch.setattr("cwndlab.cli.studies._reproduce", reproduce)
+    monkeypatch.setattr("cwndlab.cli.reproduce._reproduce", reproduce)
     status, _, err = run("reproduce", "all", "--quick", "--results", "r")
     assert [each[0] for each in asked] == paper_ids()
     assert asked[0] == ("hsdpa-2010", Path("r/hsdpa-2010"), Where("sim"), True)
@@ -349,11 +349,12 @@ def test_reproduce_all_reproduces_every_paper(
 
 
 def test_reproduce_knows_its_studies(run: Callable[..., tuple[int, str, str]]) -> None:
+    """A study of the same name in the working directory is not the paper's."""
     Path("studies").mkdir()
-    Path("studies/mine-2026.toml").write_text(STUDY)
-    status, _, err = run("reproduce", "mine-2062")
+    Path("studies/hsdpa-2011.toml").write_text(STUDY)
+    status, _, err = run("reproduce", "hsdpa-2011")
     assert status == 2
-    assert err.startswith('unknown study "mine-2062"; did you mean mine-2026? (known: mine-2026')
+    assert err.startswith('unknown study "hsdpa-2011"; did you mean hsdpa-2010? (known: hsdpa-2010')
 
 
 def test_the_version_is_that_of_the_core(run: Callable[..., tuple[int, str, str]]) -> None:

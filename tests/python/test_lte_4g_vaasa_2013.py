@@ -17,12 +17,13 @@ from cwndlab.papers import (
     TableTrial,
     judge_paper,
     load_paper,
+    paper_studies,
     read_table,
     try_paper,
 )
 from cwndlab.resolve.presets import load_preset
 
-STUDY = Path(__file__).parents[2] / "studies" / "lte-4g-vaasa-2013.toml"
+STUDY = paper_studies()["lte-4g-vaasa-2013"]
 PAPER = load_paper("lte-4g-vaasa-2013")
 LINUX = ("cubic", "reno", "vegas", "westwood")
 PLACES = ("ahventie", "olympia", "vamk")

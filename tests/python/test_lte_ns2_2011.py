@@ -13,22 +13,22 @@ from cwndlab.papers import (
     judge_paper,
     load_claims,
     load_paper,
+    paper_studies,
     read_check,
 )
 from cwndlab.papers.reading import WindowSeries
 from cwndlab.report import write_report
 
-STUDIES = Path(__file__).parents[2] / "studies"
 PAPER = load_paper("lte-ns2-2011")
 
 
 def samples_of(study: str, folder: Path) -> pl.DataFrame:
-    return cw.Study.load(STUDIES / f"{study}.toml").run(folder).samples()
+    return cw.Study.load(paper_studies()[study]).run(folder).samples()
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> cw.Results:
-    return cw.Study.load(STUDIES / "lte-ns2-2011.toml").run(tmp_path_factory.mktemp("paper"))
+    return cw.Study.load(paper_studies()["lte-ns2-2011"]).run(tmp_path_factory.mktemp("paper"))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_every_claim_holds_but_what_the_window_is_counted_in(results: cw.Results
 
 
 def test_nothing_in_the_study_is_drawn(samples: pl.DataFrame, tmp_path: Path) -> None:
-    text = (STUDIES / "lte-ns2-2011.toml").read_text("utf-8")
+    text = (paper_studies()["lte-ns2-2011"]).read_text("utf-8")
     (tmp_path / "other.toml").write_text(text.replace("seed = 2011", "seed = 1"), "utf-8")
     other = cw.Study.load(tmp_path / "other.toml").run(tmp_path / "results").samples()
     assert other["seed"].unique().to_list() != samples["seed"].unique().to_list()

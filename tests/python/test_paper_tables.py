@@ -5,28 +5,28 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import PaperPlot, PaperTable, load_paper, read_plot, read_table
+from cwndlab.papers import PaperPlot, PaperTable, load_paper, paper_studies, read_plot, read_table
 from cwndlab.papers.facts import parse_paper
 from cwndlab.report import write_report
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.papers.tables import TableCell
 
-STUDIES = Path(__file__).parents[2] / "studies"
 WITH_TABLES = ("hsdpa-2010", "nr-5g-vaasa-2023")
 TABLES = [(study, table) for study in WITH_TABLES for table in load_paper(study).tables]
 
 
 @cache
 def flows_of(study: str, folder: Path) -> pl.DataFrame:
-    return cw.Study.load(STUDIES / f"{study}.toml", is_quick=True).run(folder / study).flows()
+    return cw.Study.load(paper_studies()[study], is_quick=True).run(folder / study).flows()
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_every_judged_cell_holds(study: str, table: PaperTable, folder: Path) ->
 
 
 def test_one_link_serves_every_cell_of_the_hsdpa_paper() -> None:
-    study = cw.Study.load(STUDIES / "hsdpa-2010.toml")
+    study = cw.Study.load(paper_studies()["hsdpa-2010"])
     cells = [each for each in study.cells if each.labels["transfer"] != "180 s, spaced drops"]
     assert len(study.cells) - len(cells) == 16, "an experiment beside the paper's"
     assert len({each.resolved.scenario.path.model_dump_json() for each in cells}) == 1

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import cwndlab as cw
 from cwndlab.judge.plan import LEVEL, needed_repetitions, plan_study
+from cwndlab.papers import paper_studies
 from cwndlab.stats.students_t import quantile
 
-STUDIES = Path(__file__).parents[2] / "studies"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 LINK = "rate=10 Mbit/s,delay=10 ms,loss=0.5 %"
 
 
@@ -83,7 +86,7 @@ def test_runs_hours_and_gigabytes_are_counted(tmp_path: Path) -> None:
 def test_the_theses_campaigns_are_planned_by_what_they_move(
     name: str, bits_per_sec: int, runs: int, hours: float, gigabytes: float
 ) -> None:
-    study = cw.Study.load(STUDIES / f"{name}-live.toml", is_live=True)
+    study = cw.Study.load(paper_studies()[f"{name}-live"], is_live=True)
     plan = plan_study(study, pilot=None, effect=0.05, bits_per_sec=bits_per_sec)
     assert plan.runs == runs
     # Beside the transfers: 5 s of pause and about 2 s to connect.

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from cwndlab import core
 from cwndlab.errors import CoreMissingError
 from cwndlab.judge.populations import populations
+from cwndlab.papers import paper_studies
 from cwndlab.schema import scenario as si
 from cwndlab.schema.json_schema import schema_text, study_schema, users_schema
 from maximal import live_paths, maximal_scenario, media
@@ -136,7 +137,11 @@ def test_the_schema_takes_a_study_and_refuses_an_unknown_key() -> None:
         assert [list(error.path) for error in validator.iter_errors(changed)] == [[table]]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((ROOT / "studies").glob("*.toml")), *paper_studies().values()],
+    ids=lambda p: f"{p.parent.name}-{p.stem}",
+)
 def test_every_study_of_the_project_fits_the_schema(path: Path) -> None:
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(study_schema()).validate(document)

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
-from cwndlab.papers import ClaimVerdict, judge_paper, load_paper, read_table
+from cwndlab.papers import ClaimVerdict, judge_paper, load_paper, paper_studies, read_table
 
-STUDY = Path(__file__).parents[2] / "studies" / "wifi-ns3-2022.toml"
+STUDY = paper_studies()["wifi-ns3-2022"]
 PRESET = Path(cw.__file__).parent / "data" / "links" / "wifi-ns3-2022.toml"
 PAPER = load_paper("wifi-ns3-2022")
 LOSS_BASED = ("cubic", "westwood", "yeah")

@@ -66,7 +66,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
             "List the published studies that `reproduce` repeats.",
         ),
         "reproduce": Entry(
-            "cwndlab.cli.studies",
+            "cwndlab.cli.reproduce",
             "reproduce_command",
             "Run a published study again and decide its claims.",
         ),

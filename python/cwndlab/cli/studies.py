@@ -15,7 +15,6 @@ from cwndlab.cli.live_options import LiveOptions, live_options
 from cwndlab.cli.options import (
     Where,
     any_backend_option,
-    backend_option,
     executor_option,
     jobs_option,
     pcap_option,
@@ -32,8 +31,7 @@ from cwndlab.cli.output import (
 )
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
-from cwndlab.errors import RunsFailedError, UnknownNameError, plural
-from cwndlab.papers import paper_ids
+from cwndlab.errors import RunsFailedError, plural
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
 from cwndlab.run.executor import available_cores
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 
     from cwndlab.api.results import Results
     from cwndlab.backends import BackendName
-
-EVERY_PAPER = "all"
 
 
 @click.command("run")
@@ -88,11 +84,11 @@ def run_command(  # noqa: PLR0913  one argument per option
         "cwndlab",
         "run",
         study,
-        *_options(results, is_quick=is_quick),
+        *result_options(results, is_quick=is_quick),
         *where.options,
         *(["--pcap"] if is_captured else []),
     )
-    folder = results or _default_folder(loaded, backend, is_quick=is_quick)
+    folder = results or folder_of(loaded, backend, is_quick=is_quick)
     with completed(loaded, folder, where, f"`{again}`") as done:
         if output_format != "table":
             print_frame(done.runs(), output_format)
@@ -131,89 +127,15 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
 def report_command(results: Path, out: Path | None) -> None:
     """Write the report on RESULTS and print its path."""
-    click.echo(_report(open_results(results), out))
+    click.echo(reported(open_results(results), out))
 
 
-@click.command("reproduce")
-@click.argument("study_id", metavar="ID|all")
-@results_option
-@backend_option
-@jobs_option
-@executor_option
-@click.option(
-    "--quick", "is_quick", is_flag=True, help="The study's short version, and its page alone."
-)
-def reproduce_command(
-    study_id: str,
-    results: Path | None,
-    backend: BackendName,
-    jobs: int | None,
-    cluster: str | None,
-    *,
-    is_quick: bool,
-) -> None:
-    """Run a published study again and decide its claims.
-
-    ID is one of `cwndlab papers`, or all. The last line is the path of the report. With `all`,
-    --results is the folder of all results.
-    """
-    where = Where(backend, jobs, cluster)
-    if study_id != EVERY_PAPER:
-        _reproduce(study_id, results, where, is_quick=is_quick)
-        return
-
-    failure = None
-    for each in paper_ids():
-        try:
-            _reproduce(each, results and results / each, where, is_quick=is_quick)
-        except RunsFailedError as error:
-            click.echo(str(error), err=True)
-            failure = error
-    if failure is not None:
-        raise failure
-
-
-def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    from cwndlab.cli.papers import print_claims  # noqa: PLC0415  --help is to be quick
-
-    loaded = Study.load(find_study(study_id), is_quick=is_quick)
-    again = command_line(
-        "cwndlab", "reproduce", study_id, *_options(results, is_quick=is_quick), *where.options
-    )
-    folder = results or _default_folder(loaded, where.backend, is_quick=is_quick)
-    with completed(loaded, folder, where, f"`{again}`") as done:
-        print_comparisons(done)
-        print_claims(done)
-        click.echo(_report(done, None, is_quick=is_quick))
-
-
-def find_study(study_id: str) -> Path:
-    """The file of a study that belongs to cwndlab.
-
-    Raises:
-        UnknownNameError: there is none of this name.
-    """
-    found: dict[str, Path] = {}
-    for folder in _study_folders():
-        for path in sorted(folder.glob("*.toml")):
-            found.setdefault(path.stem, path)
-    if study_id not in found:
-        command = f"known: {', '.join(found)}" if found else "run this in a clone of cwndlab"
-        raise UnknownNameError(study_id, found, command, kind="study")
-    return found[study_id]
-
-
-def _study_folders() -> list[Path]:
-    package = Path(__file__).parents[1]
-    return [Path("studies"), package / "data" / "studies", package.parents[1] / "studies"]
-
-
-def _options(results: Path | None, *, is_quick: bool) -> list[str]:
+def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
     """The options that say which results are meant."""
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
-def _default_folder(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
+def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
     """The short version of a study has results of its own."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
@@ -240,7 +162,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
         raise failure
 
 
-def _report(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
+def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
     """Write the report; of a study's short version the page alone, without figures beside it."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 

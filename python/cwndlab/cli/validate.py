@@ -10,7 +10,6 @@ import click
 from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
-from cwndlab.cli.studies import find_study
 from cwndlab.run.campaign import RESULTS_FOLDER
 from cwndlab.validation import Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
@@ -18,7 +17,8 @@ from cwndlab.validation.page import number, percent, verdict_of
 if TYPE_CHECKING:
     from cwndlab.validation import CellAgreement, Replayed
 
-_DEFAULT_STUDY = "validate"
+_OWN_STUDY = Path(__file__).parents[3] / "studies" / "validate.toml"
+"""Only a clone has it."""
 
 
 @click.command("validate")
@@ -56,7 +56,10 @@ def validate_command(  # noqa: PLR0913  one argument per option
     STUDY is run in both, cell by cell, and the report says where they agree. Without STUDY, six
     algorithms on three links, 50 minutes on the kernel. Needs root.
     """
-    path = study or find_study(_DEFAULT_STUDY)
+    path = study or _OWN_STUDY
+    if not path.exists() and study is None:
+        msg = "the study of six algorithms on three links is not installed: name a STUDY"
+        raise click.UsageError(msg)
     loaded = Study.load(path, is_quick=is_quick)
     if traces:
         loaded = with_traces(loaded, *traces)

@@ -1,6 +1,6 @@
 """Published studies: their facts as data, and the measurement of a window's phases against them."""
 
-from cwndlab.papers.claims import Claim, Claims, claimed_papers, load_claims
+from cwndlab.papers.claims import Claim, Claims, load_claims
 from cwndlab.papers.experiments import ClaimTrial, Effect, TableTrial, try_paper
 from cwndlab.papers.facts import (
     Paper,
@@ -10,9 +10,9 @@ from cwndlab.papers.facts import (
     PaperTable,
     find_paper,
     load_paper,
-    paper_ids,
 )
 from cwndlab.papers.judgement import ClaimVerdict, Judgement, PartFinding, judge_paper
+from cwndlab.papers.library import claimed_papers, paper_ids, paper_studies
 from cwndlab.papers.phases import (
     Episode,
     Sawtooth,
@@ -54,6 +54,7 @@ __all__ = [
     "load_claims",
     "load_paper",
     "paper_ids",
+    "paper_studies",
     "read_check",
     "read_plot",
     "read_table",

@@ -1,19 +1,17 @@
 """A paper's claims as data: what each says, and the parts of the test that decides it.
 
-They are our own files in `cwndlab/data/claims`, one TOML a paper; unknown keys are errors.
+They are our own files, `data/papers/ID/claims.toml`; unknown keys are errors.
 """
 
 import itertools
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal
 
 from cwndlab.papers.expression import Expression
+from cwndlab.papers.library import claimed_papers, claims_document
 
-_FOLDER = "claims"
 _WRITTEN_OTHERWISE = frozenset({"each", "value", "where", "what"})
 
 Test = Literal["bounds", "equality", "sign"]
@@ -144,13 +142,6 @@ class Claims:
     experiments: tuple[Experiment, ...] = ()
 
 
-def claimed_papers() -> list[str]:
-    """Return the papers whose claims are here."""
-    folder = files("cwndlab").joinpath("data", _FOLDER)
-    names = (entry.name for entry in folder.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-
-
 def load_claims(paper_id: str) -> Claims:
     """Return a paper's claims.
 
@@ -160,8 +151,7 @@ def load_claims(paper_id: str) -> Claims:
     if paper_id not in claimed_papers():
         msg = f'no claims of "{paper_id}"; there are those of {", ".join(claimed_papers())}'
         raise ValueError(msg)
-    path = files("cwndlab").joinpath("data", _FOLDER, f"{paper_id}.toml")
-    return parse_claims(tomllib.loads(path.read_text("utf-8")), paper_id)
+    return parse_claims(claims_document(paper_id), paper_id)
 
 
 def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:

@@ -1,17 +1,14 @@
 """A paper's facts as data: what it is, its figures, and numbers to set ours beside.
 
-They are our own files in `cwndlab/data/papers`, one TOML a paper; unknown keys are errors.
+They are our own files, `data/papers/ID/paper.toml`; unknown keys are errors.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal, get_args, get_type_hints
 
 from cwndlab.papers.expression import Expression
-
-_FOLDER = "papers"
+from cwndlab.papers.library import facts_document, paper_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +156,6 @@ class Paper:
     window_tolerance_pkts: float = 0.0
 
 
-def paper_ids() -> list[str]:
-    """Return the papers whose facts are here."""
-    folder = files("cwndlab").joinpath("data", _FOLDER)
-    names = (entry.name for entry in folder.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-
-
 def find_paper(study_id: str) -> Paper | None:
     """Return the paper that a study of this name reproduces; None if there is none."""
     return load_paper(study_id) if study_id in paper_ids() else None
@@ -180,8 +170,7 @@ def load_paper(paper_id: str) -> Paper:
     if paper_id not in paper_ids():
         msg = f'no paper is called "{paper_id}"; there are {", ".join(paper_ids())}'
         raise ValueError(msg)
-    path = files("cwndlab").joinpath("data", _FOLDER, f"{paper_id}.toml")
-    return parse_paper(tomllib.loads(path.read_text("utf-8")), paper_id)
+    return parse_paper(facts_document(paper_id), paper_id)
 
 
 def parse_paper(document: Mapping[str, Any], paper_id: str) -> Paper:

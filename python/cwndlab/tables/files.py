@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 
 import polars as pl
-import xlsxwriter
 
 from cwndlab.tables.model import ComparisonTable, TableCell
 from cwndlab.text.wording import spreadsheet_safe
@@ -115,6 +114,8 @@ def to_latex(table: ComparisonTable) -> str:
 def to_xlsx(table: ComparisonTable) -> bytes:
     """Return the table as a workbook: what a reader sees, and the numbers behind it."""
     out = io.BytesIO()
+    import xlsxwriter  # noqa: PLC0415  slow to load, seldom used
+
     workbook = xlsxwriter.Workbook(out, {"in_memory": True, "nan_inf_to_errors": True})
     workbook.set_properties({"created": _CREATED, "title": table.title})
     head = workbook.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})

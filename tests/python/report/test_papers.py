@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab import core, papers, report
+from cwndlab.papers import paper_studies
 from cwndlab.papers.facts import PaperNumber, parse_paper
 from cwndlab.papers.reading import WindowSeries
 from cwndlab.report.sections.paper import (
@@ -153,7 +154,7 @@ def test_every_check_of_every_paper_is_of_a_known_measure_and_variant() -> None:
 
 
 def test_variants_of_the_paper_are_those_of_its_study() -> None:
-    study = Path(__file__).parents[3] / "studies" / "lte-ns2-2011.toml"
+    study = paper_studies()["lte-ns2-2011"]
     levels = tomllib.loads(study.read_text("utf-8"))["factors"]["variant"]
     names = {level["name"] for level in levels}
     paper = papers.load_paper("lte-ns2-2011")

@@ -1,0 +1,95 @@
+"""`cwndlab reproduce`: a published study, run again and judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.api.study import Study
+from cwndlab.cli.options import Where, backend_option, executor_option, jobs_option, results_option
+from cwndlab.cli.output import command_line
+from cwndlab.cli.papers import print_claims
+from cwndlab.cli.studies import (
+    completed,
+    folder_of,
+    print_comparisons,
+    reported,
+    result_options,
+)
+from cwndlab.errors import RunsFailedError, UnknownNameError
+from cwndlab.papers import paper_ids, paper_studies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.backends import BackendName
+
+EVERY_PAPER = "all"
+
+
+@click.command("reproduce")
+@click.argument("study_id", metavar="ID|all")
+@results_option
+@backend_option
+@jobs_option
+@executor_option
+@click.option(
+    "--quick", "is_quick", is_flag=True, help="The study's short version, and its page alone."
+)
+def reproduce_command(
+    study_id: str,
+    results: Path | None,
+    backend: BackendName,
+    jobs: int | None,
+    cluster: str | None,
+    *,
+    is_quick: bool,
+) -> None:
+    """Run a published study again and decide its claims.
+
+    ID is one of `cwndlab papers`, or all. The last line is the path of the report. With `all`,
+    --results is the folder of all results.
+    """
+    where = Where(backend, jobs, cluster)
+    if study_id != EVERY_PAPER:
+        _reproduce(study_id, results, where, is_quick=is_quick)
+        return
+
+    failure = None
+    for each in paper_ids():
+        try:
+            _reproduce(each, results and results / each, where, is_quick=is_quick)
+        except RunsFailedError as error:
+            click.echo(str(error), err=True)
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
+    loaded = Study.load(find_study(study_id), is_quick=is_quick)
+    again = command_line(
+        "cwndlab",
+        "reproduce",
+        study_id,
+        *result_options(results, is_quick=is_quick),
+        *where.options,
+    )
+    folder = results or folder_of(loaded, where.backend, is_quick=is_quick)
+    with completed(loaded, folder, where, f"`{again}`") as done:
+        print_comparisons(done)
+        print_claims(done)
+        click.echo(reported(done, None, is_quick=is_quick))
+
+
+def find_study(name: str) -> Path:
+    """The file of a paper's study.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+    """
+    found = paper_studies()
+    if name not in found:
+        raise UnknownNameError(name, found, f"known: {', '.join(found)}", kind="study")
+    return found[name]
