@@ -2,8 +2,9 @@
 
 For every preset and the recorded traces of a folder, six algorithms run 30 s in ten repetitions
 with each of many seeds.  Each (link, seed) is one answer a goal.  The truth of a link is the mean
-of 200 repetitions with seeds of their own.  With --draws, the certainty over networks like the link
-is set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.
+of 200 repetitions with seeds of their own.  With --ends, the same is done at both ends of every
+range of the link, one key at a time.  With --draws, the certainty over networks like the link is
+set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from cwndlab.judge.cell import Comparison
 from cwndlab.judge.decision import SURE, ZONE, Decision, decide
 from cwndlab.judge.goals import BALANCE, LATENCY, THROUGHPUT, Goal
 from cwndlab.judge.measures import logarithms
-from cwndlab.judge.sampling import vary
+from cwndlab.judge.sampling import Draw, ends, vary
 from cwndlab.judge.sensitivity import variance_shares
 from cwndlab.resolve.presets import presets
 
@@ -98,6 +99,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--truth", type=int, default=200, help="repetitions of the truth")
     parser.add_argument("--draws", type=int, default=0, help="networks like each link")
+    parser.add_argument("--ends", action="store_true", help="also at both ends of every range")
     parser.add_argument("--duration", default="30 s")
     parser.add_argument("--keep", type=Path, default=Path("target/verdicts"))
     options = parser.parse_args()
@@ -108,15 +110,15 @@ def main() -> int:
     totals = {goal.name: Tally() for goal in GOALS}
     missed = []
     print(f"{'link':26}{'goal':11} contradict repeat. with top in zone   size+   regret   p95")
-    for link in links:
-        answers = Answers(link, options)
+    for link, change in itertools.chain.from_iterable(networks(each, options) for each in links):
+        answers = Answers(link, options, change)
         for goal in GOALS:
             tally = answers.tally(goal)
             totals[goal.name].add(tally)
-            print(f"{short(link):26}{goal.name:11} {tally.row()}", flush=True)
+            print(f"{answers.title:26}{goal.name:11} {tally.row()}", flush=True)
             if share(tally.contradictions) > 100 * MOST_ON_A_LINK:
-                missed.append(f"{short(link)}, {goal.name}: contradictions")
-        if options.draws:
+                missed.append(f"{answers.title}, {goal.name}: contradictions")
+        if options.draws and change is None:
             missed += answers.print_networks(options.draws)
     for name, tally in totals.items():
         print(f"{'all':26}{name:11} {tally.row()}")
@@ -126,11 +128,19 @@ def main() -> int:
     return int(bool(missed))
 
 
-class Answers:
-    """The answers of one link."""
+def networks(link: str, options: argparse.Namespace) -> Iterable[tuple[str, Draw | None]]:
+    """A link as it is, and with one key at an end of its range."""
+    yield link, None
+    if options.ends:
+        yield from ((link, draw) for draw in ends(link).draws)
 
-    def __init__(self, link: str, options: argparse.Namespace) -> None:
-        self.link, self.options = link, options
+
+class Answers:
+    """The answers of one link, or of one with a key at an end of its range."""
+
+    def __init__(self, link: str, options: argparse.Namespace, change: Draw | None = None) -> None:
+        self.link, self.options, self.change = link, options, change
+        self.title = short(link) if change is None else f"  {change.name}"
         self.keep = options.keep
         self.truth = self._comparison(TRUTH_SEED, options.truth)
         self.seeds = [
@@ -249,7 +259,11 @@ class Answers:
             "seed": seed,
             "start_jitter": "100 ms",
         }
-        return document | ({"begin_within": "60 s"} if self.link.startswith("trace:") else {})
+        document |= {"begin_within": "60 s"} if self.link.startswith("trace:") else {}
+        if self.change is None:
+            return document
+        kept = {key: value for key, value in document.items() if key not in self.change.changes}
+        return kept | {"factors": {"end": [self.change.level()]}}
 
     def _computed(self, name: str, runs: Any) -> pl.DataFrame:  # noqa: ANN401  a function
         """The flows of runs, from the file if they were computed already."""
@@ -271,7 +285,9 @@ class Answers:
         return flows
 
     def _file(self, name: str) -> Path:
-        place = hashlib.sha256(f"{self.link} {self.options.duration}".encode()).hexdigest()[:6]
+        change = "" if self.change is None else f" {self.change.name}"
+        named = f"{self.link} {self.options.duration}{change}"
+        place = hashlib.sha256(named.encode()).hexdigest()[:6]
         return Path(self.keep) / f"{short(self.link)}-{place}" / f"{name}.parquet"
 
 

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 ZONE = 0.03
 """Differences of utility that nobody cares about."""
 
-AHEAD = 0.15
+AHEAD = 0.2
 """Probability of being better than the first from which an algorithm is in the set."""
 
-OUTSIDE = 0.25
+OUTSIDE = 0.3
 """Probability of being outside of the zone up to which an algorithm is in the set, too."""
 
 SURE = 0.9

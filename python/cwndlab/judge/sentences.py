@@ -30,6 +30,10 @@ _UNEVEN_PCT = 35.0
 """Of what two flows get: a flow with less does not share as its users would expect."""
 
 
+_HALF = 0.5
+"""Of the networks like this: where the first is good on fewer, another is named beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One of the three lines of certainty."""
@@ -47,19 +51,18 @@ def headline(decision: Decision) -> str:
         return _say("not measured", goal=goal, missing=decision.goal.missing)
     if decision.is_alone:
         return _say("alone", goal=goal, name=quoted(decision.best[0]))
+    said = {
+        "goal": goal,
+        "names": join_words([quoted(name) for name in decision.best], "or"),
+        "beside": _beside(decision),
+        "how_sure": _how_sure(decision),
+    }
+    networks = decision.networks
+    if networks is not None and networks.is_good < _HALF and _is_safer_elsewhere(decision):
+        return _say("elsewhere", safest=quoted(networks.safest), **said)
     if len(decision.best) == 1:
-        return _say(
-            "one",
-            goal=goal,
-            name=quoted(decision.best[0]),
-            beside=_beside(decision),
-            how_sure=_how_sure(decision),
-        )
-    template = "all" if len(decision.best) == len(decision.entrants) else "several"
-    names = join_words([quoted(name) for name in decision.best], "or")
-    return _say(
-        template, goal=goal, names=names, beside=_beside(decision), how_sure=_how_sure(decision)
-    )
+        return _say("one", **said)
+    return _say("all" if len(decision.best) == len(decision.entrants) else "several", **said)
 
 
 def step_sentence(decision: Decision) -> str:
@@ -184,18 +187,23 @@ def _range_ms(least_ms: float, most_ms: float) -> str:
 def _safest(decision: Decision) -> str:
     """Return which algorithm is safer over networks like this; empty where the first is."""
     networks, first = decision.networks, decision.first
-    if networks is None or first is None:
-        return ""
-    own, least = networks.regrets[first], networks.regrets[networks.safest]
-    if own - least <= ZONE:
+    if networks is None or first is None or not _is_safer_elsewhere(decision):
         return ""
     return _say(
         "safest",
         safest=quoted(networks.safest),
-        least=percent(least),
+        least=percent(-math.expm1(-networks.regrets[networks.safest])),
         first=quoted(first),
-        own=percent(own),
+        own=percent(-math.expm1(-networks.regrets[first])),
     )
+
+
+def _is_safer_elsewhere(decision: Decision) -> bool:
+    """Whether over networks like this another algorithm gives away less than the first."""
+    networks, first = decision.networks, decision.first
+    if networks is None or first is None:
+        return False
+    return networks.regrets[first] - networks.regrets[networks.safest] > ZONE
 
 
 def _beside(decision: Decision) -> str:

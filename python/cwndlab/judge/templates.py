@@ -4,7 +4,11 @@ TEMPLATES = {
     "no result": "No run has a result.",
     "not measured": "{goal}: not measured; {missing}.",
     "alone": "{goal}: {name} is the only algorithm here; there is nothing to compare it with.",
-    "one": "{goal}: use {name}{beside}, {how_sure}.",
+    "one": "{goal}: use {names}{beside}, {how_sure}.",
+    "elsewhere": (
+        "{goal}: use {names} on exactly this network, but {safest} on networks like it{beside}, "
+        "{how_sure}."
+    ),
     "several": ("{goal}: use {names}; they are as good as each other here{beside}, {how_sure}."),
     "all": "{goal}: any of {names}; no difference matters here{beside}, {how_sure}.",
     # What flows beside flows get, in the middle of the headline.
@@ -47,8 +51,8 @@ TEMPLATES = {
     "weight turn": "{first} unless {name} {side} {at} of the users, then {instead}{invented}.",
     "invented": " (weights are invented)",
     "safest": (
-        "Over networks like this {safest} gives away least: {least} of utility on average, where "
-        "{first} gives away {own}."
+        "Over networks like this {safest} is worth {least} less than the best of each on average, "
+        "{first} {own} less."
     ),
     "distances": "By the distance of the server: {places}.",
     "distance": "{names} if it is {name} ({range} one way)",

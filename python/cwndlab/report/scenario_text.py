@@ -11,12 +11,12 @@ from cwndlab.text.wording import join_words
 
 def facts(set_up: SetUp) -> str:
     """Return one line that says what was run: the path of the data, the flows, how long."""
-    forward = [
-        line.partition("  ")[2].strip()
-        for line in set_up.path
-        if line.startswith(("forward", "cell.radio", "wifi "))
-    ]
     scenario = set_up.scenario
+    forward = [
+        line.partition("  ")[2].strip() for line in set_up.path if line.startswith("forward")
+    ]
+    if medium := _medium(scenario["path"]):
+        forward = [medium, *forward]
     how = "measured" if scenario["path"].get("kind") == "live" else "simulated"
     parts = [
         *forward,
@@ -24,6 +24,16 @@ def facts(set_up: SetUp) -> str:
         f"{format_duration(scenario['duration_ns'])} {how}",
     ]
     return " \N{MIDDLE DOT} ".join(parts)
+
+
+_RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
+
+
+def _medium(path: Mapping[str, Any]) -> str:
+    """Return the radio of a path in words; empty of wires."""
+    if path["kind"] == "wifi":
+        return "Wi-Fi"
+    return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
