@@ -47,6 +47,19 @@ def test_compare_finds_what_a_fixed_link_carries(tmp_path: Path) -> None:
         assert 41 < row["rtt_p50_ms"] < 101
 
 
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="there is no folder closed to root")
+def test_a_report_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    arguments = ("--link", LINK, "--algorithm", "reno,cubic", "--duration", "5 s")
+    run(tmp_path, "compare", *arguments, "--results", "r")
+    for out in ("/sys/kernel/mine", "/proc/mine"):  # where not even root may write
+        _, err = run(tmp_path, "report", "r", "--out", out, status=2)
+        assert err.startswith(f"{out}: ")
+        assert err.count("\n") == 1
+    (tmp_path / "r" / "report").touch()
+    _, err = run(tmp_path, "report", "r", status=2)
+    assert err == "r/report: file exists; name another place\n"
+
+
 def test_random_loss_makes_repetitions_and_intervals(tmp_path: Path) -> None:
     arguments = ("--link", f"{LINK},loss=0.5 %", "--algorithm", "reno,cubic", "--duration", "5 s")
     out, _ = run(tmp_path, "compare", *arguments, "--repeat", "8")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -17,9 +19,12 @@ import cwndlab as cw
 from cwndlab.cli import app
 from cwndlab.packing import pack
 from cwndlab.packing.privacy import Pseudonyms, hosts_of
+from cwndlab.results.manifest import COPY, MANIFEST, file_digest, read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LARGE_BYTES = 400_000_000
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +131,32 @@ def test_the_command_prints_the_path(results: cw.Results, tmp_path: Path) -> Non
     done = CliRunner().invoke(app, ["pack", str(results.path), "--out", str(out)])
     assert (done.exit_code, done.output.strip()) == (0, str(out))
     assert zipfile.is_zipfile(out)
+
+
+def test_a_large_capture_is_packed_in_little_memory(tmp_path: Path) -> None:
+    study = cw.Study(
+        link="rate=5 Mbit/s,delay=20 ms",
+        algorithm="reno",
+        duration="1 s",
+        record={"pcap": True},
+        id="mine",
+    )
+    folder = study.run(tmp_path / "mine").path
+    (capture,) = (folder / "files").glob("*/capture.pcap")
+    with capture.open("r+b") as file:
+        file.truncate(LARGE_BYTES)  # zeros, which take no room
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    name = capture.relative_to(folder).as_posix()
+    files = {**manifest.files, name: str(file_digest(capture))}
+    for each in (MANIFEST, COPY):
+        (folder / each).write_bytes(dataclasses.replace(manifest, files=files).to_json())
+    tracemalloc.start()
+    try:
+        packed = pack(cw.open_results(folder), tmp_path / "mine.zip")
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < LARGE_BYTES / 4
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.getinfo(f"mine/data/{name}").file_size == LARGE_BYTES

@@ -49,6 +49,29 @@ def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
     assert flows.row(0) == flows.row(1)
 
 
+def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) -> None:
+    """Other files, algorithms or links go elsewhere, or beside what is there."""
+    arguments = ("--link", LINK, "--duration", "5 s", "--algorithm")
+    mine(tmp_path)
+    run(tmp_path, "compare", *arguments, "./mine.c,cubic")
+    (first,) = (tmp_path / "results").iterdir()
+    before = {path: path.read_bytes() for path in first.rglob("*") if path.is_file()}
+    mine(tmp_path, user_code.GOOD.replace("512, 1, 1023", "900, 1, 1023"))
+    run(tmp_path, "compare", *arguments, "./mine.c,cubic")
+    run(tmp_path, "compare", *arguments, "./mine.c", "--flows", "2")
+    _, err = run(tmp_path, "compare", *arguments, "./mine.c", "--results", str(first), status=2)
+    assert err.endswith(": holds results of another mine; name another folder\n")
+    assert {path: path.read_bytes() for path in before} == before
+    second = first.with_name(f"{first.name}-2")
+    assert len(list((tmp_path / "results").iterdir())) == 3
+    old, new = (cw.open_results(each).flows(algorithm="mine") for each in (first, second))
+    assert old["rtt_mean_ms"].to_list() != new["rtt_mean_ms"].to_list()
+    run(tmp_path, "compare", *arguments, "./mine.c,reno")
+    both = cw.open_results(second)
+    assert both.study.factors["algorithm"] == ["mine", "cubic", "reno"]
+    assert both.flows(algorithm="mine").equals(new)
+
+
 @pytest.mark.parametrize(
     "mistakes",
     [user_code.UNUSABLE, user_code.BREAKING, user_code.WAITING],

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cwndlab.api.adding import adding
+from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.options import Where, backend_option, jobs_option
 from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
+from cwndlab.cli.screens.comparison import terminal_table
+from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
 from cwndlab.errors import plural
+from cwndlab.judge.limits import main_limits
+from cwndlab.judge.uses import use_named
+from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
@@ -95,10 +102,6 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
-    from cwndlab.api.adding import adding  # noqa: PLC0415  --help is to be quick
-    from cwndlab.api.repetitions import randomness, resolve_text  # noqa: PLC0415  slow to load
-    from cwndlab.judge.uses import use_named  # noqa: PLC0415  --help is to be quick
-
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     options: dict[str, Any] = {
         "reverse_link": reverse_link,
@@ -139,8 +142,6 @@ def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
 
 
 def _title(document: dict[str, Any]) -> str:
-    from cwndlab.text.linkspec import short_spec  # noqa: PLC0415  --help is to be quick
-
     return " · ".join(
         [
             short_spec(document["link"]),
@@ -156,10 +157,6 @@ def _flows_of(document: dict[str, Any]) -> int:
 
 
 def _print(study: Study, results: Results, goal: str, output_format: str) -> None:
-    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
-    from cwndlab.cli.screens.decision import terminal_decision  # noqa: PLC0415  slow to load
-    from cwndlab.judge.limits import main_limits  # noqa: PLC0415  slow to load
-
     if results.flows().is_empty():
         return  # every run failed, as the error that follows says
     answers = results.answers(goal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import shlex
@@ -131,8 +132,6 @@ def _cell(value: object) -> str:
 
 def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
     """Print rows one by one: there may be more than memory has room for."""
-    import csv  # noqa: PLC0415  seldom needed
-
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for number, row in enumerate(rows):
         if number == 0:

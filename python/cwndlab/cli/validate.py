@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
 from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
@@ -96,8 +97,6 @@ def validate_command(  # noqa: PLR0913  one argument per option
 
 
 def _print(judgements: list[CellAgreement]) -> None:
-    from rich.table import Table  # noqa: PLC0415  --help is to be quick
-
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("verdict")
@@ -115,8 +114,6 @@ def _print(judgements: list[CellAgreement]) -> None:
 
 
 def _print_replays(replays: list[Replayed]) -> None:
-    from rich.table import Table  # noqa: PLC0415  --help is to be quick
-
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
