@@ -164,7 +164,10 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
         (
             "nr-good",
             {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 12, "uplink_symbols": 2}]}},
-            "with room for data of the uplink: a slot has 12 resource elements a symbol less overhead",
+            (
+                "with room for data of the uplink: a slot has 12 resource elements a symbol "
+                "less overhead"
+            ),
         ),
         (
             "nr-good",
