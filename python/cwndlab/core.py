@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
-    from cwndlab._core import Chosen, Robustness, Stop
+    from cwndlab._core import Chosen, Column, Robustness, Stop
 
 Columns = dict[str, Any]
 OURS = "ours:"
@@ -222,6 +222,12 @@ def algorithm(name: str) -> Algorithm:
     if name not in by_name:
         raise UnknownNameError(name, by_name, "cwndlab algorithm list", kind="algorithm")
     return by_name[name]
+
+
+def columns() -> list[Column]:
+    """Every column of every table that the core answers: name, table, unit and type."""
+    found: list[Column] = module().columns()
+    return found
 
 
 @functools.cache

@@ -24,6 +24,7 @@ version = "0.0.0-fake"
 choose_set = _core.choose_set
 paired_difference = _core.paired_difference
 robustness = _core.robustness
+columns = _core.columns
 behaviour_epoch = 1
 FAILING_ALGORITHM = "fails"
 SLOW_ALGORITHM = "slow"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -39,14 +41,25 @@ def test_the_core_and_python_know_the_same_columns() -> None:
     assert len(described) == len(list(all_columns())), "each has one row"
 
 
-def test_units_and_types_are_those_of_the_core() -> None:
-    kinds = {"text": pl.String, "integer": pl.Int64}
+def test_units_are_those_of_the_core_and_files_have_its_types() -> None:
+    row = dict.fromkeys((column["name"] for column in CORE if column["table"] == "flows"), ())
+    (content,) = tables.encode_result("key", {"flows": row}).values()
+    types = pl.read_parquet(io.BytesIO(content)).schema
+    kinds = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
     for column in CORE:
         name = column["name"]
         assert unit_of(name) == column["unit"], name
-        of_files = tables._type_of(name)  # noqa: SLF001  as files have it
-        if column["type"] != "real" or of_files is not pl.Int64:
-            assert of_files is kinds.get(column["type"], pl.Float64), name
+        if column["table"] == "flows":
+            assert types[name] == kinds[column["type"]], name
+
+
+def test_counts_that_may_be_undefined_are_whole_numbers_in_files() -> None:
+    samples = {"ssthresh_pkts": [math.nan, 3.0], "host_queue_pkts": [0.0, math.nan]}
+    (content,) = tables.encode_result("key", {"samples": samples}).values()
+    assert pl.read_parquet(io.BytesIO(content)).drop("run").to_dict(as_series=False) == {
+        "ssthresh_pkts": [None, 3],
+        "host_queue_pkts": [0, None],
+    }
 
 
 def test_every_column_says_what_it_is_and_when_it_is_undefined() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab.errors import MeasurementError
-from cwndlab.results.tables import is_count, is_text
+from cwndlab.results.columns import Kind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,13 +211,13 @@ def finite(text: str) -> float | None:
 def _check_value(name: str, value: object) -> None:
     if value is None:
         return
-    if is_text(name):
+    if kind_of(name) is Kind.TEXT:
         if not isinstance(value, str):
             raise _no_such(name, value, "a text")
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _BEYOND:
         raise _no_such(name, value, "a number that can be")  # nor is NaN
-    if is_count(name) and (value < 0 or value != int(value)):
+    if kind_of(name) is Kind.INTEGER and (value < 0 or value != int(value)):
         raise _no_such(name, value, "a count")
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 
+from cwndlab import core
+
 
 class Together(Enum):
     """What several flows of a run have of a quantity together."""
@@ -31,6 +33,14 @@ class Better(Enum):
     HIGHER = "higher"
     LOWER = "lower"
     NEITHER = "neither"
+
+
+class Kind(Enum):
+    """What the values of a column are."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    REAL = "real"
 
 
 _UNITS = {  # suffix of a column name -> what is printed
@@ -88,15 +98,34 @@ def quantity(column: str) -> Quantity:
     return Quantity(column, stem.replace("_", " "), Better.NEITHER, "")
 
 
+def kind_of(column: str) -> Kind:
+    """Return what a column's values are in files; a column that nobody knows holds numbers."""
+    return _kinds().get(column, Kind.REAL)
+
+
 def all_columns() -> Iterator[Quantity]:
     """Every column that a reader meets, the core's and those that are computed from them."""
     yield from _by_column().values()
 
 
 @functools.cache
-def _by_column() -> Mapping[str, Quantity]:
+def _document() -> Mapping[str, Mapping[str, str]]:
     """The file of columns."""
     text = files("cwndlab").joinpath("data", "columns.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@functools.cache
+def _kinds() -> Mapping[str, Kind]:
+    """The core's kinds, and those of the file, which knows what the core gives as NaN or not."""
+    of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
+    of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
+    return of_core | of_file | {"run": Kind.TEXT}
+
+
+@functools.cache
+def _by_column() -> Mapping[str, Quantity]:
+    """The columns of the file."""
     return {
         column: Quantity(
             column,
@@ -106,5 +135,5 @@ def _by_column() -> Mapping[str, Quantity]:
             row.get("undefined", ""),
             Together(row.get("together", "mean")),
         )
-        for column, row in tomllib.loads(text).items()
+        for column, row in _document().items()
     }

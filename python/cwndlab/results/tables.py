@@ -1,7 +1,7 @@
 """Tables of a run as Parquet bytes that depend on nothing but their content.
 
-Column types are fixed here, so that a column without a single value has the type that it has
-elsewhere, and every file of a table can be read together with the others.
+Column types are those of `columns`, so that a column without a single value has the type that it
+has elsewhere, and every file of a table can be read together with the others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from cwndlab.results.columns import Kind, kind_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -18,67 +20,7 @@ TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """What runs on a real network have beside them."""
 
-_TEXT = frozenset(
-    {
-        "run",
-        "direction",
-        "algorithm",
-        "sent_by",
-        "stack",
-        "receiver_algorithm",
-        "receiver_stack",
-        "application",
-        "link",
-        "event",
-    }
-)
-# Whole numbers; every other column is a float or a text.
-_COUNTS = frozenset(
-    {
-        "flow",
-        "user",
-        "delivered_bytes",
-        "sent_pkts",
-        "retransmitted_pkts",
-        "retransmission_bursts",
-        "retransmission_burst_max_pkts",
-        "timeouts",
-        "spurious_timeouts",
-        "recoveries",
-        "tail_loss_probes",
-        "host_refusals",
-        "host_queue_pkts",
-        "ecn_marked_pkts",
-        "responses",
-        "cwnd_max_pkts",
-        "arrived_pkts",
-        "delivered_pkts",
-        "dropped_pkts",
-        "marked_pkts",
-        "arrived_bytes",
-        "offered_bytes",
-        "queue_max_pkts",
-        "cwnd_pkts",
-        "inflight_pkts",
-        "queue_pkts",
-        "queue_bytes",
-        "ca_state",
-        "snd_una",
-        "snd_nxt",
-        "snd_wnd_bytes",
-        "ssthresh_pkts",
-    }
-)
-
-
-def is_text(column: str) -> bool:
-    """Whether the values of a column are texts."""
-    return column in _TEXT
-
-
-def is_count(column: str) -> bool:
-    """Whether the values of a column are whole numbers."""
-    return column in _COUNTS
+_TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
 
 def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
@@ -161,11 +103,5 @@ def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame
     typed = []
     for name, kind in raw.schema.items():
         defined = pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
-        typed.append(defined.cast(_type_of(name)))
+        typed.append(defined.cast(_TYPES[kind_of(name)]))
     return raw.select(run, *typed)
-
-
-def _type_of(name: str) -> type[pl.DataType]:
-    if name in _TEXT:
-        return pl.String
-    return pl.Int64 if name in _COUNTS else pl.Float64
