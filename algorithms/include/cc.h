@@ -241,23 +241,29 @@ struct rate_sample {
 };
 
 /*
- * The hooks. ssthresh, undo_cwnd and one of cong_avoid and cong_control are
- * required; cong_control replaces every other change of window and rate.
+ * The hooks: H(result, name, arguments), in the order of their table. ssthresh,
+ * undo_cwnd and one of cong_avoid and cong_control are required; cong_control
+ * replaces every other change of window and rate.
  */
+#define CC_HOOKS(H)								\
+	H(u32, ssthresh, (struct sock *sk))					\
+	H(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked))		\
+	H(void, set_state, (struct sock *sk, u8 new_state))			\
+	H(void, cwnd_event, (struct sock *sk, enum tcp_ca_event event))	\
+	H(void, in_ack_event, (struct sock *sk, u32 flags))			\
+	H(void, pkts_acked, (struct sock *sk, const struct ack_sample *sample))	\
+	H(u32, min_tso_segs, (struct sock *sk))					\
+	H(void, cong_control, (struct sock *sk, u32 ack, int flag,		\
+			       const struct rate_sample *rs))			\
+	H(u32, undo_cwnd, (struct sock *sk))					\
+	H(u32, sndbuf_expand, (struct sock *sk))				\
+	H(void, init, (struct sock *sk))					\
+	H(void, release, (struct sock *sk))
+
+#define CC_HOOK_POINTER(result, name, arguments) result (*name) arguments;
+
 struct tcp_congestion_ops {
-	u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
-	void (*set_state)(struct sock *sk, u8 new_state);
-	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
-	void (*in_ack_event)(struct sock *sk, u32 flags);
-	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
-	u32 (*min_tso_segs)(struct sock *sk);
-	void (*cong_control)(struct sock *sk, u32 ack, int flag,
-			     const struct rate_sample *rs);
-	u32 (*undo_cwnd)(struct sock *sk);
-	u32 (*sndbuf_expand)(struct sock *sk);
-	void (*init)(struct sock *sk);
-	void (*release)(struct sock *sk);
+	CC_HOOKS(CC_HOOK_POINTER)
 	u32 flags;			/* TCP_CONG_* */
 	char name[TCP_CA_NAME_MAX];
 };

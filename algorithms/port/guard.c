@@ -117,7 +117,7 @@ static void leave(struct sock *sk, const struct arguments *arguments, u32 result
 
 static u32 guarded_ssthresh(struct sock *sk)
 {
-	u32 result = hooks->ssthresh(enter(sk, CC_SSTHRESH));
+	u32 result = hooks->ssthresh(enter(sk, CC_HOOK_ssthresh));
 
 	leave(sk, NOTHING, result);
 	return result;
@@ -125,7 +125,7 @@ static u32 guarded_ssthresh(struct sock *sk)
 
 static u32 guarded_undo_cwnd(struct sock *sk)
 {
-	u32 result = hooks->undo_cwnd(enter(sk, CC_UNDO_CWND));
+	u32 result = hooks->undo_cwnd(enter(sk, CC_HOOK_undo_cwnd));
 
 	if (!result && !host->is_lenient)
 		host->fail("answered a window of 0 packets; a window is at least 1", NULL, 0);
@@ -135,7 +135,7 @@ static u32 guarded_undo_cwnd(struct sock *sk)
 
 static u32 guarded_min_tso_segs(struct sock *sk)
 {
-	u32 result = hooks->min_tso_segs(enter(sk, CC_MIN_TSO_SEGS));
+	u32 result = hooks->min_tso_segs(enter(sk, CC_HOOK_min_tso_segs));
 
 	leave(sk, NOTHING, result);
 	return result;
@@ -143,7 +143,7 @@ static u32 guarded_min_tso_segs(struct sock *sk)
 
 static u32 guarded_sndbuf_expand(struct sock *sk)
 {
-	u32 result = hooks->sndbuf_expand(enter(sk, CC_SNDBUF_EXPAND));
+	u32 result = hooks->sndbuf_expand(enter(sk, CC_HOOK_sndbuf_expand));
 
 	leave(sk, NOTHING, result);
 	return result;
@@ -151,49 +151,49 @@ static u32 guarded_sndbuf_expand(struct sock *sk)
 
 static void guarded_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
-	hooks->cong_avoid(enter(sk, CC_CONG_AVOID), ack, acked);
+	hooks->cong_avoid(enter(sk, CC_HOOK_cong_avoid), ack, acked);
 	leave(sk, &(struct arguments){ .value = { ack, acked } }, 0);
 }
 
 static void guarded_set_state(struct sock *sk, u8 new_state)
 {
-	hooks->set_state(enter(sk, CC_SET_STATE), new_state);
+	hooks->set_state(enter(sk, CC_HOOK_set_state), new_state);
 	leave(sk, &(struct arguments){ .value = { new_state } }, 0);
 }
 
 static void guarded_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
-	hooks->cwnd_event(enter(sk, CC_CWND_EVENT), event);
+	hooks->cwnd_event(enter(sk, CC_HOOK_cwnd_event), event);
 	leave(sk, &(struct arguments){ .value = { event } }, 0);
 }
 
 static void guarded_in_ack_event(struct sock *sk, u32 flags)
 {
-	hooks->in_ack_event(enter(sk, CC_IN_ACK_EVENT), flags);
+	hooks->in_ack_event(enter(sk, CC_HOOK_in_ack_event), flags);
 	leave(sk, &(struct arguments){ .value = { flags } }, 0);
 }
 
 static void guarded_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
-	hooks->pkts_acked(enter(sk, CC_PKTS_ACKED), sample);
+	hooks->pkts_acked(enter(sk, CC_HOOK_pkts_acked), sample);
 	leave(sk, &(struct arguments){ .ack = sample }, 0);
 }
 
 static void guarded_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	hooks->cong_control(enter(sk, CC_CONG_CONTROL), ack, flag, rs);
+	hooks->cong_control(enter(sk, CC_HOOK_cong_control), ack, flag, rs);
 	leave(sk, &(struct arguments){ .value = { ack, (u32)flag }, .rate = rs }, 0);
 }
 
 static void guarded_init(struct sock *sk)
 {
-	hooks->init(enter(sk, CC_INIT));
+	hooks->init(enter(sk, CC_HOOK_init));
 	leave(sk, NOTHING, 0);
 }
 
 static void guarded_release(struct sock *sk)
 {
-	hooks->release(enter(sk, CC_RELEASE));
+	hooks->release(enter(sk, CC_HOOK_release));
 	leave(sk, NOTHING, 0);
 }
 
@@ -209,21 +209,10 @@ const struct cc_description *cc_guard_open(struct cc_host *process, const char *
 		return NULL;
 	hooks = cc_description.ops;
 	guarded = *hooks;
-#define GUARD(hook)					\
+#define GUARD(result, hook, arguments)		\
 	if (hooks->hook)				\
-		guarded.hook = guarded_##hook
-	GUARD(ssthresh);
-	GUARD(cong_avoid);
-	GUARD(set_state);
-	GUARD(cwnd_event);
-	GUARD(in_ack_event);
-	GUARD(pkts_acked);
-	GUARD(min_tso_segs);
-	GUARD(cong_control);
-	GUARD(undo_cwnd);
-	GUARD(sndbuf_expand);
-	GUARD(init);
-	GUARD(release);
+		guarded.hook = guarded_##hook;
+	CC_HOOKS(GUARD)
 #undef GUARD
 	cc_description.ops = &guarded;
 	return &cc_description;

@@ -20,20 +20,11 @@ struct cc_call {
 	struct tcp_sock after;
 };
 
-/* In the order of struct tcp_congestion_ops. */
+#define CC_HOOK_NUMBER(result, name, arguments) CC_HOOK_##name,
+
+/* The places of the hooks in their table. */
 enum cc_hook {
-	CC_SSTHRESH,
-	CC_CONG_AVOID,
-	CC_SET_STATE,
-	CC_CWND_EVENT,
-	CC_IN_ACK_EVENT,
-	CC_PKTS_ACKED,
-	CC_MIN_TSO_SEGS,
-	CC_CONG_CONTROL,
-	CC_UNDO_CWND,
-	CC_SNDBUF_EXPAND,
-	CC_INIT,
-	CC_RELEASE,
+	CC_HOOKS(CC_HOOK_NUMBER)
 	CC_NO_HOOK,
 };
 

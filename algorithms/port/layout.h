@@ -29,6 +29,7 @@ struct cc_layout {
 #define FIELD(type, field)	ROW(type, field, CC_NOT_OF_SOCKET)
 #define READABLE(type, field)	ROW(type, field, CC_READABLE)
 #define WRITABLE(type, field)	ROW(type, field, CC_WRITABLE)
+#define HOOK(result, name, arguments)	FIELD(tcp_congestion_ops, name),
 
 static const struct cc_layout cc_layout_table[] = {
 	SIZE(sock),
@@ -116,18 +117,7 @@ static const struct cc_layout cc_layout_table[] = {
 	FIELD(rate_sample, is_retrans),
 	FIELD(rate_sample, is_ack_delayed),
 	SIZE(tcp_congestion_ops),
-	FIELD(tcp_congestion_ops, ssthresh),
-	FIELD(tcp_congestion_ops, cong_avoid),
-	FIELD(tcp_congestion_ops, set_state),
-	FIELD(tcp_congestion_ops, cwnd_event),
-	FIELD(tcp_congestion_ops, in_ack_event),
-	FIELD(tcp_congestion_ops, pkts_acked),
-	FIELD(tcp_congestion_ops, min_tso_segs),
-	FIELD(tcp_congestion_ops, cong_control),
-	FIELD(tcp_congestion_ops, undo_cwnd),
-	FIELD(tcp_congestion_ops, sndbuf_expand),
-	FIELD(tcp_congestion_ops, init),
-	FIELD(tcp_congestion_ops, release),
+	CC_HOOKS(HOOK)
 	FIELD(tcp_congestion_ops, flags),
 	FIELD(tcp_congestion_ops, name),
 	SIZE(cc_parameter),
@@ -139,6 +129,7 @@ static const struct cc_layout cc_layout_table[] = {
 #undef FIELD
 #undef READABLE
 #undef WRITABLE
+#undef HOOK
 
 /*
  * The first field that differs between two states of a socket although an

@@ -141,24 +141,7 @@ impl Algorithm {
 
     /// Names of the hooks that it has, in the order of `struct tcp_congestion_ops`.
     pub fn hooks(self) -> Vec<&'static str> {
-        let ops = self.0.ops;
-        [
-            ("ssthresh", ops.ssthresh.is_some()),
-            ("cong_avoid", ops.cong_avoid.is_some()),
-            ("set_state", ops.set_state.is_some()),
-            ("cwnd_event", ops.cwnd_event.is_some()),
-            ("in_ack_event", ops.in_ack_event.is_some()),
-            ("pkts_acked", ops.pkts_acked.is_some()),
-            ("min_tso_segs", ops.min_tso_segs.is_some()),
-            ("cong_control", ops.cong_control.is_some()),
-            ("undo_cwnd", ops.undo_cwnd.is_some()),
-            ("sndbuf_expand", ops.sndbuf_expand.is_some()),
-            ("init", ops.init.is_some()),
-            ("release", ops.release.is_some()),
-        ]
-        .into_iter()
-        .filter_map(|(name, is_there)| is_there.then_some(name))
-        .collect()
+        self.0.ops.hooks()
     }
 
     /// It wants ECN negotiated on its connections.

@@ -13,24 +13,44 @@ pub(crate) const NEEDS_ECN: u32 = 2;
 type ReturnsU32 = Option<unsafe extern "C" fn(*mut Sock) -> u32>;
 type ReturnsNothing = Option<unsafe extern "C" fn(*mut Sock)>;
 
-/// `struct tcp_congestion_ops`: the hooks, null where the algorithm has none.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Ops {
-    pub(crate) ssthresh: ReturnsU32,
-    pub(crate) cong_avoid: Option<unsafe extern "C" fn(*mut Sock, u32, u32)>,
-    pub(crate) set_state: Option<unsafe extern "C" fn(*mut Sock, u8)>,
-    pub(crate) cwnd_event: Option<unsafe extern "C" fn(*mut Sock, c_int)>,
-    pub(crate) in_ack_event: Option<unsafe extern "C" fn(*mut Sock, u32)>,
-    pub(crate) pkts_acked: Option<unsafe extern "C" fn(*mut Sock, *const AckSample)>,
-    pub(crate) min_tso_segs: ReturnsU32,
-    pub(crate) cong_control: Option<unsafe extern "C" fn(*mut Sock, u32, c_int, *const RateSample)>,
-    pub(crate) undo_cwnd: ReturnsU32,
-    pub(crate) sndbuf_expand: ReturnsU32,
-    pub(crate) init: ReturnsNothing,
-    pub(crate) release: ReturnsNothing,
-    pub(crate) flags: u32,
-    pub(crate) name: [c_char; 16],
+/// Makes `struct tcp_congestion_ops` of the hooks, in the order of `CC_HOOKS`.
+macro_rules! table_of_hooks {
+    ($($hook:ident: $signature:ty,)*) => {
+        /// `struct tcp_congestion_ops`: the hooks, null where the algorithm has none.
+        #[repr(C)]
+        #[derive(Debug)]
+        pub(crate) struct Ops {
+            $(pub(crate) $hook: $signature,)*
+            pub(crate) flags: u32,
+            pub(crate) name: [c_char; 16],
+        }
+
+        impl Ops {
+            /// Names of the hooks that there are.
+            pub(crate) fn hooks(&self) -> Vec<&'static str> {
+                let hooks = [$(self.$hook.is_some(),)*];
+                HOOKS.iter().zip(hooks).filter_map(|(&name, is_there)| is_there.then_some(name)).collect()
+            }
+        }
+
+        /// Names of all hooks by `enum cc_hook`.
+        pub(crate) const HOOKS: &[&str] = &[$(stringify!($hook),)*];
+    };
+}
+
+table_of_hooks! {
+    ssthresh: ReturnsU32,
+    cong_avoid: Option<unsafe extern "C" fn(*mut Sock, u32, u32)>,
+    set_state: Option<unsafe extern "C" fn(*mut Sock, u8)>,
+    cwnd_event: Option<unsafe extern "C" fn(*mut Sock, c_int)>,
+    in_ack_event: Option<unsafe extern "C" fn(*mut Sock, u32)>,
+    pkts_acked: Option<unsafe extern "C" fn(*mut Sock, *const AckSample)>,
+    min_tso_segs: ReturnsU32,
+    cong_control: Option<unsafe extern "C" fn(*mut Sock, u32, c_int, *const RateSample)>,
+    undo_cwnd: ReturnsU32,
+    sndbuf_expand: ReturnsU32,
+    init: ReturnsNothing,
+    release: ReturnsNothing,
 }
 
 /// `struct cc_parameter`.

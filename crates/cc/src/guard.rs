@@ -13,6 +13,7 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::ffi::HOOKS;
 use crate::recorder::{Call, record};
 
 /// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
@@ -65,22 +66,6 @@ const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGFPE, "divides by zero, or the smallest number by -1"),
     (libc::SIGILL, "executed an instruction that does not exist"),
     (libc::SIGABRT, "aborted"),
-];
-
-/// Names of the hooks by `enum cc_hook`.
-pub(crate) const HOOKS: [&str; 12] = [
-    "ssthresh",
-    "cong_avoid",
-    "set_state",
-    "cwnd_event",
-    "in_ack_event",
-    "pkts_acked",
-    "min_tso_segs",
-    "cong_control",
-    "undo_cwnd",
-    "sndbuf_expand",
-    "init",
-    "release",
 ];
 
 const NO_HOOK: u32 = HOOKS.len() as u32;

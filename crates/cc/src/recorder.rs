@@ -5,7 +5,8 @@ use std::mem::offset_of;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use crate::guard::{HOOKS, HOST};
+use crate::ffi::HOOKS;
+use crate::guard::HOST;
 use crate::layout::{self, Field};
 use crate::sock::{AckSample, RateSample, TcpSock};
 
@@ -58,7 +59,7 @@ pub fn call_bytes() -> usize {
 
 /// Names of the hooks by the number in a recorded call.
 pub fn hook_names() -> &'static [&'static str] {
-    &HOOKS
+    HOOKS
 }
 
 /// The fields of a recorded call.
