@@ -105,7 +105,7 @@ bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, a
 bench-links: $(STAMPS)/core ## instructions a simulated second of each radio link
 	@$(PYTHON) bench/links.py $(ARGS)
 
-bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours
+bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours, and the ratios
 	@$(PYTHON) bench/peers.py $(ARGS)
 
 bench-verdicts: $(STAMPS)/core ## the decision beside the truth, over all presets; ARGS=--traces FOLDER

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import measure
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 SHORT_S, LONG_S, FULL_S = 30, 60, 300
+# How much more ns-2's TCP/Linux takes for a segment than we do.
+INSTRUCTIONS_RATIO = 2.7
+TIME_RATIO = 3.3
 
 
 def main() -> int:
@@ -24,27 +27,50 @@ def main() -> int:
         return 0
     binary = str(measure.build())
     print(f"{'':32} {'segments/CPU s':>16} {'instructions/segment':>22} {'segments':>12}")
+    missed = 0
     for flows in (1, 4, 16):
         ours = [binary, "dumbbell", "--flows", str(flows), "--seconds"]
-        _line(f"cwndlab, cubic, flows: {flows}", ours, _ours)
-        for agent, name in (("cubic", "TCP/Linux cubic"), ("sack1", "TCP/Sack1")):
+        cost = _line(f"cwndlab, cubic, flows: {flows}", ours, _ours)
+        for agent, name in (("sack1", "TCP/Sack1"), ("cubic", "TCP/Linux cubic")):
             command = ["ns", str(SCRIPT), agent, str(flows)]
-            _line(f"ns-2, {name}, flows: {flows}", command, _ns2)
-    return 0
+            peer = _line(f"ns-2, {name}, flows: {flows}", command, _ns2)
+        missed += _judge("CPU time", peer.seconds / cost.seconds, TIME_RATIO)
+        if cost.instructions and peer.instructions:
+            ratio = peer.instructions / cost.instructions
+            missed += _judge("instructions", ratio, INSTRUCTIONS_RATIO)
+    return int(missed > 0)
 
 
-def _line(name: str, command: list[str], delivered: Callable[[str], int]) -> None:
+class Cost(NamedTuple):
+    """What a delivered segment costs."""
+
+    seconds: float
+    instructions: float | None
+
+
+def _line(name: str, command: list[str], delivered: Callable[[str], int]) -> Cost:
     seconds, printed = measure.median_cpu_seconds([*command, str(FULL_S)], 3)
     segments = delivered(printed)
     cells = f"{segments / seconds:16,.0f}"
+    instructions = None
     if measure.has_callgrind():
         short, short_printed = measure.instructions([*command, str(SHORT_S)])
         long, long_printed = measure.instructions([*command, str(LONG_S)])
         difference = delivered(long_printed) - delivered(short_printed)
-        cells += f" {(long - short) / difference:22,.0f}"
+        instructions = (long - short) / difference
+        cells += f" {instructions:22,.0f}"
     else:
         cells += f" {'no valgrind':>22}"
     print(f"{name:32} {cells} {segments:12,}", flush=True)
+    return Cost(seconds / segments, instructions)
+
+
+def _judge(unit: str, ratio: float, bar: float) -> bool:
+    """Print how much more TCP/Linux takes. Returns whether that is below the bar."""
+    is_missed = ratio < bar
+    verdict = "MISSED" if is_missed else "ok"
+    print(f"  TCP/Linux takes {ratio:.2f} times the {unit}, at least {bar}  {verdict}", flush=True)
+    return is_missed
 
 
 def _ours(printed: str) -> int:
