@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cwndlab.results.blocks import Blocks
 
-PART_VALUES = 1 << 20
+PART_VALUES = 1 << 19
 """About as many are in a file of a table: some megabytes of memory."""
 
 _RUNS_AT_ONCE = 1 << 12

@@ -305,8 +305,6 @@ class Writer:
 
     def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
         """Write all tables anew, and return the manifest with them."""
-        # The history is not in memory together with the places of all rows.
-        staging.add(HISTORY, to_parquet(folder.history_table(), _ROWS_AT_ONCE))
         matrix = pl.read_parquet(self.path / MATRIX, memory_map=False).drop("cell")
         done, blocks = folder.is_done(), folder.blocks()
         order, unused = np.split(np.flatnonzero(done), [done[: matrix.height].sum()])
@@ -315,6 +313,8 @@ class Writer:
             keys = folder.numbering.keys(unused)
             by_key = keys.arg_sort().to_numpy()
             write_unused(keys[by_key], unused[by_key], blocks, self._manifest.labels, staging.add)
+        del matrix, blocks  # before the history is in memory
+        staging.add(HISTORY, to_parquet(folder.history_table(), _ROWS_AT_ONCE))
         kept = {
             name: digest
             for name, digest in folder.digests.items()
