@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
 import types
@@ -11,10 +12,12 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
+import cwndlab as cw
 from cwndlab import core
 from cwndlab.errors import CoreMissingError
 from cwndlab.judge.populations import populations
 from cwndlab.papers import paper_studies
+from cwndlab.schema import StudyModel
 from cwndlab.schema import scenario as si
 from cwndlab.schema.json_schema import schema_text, study_schema, users_schema
 from maximal import live_paths, maximal_scenario, media
@@ -153,3 +156,13 @@ def test_scenarios_are_frozen_and_know_no_other_keys() -> None:
         scenario.seed = 1  # type: ignore[misc]  # what is tested
     with pytest.raises(ValueError, match="extra"):
         si.Scenario.model_validate({**scenario.model_dump(), "other": 1})
+
+
+def test_a_study_takes_the_keys_of_a_study_file() -> None:
+    """`live` is of files alone, as is what `--quick` changes."""
+    arguments = inspect.signature(cw.Study).parameters
+    assert set(arguments) == StudyModel.model_fields.keys() - {"live", "quick"}
+    for name, argument in arguments.items():
+        default = StudyModel.model_fields[name].default
+        assert argument.default is None or argument.default in {default, "60 s"}, name
+        assert f"            {name}: " in str(cw.Study.__init__.__doc__)

@@ -46,101 +46,73 @@ class StudyDefinition:
     def __init__(  # noqa: PLR0913  one argument per key of a study file
         self,
         *,
+        id: str | None = None,  # noqa: A002  the key's name
+        title: str | None = None,
+        description: str | None = None,
         link: LinkLike | Sequence[LinkLike] | None = None,
-        algorithm: str | Sequence[str] | None = None,
-        duration: str | Sequence[str] = "60 s",
-        repetitions: int = 1,
-        seed: int = 1,
-        common_seeds: bool = False,
         reverse_link: LinkLike | Sequence[LinkLike] | None = None,
         user_host: str | Table | Sequence[str | Table] | None = None,
         server_host: str | Table | Sequence[str | Table] | None = None,
-        flows: int | Sequence[int] | None = None,
-        flow: Sequence[Table] | None = None,
-        direction: str | Sequence[str] | None = None,
-        user: int | str | Sequence[int | str] | None = None,
+        algorithm: str | Sequence[str] | None = None,
         stack: str | Sequence[str] | None = None,
         user_stack: str | Sequence[str] | None = None,
         server_stack: str | Sequence[str] | None = None,
+        direction: str | Sequence[str] | None = None,
+        user: int | str | Sequence[int | str] | None = None,
         application: str | Table | Sequence[str | Table] | None = None,
+        flows: int | Sequence[int] | None = None,
+        flow: Sequence[Table] | None = None,
+        duration: str | Sequence[str] = "60 s",
         warm_up: str | None = None,
         begin_within: str | None = None,
         start_jitter: str | None = None,
         rotation: Sequence[str] | None = None,
+        repetitions: int = 1,
+        seed: int = 1,
+        common_seeds: bool = False,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
         stack_overrides: Table | None = None,
         record: Table | None = None,
         factors: Table | None = None,
-        id: str | None = None,  # noqa: A002  the key's name
-        title: str | None = None,
-        description: str | None = None,
     ) -> None:
         """Make a study of the keys of a study file; a list of values becomes a factor.
 
         Args:
+            id: names the results folder.
+            title: what reports call the study.
+            description: what reports say of it.
             link: a preset, `trace:PATH`, a TOML file, keys in one line, or a table of keys.
-            algorithm: congestion control of every flow that has none of its own.
-            duration: simulated time of each run.
-            repetitions: how often each combination is run, each with a seed of its own.
-            seed: of the study; the same seed gives the same results.
-            common_seeds: whether cells that differ in more than algorithms share seeds too.
             reverse_link: the other direction; without it, as long as `link` and without limits.
             user_host: what stands between the user's sockets and the link: a name or a table.
             server_host: the same of the server.
-            flows: how many flows alike there are.
-            flow: tables of flows that differ.
-            direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
-            user: of a shared medium, counted from 1; `each`: every flow has its own.
+            algorithm: congestion control of every flow that has none of its own.
             stack: profile of every end that has none of its own.
             user_stack: profile of the user's end, whichever way data go.
             server_stack: profile of the far end, whichever way data go.
+            direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
+            user: of a shared medium, counted from 1; `each`: every flow has its own.
             application: what sends: a kind, or a table with a `kind` and its keys.
+            flows: how many flows alike there are.
+            flow: tables of flows that differ.
+            duration: simulated time of each run.
             warm_up: what is left out of the statistics at the beginning of each flow.
             begin_within: each repetition begins later by up to this: in another part of a trace.
             start_jitter: each flow starts later by up to this, otherwise in each repetition.
             rotation: algorithms that took turns, as far as hosts remember of earlier ones.
+            repetitions: how often each combination is run, each with a seed of its own.
+            seed: of the study; the same seed gives the same results.
+            common_seeds: whether cells that differ in more than algorithms share seeds too.
             parameters: by algorithm, then by parameter.
             stack_overrides: values of the stack profile that differ from it.
             record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
             factors: dotted paths and their values; or names with tables that set several paths.
-            id: names the results folder.
-            title: what reports call the study.
-            description: what reports say of it.
 
         Raises:
             StudyError: something in it does not hold.
         """
-        document: dict[str, Any] = {
-            "id": id,
-            "title": title,
-            "description": description,
-            "link": link,
-            "reverse_link": reverse_link,
-            "user_host": user_host,
-            "server_host": server_host,
-            "algorithm": algorithm,
-            "stack": stack,
-            "user_stack": user_stack,
-            "server_stack": server_stack,
-            "direction": direction,
-            "user": user,
-            "application": application,
-            "flows": flows,
-            "flow": flow,
-            "duration": duration,
-            "warm_up": warm_up,
-            "begin_within": begin_within,
-            "start_jitter": start_jitter,
-            "rotation": rotation,
-            "repetitions": repetitions,
-            "seed": seed,
-            "common_seeds": common_seeds or None,
-            "parameters": parameters,
-            "stack_overrides": stack_overrides,
-            "record": record,
-            "factors": factors,
-        }
-        document = {key: _plain(value) for key, value in document.items() if value is not None}
+        given = {key: value for key, value in locals().items() if key != "self"}
+        given["common_seeds"] = common_seeds or None
+        document = {key: _plain(value) for key, value in given.items() if value is not None}
         more_factors = flatten_factors(document.pop("factors", {}))
         kept = ("flow", "rotation")
         lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]
