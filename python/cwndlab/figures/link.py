@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from cwndlab.errors import LinkError
 from cwndlab.run.saturation import Saturated, saturate
 from cwndlab.schema.direction import Direction
-from cwndlab.study.describe import describe_path, read_link
+from cwndlab.study.describe import describe_path, path_lines, read_link
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     if not found:
         msg = f"{spec}: there is nothing to draw ({problem})"
         raise LinkError(msg)
-    figure = draw_link(spec, found, describe_path(resolved.path, resolved.traces))
+    figure = draw_link(spec, found, path_lines(describe_path(resolved.path, resolved.traces)))
     figure.savefig(out)
     plt.close(figure)
     return out

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
-from cwndlab.study.describe import describe_flows, describe_path
+from cwndlab.study.describe import Fact, describe_flows, describe_path
 from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ class SetUp:
     """Levels of the factors."""
     scenario: Mapping[str, Any]
     """The canonical scenario, as the simulator was given it."""
-    path: Sequence[str] = ()
-    """A line per stage of the path."""
-    flows: Sequence[str] = ()
-    """A line per kind of flow."""
+    path: Sequence[Fact] = ()
+    """Each stage of the path."""
+    flows: Sequence[Fact] = ()
+    """Each kind of flow."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ from cwndlab.text.wording import join_words
 def facts(set_up: SetUp) -> str:
     """Return one line that says what was run: the path of the data, the flows, how long."""
     scenario = set_up.scenario
-    forward = [
-        line.partition("  ")[2].strip() for line in set_up.path if line.startswith("forward")
-    ]
+    forward = [fact.text for fact in set_up.path if fact.name.startswith("forward")]
     if medium := _medium(scenario["path"]):
         forward = [medium, *forward]
     how = "measured" if scenario["path"].get("kind") == "live" else "simulated"
@@ -40,13 +38,9 @@ def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
     """Return titles and texts of what determines the runs of a setting."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
-        for line in set_up.path:
-            name, _, text = line.partition("  ")
-            rows[name.strip(), text.strip()] = None
+        rows |= {(fact.name, fact.text): None for fact in set_up.path}
     for set_up in set_ups:
-        for line in set_up.flows:
-            count, _, text = line.partition(": ")
-            rows[count, text] = None
+        rows |= {(fact.name, fact.text): None for fact in set_up.flows}
     scenario = set_ups[0].scenario
     rows["duration", format_duration(scenario["duration_ns"])] = None
     if warm_up := scenario.get("warm_up_ns", 0):

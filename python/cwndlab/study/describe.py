@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from cwndlab.study.places import Arguments
 from cwndlab.text.quantity import format_duration, format_rate, format_share, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cwndlab.resolve.traces import Trace
     from cwndlab.schema.cell import CellPath
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
     from cwndlab.schema.wifi import WifiPath
     from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.runs import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A part of a set-up: a stage of its path, or flows alike; and all that it is."""
+
+    name: str
+    text: str
+
+
+def path_lines(facts: Sequence[Fact]) -> list[str]:
+    """Facts of a path as lines, their texts below each other."""
+    width = max(len(fact.name) for fact in facts)
+    return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
@@ -49,11 +64,12 @@ def describe_study(study: StudyDefinition) -> list[str]:
 
 
 def _path_of(cell: Cell) -> list[str]:
-    return describe_path(cell.resolved.scenario.path, cell.resolved.traces)
+    return path_lines(describe_path(cell.resolved.scenario.path, cell.resolved.traces))
 
 
 def _flows_of(cell: Cell) -> list[str]:
-    return describe_flows(cell.resolved.scenario)
+    found = describe_flows(cell.resolved.scenario)
+    return [f"{fact.name}: {fact.text}" for fact in found]
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
@@ -77,7 +93,8 @@ def describe_link(spec: str) -> list[str]:
     lines = [preset.title if preset else spec]
     if preset and preset.description:
         lines += [f"  {line}" for line in preset.description.strip().split("\n")]
-    lines += ["", *(f"  {line}" for line in describe_path(resolved.path, resolved.traces))]
+    path = path_lines(describe_path(resolved.path, resolved.traces))
+    lines += ["", *(f"  {line}" for line in path)]
     for trace in resolved.traces.values():
         lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
     if preset and preset.sources:
@@ -139,13 +156,13 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
         raise StudyError([source.problem(error.key, error.message)]) from None
 
 
-def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[str]:
-    """One line per stage of both directions; of a medium one per table of its figures."""
+def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
+    """Each stage of both directions; of a medium each table of its figures."""
     if isinstance(path, si.LivePath):
-        return [_describe_live(path)]
+        return [Fact("live", _describe_live(path))]
     if not isinstance(path, si.WirePath):
         return _describe_medium(path)
-    return [f"{name}  {_describe_stage(stage, traces)}" for name, stage in _stages(path)]
+    return [Fact(name, _describe_stage(stage, traces)) for name, stage in _stages(path)]
 
 
 def _describe_live(path: si.LivePath) -> str:
@@ -157,19 +174,18 @@ def _describe_live(path: si.LivePath) -> str:
         if path.udp_bits_per_sec is None
         else f", {format_rate(path.udp_bits_per_sec)} of datagrams beside"
     )
-    return f"live  the network at {path.place}{when}{days}{ends}{udp}"
+    return f"the network at {path.place}{when}{days}{ends}{udp}"
 
 
-def _describe_medium(path: CellPath | WifiPath) -> list[str]:
-    """Its figures, those of one table in one line."""
-    lines: dict[str, list[str]] = {}
+def _describe_medium(path: CellPath | WifiPath) -> list[Fact]:
+    """Its figures, those of one table together."""
+    tables: dict[str, list[str]] = {}
     for name, text in texts(path):
         table, _, key = name.rpartition(".")
-        lines.setdefault(table, []).append(f"{key} {text}")
-    width = max(len(table) for table in lines)
+        tables.setdefault(table, []).append(f"{key} {text}")
     return [
-        f"{path.kind}{'.' if table else ' '}{table:{width}}  {', '.join(parts)}"
-        for table, parts in lines.items()
+        Fact(f"{path.kind}.{table}" if table else path.kind, ", ".join(parts))
+        for table, parts in tables.items()
     ]
 
 
@@ -236,8 +252,8 @@ def _loss(loss: si.Loss) -> str:
             )
 
 
-def describe_flows(scenario: si.Scenario) -> list[str]:
-    """One line per kind of flow."""
+def describe_flows(scenario: si.Scenario) -> list[Fact]:
+    """Each kind of flow."""
     counted: dict[str, int] = {}
     for flow in scenario.flows:
         text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"
@@ -259,11 +275,11 @@ def describe_flows(scenario: si.Scenario) -> list[str]:
         if flow.stop_ns is not None:
             text += f" to {format_duration(flow.stop_ns)}"
         counted[text] = counted.get(text, 0) + 1
-    lines = [f"{plural(count, 'flow')}: {text}" for text, count in counted.items()]
+    facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        lines.append(f"hosts remember runs before: {', '.join(turns)}")
-    return lines
+        facts.append(Fact("hosts remember runs before", ", ".join(turns)))
+    return facts
 
 
 def _algorithms(flows: tuple[si.ScenarioFlow, ...]) -> list[str]:

@@ -20,6 +20,7 @@ from cwndlab.report.glossary import GLOSSARY
 from cwndlab.report.page import script_json
 from cwndlab.report.rounding import quantile_points, rounded
 from cwndlab.report.scenario_text import bdp_pkts, details, facts
+from cwndlab.study.describe import Fact
 
 ORIGIN = report.Origin(
     title="Which one <b>here</b>?",
@@ -310,8 +311,11 @@ SCENARIO: dict[str, Any] = {
 SET_UP = report.SetUp(
     labels={"algorithm": "cubic"},
     scenario=SCENARIO,
-    path=["forward.0  10 Mbit/s, delay 20 ms", "reverse.0  unlimited rate, delay 20 ms"],
-    flows=["1 flow: cubic on linux-6.1, bulk"],
+    path=[
+        Fact("forward.0", "10 Mbit/s, delay 20 ms"),
+        Fact("reverse.0", "unlimited rate, delay 20 ms"),
+    ],
+    flows=[Fact("1 flow", "cubic on linux-6.1, bulk")],
 )
 
 
@@ -319,7 +323,7 @@ def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
     assert facts(SET_UP) == (
         "10 Mbit/s, delay 20 ms · 1 bulk flow and 1 sized flow the other way · 60 s simulated"
     )
-    other = replace(SET_UP, flows=["1 flow: reno on linux-6.1, bulk"])
+    other = replace(SET_UP, flows=[Fact("1 flow", "reno on linux-6.1, bulk")])
     assert details([SET_UP, other]) == [
         ("forward.0", "10 Mbit/s, delay 20 ms"),
         ("reverse.0", "unlimited rate, delay 20 ms"),

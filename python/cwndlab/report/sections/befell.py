@@ -17,8 +17,12 @@ def _befell(context: Context) -> Content | None:
     flagged = runs.filter(pl.col("flags").is_not_null())
     if flagged.is_empty():
         return None
+    flags = context.results.scan("flags").select("run", "flag", "what").collect()
     rows = [
-        (_name(context.results.factors, row), row["flags"].split("; "))
+        (
+            _name(context.results.factors, row),
+            [f"{each['flag']}: {each['what']}" for each in flags.filter(run=row["run"]).to_dicts()],
+        )
         for row in flagged.to_dicts()
     ]
     return Content(render("befell.html", rows=rows, total=runs.height))
