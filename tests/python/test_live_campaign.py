@@ -13,7 +13,7 @@ import pytest
 import cwndlab as cw
 from cwndlab.api.results import Results, open_results
 from cwndlab.api.running import run_study
-from cwndlab.backends.live import Live
+from cwndlab.backends.live import RealNetwork
 from cwndlab.errors import CampaignEndedError, StudyError
 from cwndlab.measure.wire.address import Address
 from cwndlab.run.progress import Silent
@@ -57,7 +57,10 @@ def written(
 def measured(study: Path, folder: Path, address: Address, patience_s: float = 30) -> Results:
     loaded = cw.Study.load(study, is_live=True)
     return run_study(
-        loaded, folder, backend=Live(address, None, {}, patience_s), report=lambda *_: Silent()
+        loaded,
+        folder,
+        backend=RealNetwork(address, None, {}, patience_s),
+        report=lambda *_: Silent(),
     )
 
 

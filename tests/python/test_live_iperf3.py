@@ -13,7 +13,7 @@ import pytest
 import cwndlab as cw
 from cwndlab import core
 from cwndlab.api.running import run_study
-from cwndlab.backends.live import Live
+from cwndlab.backends.live import RealNetwork
 from cwndlab.cli import run as run_cli
 from cwndlab.errors import CampaignEndedError, StudyError
 from cwndlab.kernel.capabilities import this_kernel
@@ -64,7 +64,7 @@ def study(folder: Path, **keys: str) -> cw.Study:
 
 def measured(made: cw.Study, folder: Path, address: Iperf3, patience_s: float = 5) -> Results:
     return run_study(
-        made, folder, backend=Live(address, None, {}, patience_s), report=lambda *_: Silent()
+        made, folder, backend=RealNetwork(address, None, {}, patience_s), report=lambda *_: Silent()
     )
 
 

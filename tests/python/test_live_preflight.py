@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import cwndlab as cw
 from cwndlab.api.running import run_study
-from cwndlab.backends.live import Live
+from cwndlab.backends.live import RealNetwork
 from cwndlab.cli import run as run_cli
 from cwndlab.measure import preflight
 from cwndlab.measure.machine import interface, netlink
@@ -170,7 +170,7 @@ def test_a_campaign_through_a_proxy_is_refused_or_attributes_nothing(tmp_path: P
     study = cw.Study.load(tmp_path / "mine.toml", is_live=True)
     told: list[str] = []
     with server_here() as address, proxy_to(address.port) as port:
-        campaign = Live(Address(HOST, port, TOKEN), None)
+        campaign = RealNetwork(Address(HOST, port, TOKEN), None)
         with pytest.raises(ProxyError, match="--through-proxy"):
             run_study(study, tmp_path / "r", backend=campaign, report=each_run(told.append))
         assert any("no comparison of algorithms would hold" in line for line in told)

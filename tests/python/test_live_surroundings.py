@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import cwndlab as cw
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
-from cwndlab.backends.live import Live
+from cwndlab.backends.live import RealNetwork
 from cwndlab.errors import CampaignEndedError, MeasurementError
 from cwndlab.imports.series import Series
 from cwndlab.measure.flags import flags_of
@@ -223,7 +223,7 @@ def test_another_technology_during_a_run_flags_it(
 
     with server_here() as address:
         results = run_study(
-            study, tmp_path / "r", backend=Live(address, None), report=each_run(tell)
+            study, tmp_path / "r", backend=RealNetwork(address, None), report=each_run(tell)
         )
     rows = results.radio()
     assert rows["technology"].unique().sort().to_list() == ["lte", "umts"]
@@ -393,7 +393,7 @@ def test_a_transfer_that_breaks_off_says_what_befell_it(
             run_study(
                 cw.Study.load(path, is_live=True),
                 tmp_path / "r",
-                backend=Live(Address(HOST, port, TOKEN), None, patience_s=0.1),
+                backend=RealNetwork(Address(HOST, port, TOKEN), None, patience_s=0.1),
                 report=each_run(told.append),
             )
     finally:
@@ -432,6 +432,6 @@ def test_a_server_that_is_not_there_is_named_before_the_token_is(tmp_path: Path)
         run_study(
             loaded,
             tmp_path / "r",
-            backend=Live(Address(HOST, 9, TOKEN), None, {}, 0.1),
+            backend=RealNetwork(Address(HOST, 9, TOKEN), None, {}, 0.1),
             report=lambda *_: Silent(),
         )

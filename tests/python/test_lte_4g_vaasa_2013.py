@@ -13,8 +13,8 @@ import cwndlab as cw
 from cwndlab.papers import (
     ClaimTrial,
     ClaimVerdict,
-    Effect,
     TableTrial,
+    TrialEffect,
     judge_paper,
     load_paper,
     paper_studies,
@@ -160,11 +160,11 @@ def test_experiments_tell_what_the_thesis_saw_of_vegas(
     assert share_of_vegas("load, queue") < 0.5, "0.48 of theirs: what comes down misleads it"
     judged = judge_paper("lte-4g-vaasa-2013", results)
     trials = try_paper(PAPER, results, judged)
-    (nearer,) = [each for each in trials if each.effect is Effect.PART]
+    (nearer,) = [each for each in trials if each.effect is TrialEffect.PART]
     assert isinstance(nearer, TableTrial)
     assert nearer.experiment.levels == {"part": "15 packets"}
     assert nearer.after < nearer.before / 2, "theirs held more than three packets at VAMK"
-    assert {each.effect for each in trials if isinstance(each, ClaimTrial)} == {Effect.OPEN}
+    assert {each.effect for each in trials if isinstance(each, ClaimTrial)} == {TrialEffect.OPEN}
 
 
 def test_one_host_profile_serves_all_of_linux_and_one_windows() -> None:

@@ -18,7 +18,7 @@ from cwndlab.report import write_report
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cwndlab.papers.tables import TableCell
+    from cwndlab.papers.tables import PaperCell
 
 WITH_TABLES = ("hsdpa-2010", "nr-5g-vaasa-2023")
 TABLES = [(study, table) for study in WITH_TABLES for table in load_paper(study).tables]
@@ -71,7 +71,7 @@ def test_drops_one_at_a_time_spare_bic_and_cubic_retransmissions(folder: Path) -
     flows = flows_of("hsdpa-2010", folder)
     tables = {each.name: each for each in load_paper("hsdpa-2010").tables}
 
-    def spaced(name: str) -> list[TableCell]:
+    def spaced(name: str) -> list[PaperCell]:
         return read_table(replace(tables[name], where={"transfer": "180 s, spaced drops"}), flows)
 
     assert all(cell.holds for name in ("Table I", "Table V") for cell in spaced(name))

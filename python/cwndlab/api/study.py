@@ -29,8 +29,8 @@ class Study(StudyDefinition):
 
         Args:
             results: the folder for them; `results/ID` if None.
-            backend: `sim`; `kernel`, this machine's, as root and in real time; or a
-                `cwndlab.backends.live.Live`, a real network between this machine and a server.
+            backend: `sim`; `kernel`, this machine's, as root and in real time; or a network
+                between this machine and a server, `cwndlab.backends.live.RealNetwork`.
             jobs: how many runs at once; one per core if None.
             executor: `dask://HOST:PORT`, a cluster that simulates instead of this machine.
 

@@ -87,7 +87,7 @@ def backend_of(name: BackendName, jobs: int | None = None, cluster: str | None =
 
     Raises:
         ClusterError: a cluster is to run on a kernel.
-        StudyError: a real network needs a server: `backends.live.Live` says which.
+        StudyError: a real network needs a server: `backends.live.RealNetwork` says which.
     """
     if name == "sim":
         return Simulator(jobs, cluster)

@@ -47,7 +47,7 @@ _LONGEST_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class RealNetwork:
     """A real network, between this machine and a server."""
 
     address: Address | Iperf3
@@ -130,7 +130,7 @@ class LiveExecutor:
     and periods are left.
     """
 
-    def __init__(self, live: Live, runs: Sequence[Run], history: Iterable[Entry]) -> None:
+    def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
         """Measure at the place of `live` those of `runs`, in this order, that tasks name.
 
         Args:

@@ -16,7 +16,7 @@ from cwndlab.text.quantity import parse_duration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.backends.live import Live
+    from cwndlab.backends.live import RealNetwork
     from cwndlab.study.definition import StudyDefinition
 
 _SHORTEST_TOKEN = 16
@@ -129,7 +129,7 @@ class LiveOptions:
         quick = "-quick" if is_quick and study.model.quick else ""
         return folder.with_name(f"{folder.name}{via}{quick}")
 
-    def backend(self) -> Live:
+    def backend(self) -> RealNetwork:
         """The backend that they describe.
 
         Raises:
@@ -138,12 +138,12 @@ class LiveOptions:
         if self.server is None:
             msg = "where is the server? --server HOST"
             raise click.UsageError(msg)
-        from cwndlab.backends.live import Live  # noqa: PLC0415  other backends do without
+        from cwndlab.backends.live import RealNetwork  # noqa: PLC0415  other backends do without
         from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415
         from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415
         from cwndlab.measure.wire.address import Address  # noqa: PLC0415
 
-        return Live(
+        return RealNetwork(
             Iperf3.parse(self.server)
             if self.via == "iperf3"
             else Address.parse(self.server, read_token(self.token_file)),

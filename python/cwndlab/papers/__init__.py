@@ -1,7 +1,7 @@
 """Published studies: their facts as data, and the measurement of a window's phases against them."""
 
 from cwndlab.papers.claims import Claim, Claims, load_claims
-from cwndlab.papers.experiments import ClaimTrial, Effect, TableTrial, try_paper
+from cwndlab.papers.experiments import ClaimTrial, TableTrial, TrialEffect, try_paper
 from cwndlab.papers.facts import (
     Paper,
     PaperFigure,
@@ -24,17 +24,17 @@ from cwndlab.papers.phases import (
 )
 from cwndlab.papers.reading import Reading, read_check
 from cwndlab.papers.settings import VariantSetting, difference_of, settings_of, single_changes
-from cwndlab.papers.tables import TableCell, read_plot, read_table
+from cwndlab.papers.tables import PaperCell, read_plot, read_table
 
 __all__ = [
     "Claim",
     "ClaimTrial",
     "ClaimVerdict",
     "Claims",
-    "Effect",
     "Episode",
     "Judgement",
     "Paper",
+    "PaperCell",
     "PaperFigure",
     "PaperNumber",
     "PaperPlot",
@@ -42,8 +42,8 @@ __all__ = [
     "PartFinding",
     "Reading",
     "Sawtooth",
-    "TableCell",
     "TableTrial",
+    "TrialEffect",
     "VariantSetting",
     "claimed_papers",
     "difference_of",

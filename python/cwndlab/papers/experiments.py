@@ -39,7 +39,7 @@ _TOLERANCE = 0.1
 _NEARER = 0.8
 
 
-class Effect(StrEnum):
+class TrialEffect(StrEnum):
     """What a change does to a difference."""
 
     EXPLAINS = "explains it"
@@ -63,7 +63,7 @@ class ClaimTrial:
 
     experiment: Experiment
     claim: Claim
-    effect: Effect
+    effect: TrialEffect
     changes: tuple[Change, ...]
     """The values that did not hold."""
 
@@ -89,7 +89,7 @@ class TableTrial:
 
     experiment: Experiment
     table: PaperTable
-    effect: Effect
+    effect: TrialEffect
     cells: int
     before: float
     """Mean of the relative differences to the paper, without their sign."""
@@ -173,20 +173,20 @@ def _try_claim(
     if not missed:
         return None
     effect = _effect(changes, missed)
-    if effect is Effect.EXPLAINS and not is_whole:
-        effect = Effect.PART
+    if effect is TrialEffect.EXPLAINS and not is_whole:
+        effect = TrialEffect.PART
     return ClaimTrial(experiment, judgement.claim, effect, missed)
 
 
-def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> Effect:
+def _effect(changes: Sequence[Change], missed: Sequence[Change]) -> TrialEffect:
     if any(_is_thin(each) for each in missed):
-        return Effect.OPEN
+        return TrialEffect.OPEN
     if all(map(_holds, changes)):
-        return Effect.EXPLAINS
+        return TrialEffect.EXPLAINS
     moves = [_move(each) for each in missed]
     if min(moves) < 0:
-        return Effect.PART
-    return Effect.AWAY if max(moves) > 0 else Effect.NONE
+        return TrialEffect.PART
+    return TrialEffect.AWAY if max(moves) > 0 else TrialEffect.NONE
 
 
 def _holds(change: Change) -> bool:
@@ -244,9 +244,9 @@ def _try_table(experiment: Experiment, table: PaperTable, flows: pl.DataFrame) -
     first, second = (sum(abs(each[at]) for each in both) / len(both) for at in (0, 1))
     within = table.within or _TOLERANCE
     if all(abs(away) <= within for _, away in both):
-        effect = Effect.EXPLAINS
+        effect = TrialEffect.EXPLAINS
     elif second <= _NEARER * first:
-        effect = Effect.PART
+        effect = TrialEffect.PART
     else:
-        effect = Effect.AWAY if first <= _NEARER * second else Effect.NONE
+        effect = TrialEffect.AWAY if first <= _NEARER * second else TrialEffect.NONE
     return TableTrial(experiment, table, effect, len(both), first, second, within)

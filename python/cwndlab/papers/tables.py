@@ -12,7 +12,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 @dataclass(frozen=True, slots=True)
-class TableCell:
+class PaperCell:
     """A number of the paper, ours, and how far it is off."""
 
     row: str
@@ -34,7 +34,7 @@ class TableCell:
         return self.away is not None and abs(self.away) <= self.within
 
 
-def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
+def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
     """Return every cell with our number; None where nothing was run.
 
     Only flows count whose data ran in the table's direction.
@@ -53,7 +53,7 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[TableCell]:
             ours = float(mean) * table.scale if isinstance(mean, float) else None
             away = None if ours is None else _away(ours, low, high)
             is_calibrated = not {"*", row, column}.isdisjoint(table.calibrated)
-            found.append(TableCell(row, column, low, high, ours, away, table.within, is_calibrated))
+            found.append(PaperCell(row, column, low, high, ours, away, table.within, is_calibrated))
     return found
 
 

@@ -31,7 +31,7 @@ _PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """A record, without its body."""
 
     head: Mapping[str, Any]
@@ -121,7 +121,7 @@ class Journal:
                 self._failure = error
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[JournalRecord]:
     """The records of a log, up to the first that is torn or damaged."""
     with path.open("rb") as file:
         while len(prefix := file.read(_PREFIX.size)) == _PREFIX.size:
@@ -137,7 +137,7 @@ def read_records(path: Path) -> Iterator[Record]:
                 left -= len(piece)
             if left or digest.digest() != wanted:
                 return
-            yield Record(json.loads(text), body_at, file.tell())
+            yield JournalRecord(json.loads(text), body_at, file.tell())
 
 
 def _write_whole(file: IO[bytes], content: bytes) -> None:

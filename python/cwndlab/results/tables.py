@@ -20,6 +20,9 @@ TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """What runs on a real network have beside them."""
 
+Table = tuple[bytes, "Sequence[tuple[str, int]]"]
+"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
+
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
 
@@ -35,9 +38,7 @@ def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
     return files
 
 
-def encode_batch(
-    keys: Sequence[str], result: Mapping[str, Any]
-) -> dict[str, tuple[bytes, list[tuple[str, int]]]]:
+def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Table]:
     """The tables of several runs, each with the runs' keys and their numbers of rows.
 
     Args:
@@ -45,7 +46,7 @@ def encode_batch(
         result: of `core.run_many`, whose column `run` is a position in `keys`.
     """
     named = pl.Series("run", keys, dtype=pl.String)
-    tables = {}
+    tables: dict[str, Table] = {}
     for table in TABLES:
         columns = dict(result.get(table) or {})
         positions = pl.Series(columns.pop("run", []), dtype=pl.UInt32)
@@ -58,11 +59,9 @@ def encode_batch(
     return tables
 
 
-def split_files(
-    key: str, files: Mapping[str, bytes]
-) -> tuple[dict[str, tuple[bytes, list[tuple[str, int]]]], dict[str, bytes]]:
+def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
     """The files of a run as tables, with their numbers of rows, and the others by KEY/NAME."""
-    tables = {}
+    tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
         stem, is_table, _ = name.partition(".parquet")

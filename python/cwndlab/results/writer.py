@@ -59,10 +59,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cwndlab.results.blocks import Entry
+    from cwndlab.results.tables import Table
 
 _ROWS_AT_ONCE = 1 << 14
-Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
 
 
 class Writer:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab._core import Stop
+    from cwndlab.results.tables import Table
     from cwndlab.usercode.program import Program
     from cwndlab.usercode.worker import Send
 
@@ -35,9 +36,6 @@ BATCH_S = 0.1
 MOST_RUNS = 512
 """Of a batch, however short they are."""
 _CAPTURE = "capture.pcap"
-
-Table = tuple[bytes, list[tuple[str, int]]]
-"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from cwndlab.api.study import Study
-from cwndlab.papers import ClaimVerdict, Effect, claimed_papers, load_claims, load_paper
+from cwndlab.papers import ClaimVerdict, TrialEffect, claimed_papers, load_claims, load_paper
 from cwndlab.papers.claims import ClaimPart, parse_claims
 from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
 from cwndlab.papers.expression import Name
@@ -69,24 +69,26 @@ def tried(
 @pytest.mark.parametrize(
     ("changed", "effect"),
     [
-        (12.0, Effect.EXPLAINS),
-        (8.0, Effect.PART),
-        (6.02, Effect.NONE),
-        (4.0, Effect.AWAY),
+        (12.0, TrialEffect.EXPLAINS),
+        (8.0, TrialEffect.PART),
+        (6.02, TrialEffect.NONE),
+        (4.0, TrialEffect.AWAY),
     ],
 )
-def test_a_change_is_judged_by_where_it_takes_the_value(changed: float, effect: Effect) -> None:
+def test_a_change_is_judged_by_where_it_takes_the_value(
+    changed: float, effect: TrialEffect
+) -> None:
     (trial,) = tried({("as measured", "cubic"): 6, ("other", "cubic"): changed})
     assert trial.effect is effect
-    assert trial.holding == (effect is Effect.EXPLAINS)
+    assert trial.holding == (effect is TrialEffect.EXPLAINS)
 
 
 def test_a_change_that_breaks_what_held_explains_only_a_part() -> None:
     parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
     values = {("as measured", "cubic"): 6, ("other", "cubic"): 12, ("as measured", "reno"): 12}
-    assert tried({**values, ("other", "reno"): 12}, parts=parts)[0].effect is Effect.EXPLAINS
+    assert tried({**values, ("other", "reno"): 12}, parts=parts)[0].effect is TrialEffect.EXPLAINS
     (trial,) = tried({**values, ("other", "reno"): 6}, parts=parts)
-    assert trial.effect is Effect.PART
+    assert trial.effect is TrialEffect.PART
     assert [str(each.before.part.value) for each in trial.changes] == ["cubic"]
 
 
@@ -94,9 +96,9 @@ def test_a_change_without_all_that_did_not_hold_explains_only_a_part() -> None:
     parts = '{ value = "cubic", at_least = 10 }, { value = "reno", at_least = 10 }'
     values = {("as measured", "cubic"): 6.0, ("other", "cubic"): 12.0}
     (trial,) = tried({**values, ("as measured", "reno"): 6.0}, parts=parts)
-    assert trial.effect is Effect.PART
+    assert trial.effect is TrialEffect.PART
     (trial,) = tried({**values, ("as measured", "reno"): 12.0}, parts=parts)
-    assert trial.effect is Effect.EXPLAINS
+    assert trial.effect is TrialEffect.EXPLAINS
 
 
 def test_what_is_shown_is_what_the_change_does_most_to() -> None:
@@ -114,7 +116,7 @@ def test_a_claim_that_holds_needs_no_cause_and_one_without_runs_gets_none() -> N
 def test_too_few_repetitions_leave_a_cause_open() -> None:
     values = {("as measured", "cubic"): 6.0, ("other", "cubic"): 12.0}
     (trial,) = tried(values, repetitions=3)
-    assert trial.effect is Effect.OPEN
+    assert trial.effect is TrialEffect.OPEN
 
 
 def test_the_sentence_counts_claims_by_what_explains_them() -> None:
@@ -123,21 +125,25 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     held = Judgement(claims[4], None, ClaimVerdict.HOLDS, (), "")
     experiment = load_claims("nr-5g-vaasa-2023").experiments[0]
 
-    def trial(at: int, effect: Effect) -> ClaimTrial:
+    def trial(at: int, effect: TrialEffect) -> ClaimTrial:
         return ClaimTrial(experiment, claims[at], effect, ())
 
-    trials = [trial(0, Effect.EXPLAINS), trial(0, Effect.PART), trial(1, Effect.PART)]
-    trials += [trial(2, Effect.NONE)]
+    trials = [
+        trial(0, TrialEffect.EXPLAINS),
+        trial(0, TrialEffect.PART),
+        trial(1, TrialEffect.PART),
+    ]
+    trials += [trial(2, TrialEffect.NONE)]
     told = causes_sentence([*missed, held], trials)
     assert told == "4 claims do not hold; what was tried explains 1, a part of 1 and nothing of 2."
     assert causes_sentence([held], trials) == ""
-    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, Effect.OPEN)])
+    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 
 
 def test_another_variant_may_stand_in_the_place_of_one() -> None:
     values = {("as measured", "cubic"): 6.0, ("as measured", "paced"): 12.0}
     (trial,) = tried(values, experiment='variants = { cubic = "paced" }')
-    assert trial.effect is Effect.EXPLAINS
+    assert trial.effect is TrialEffect.EXPLAINS
 
 
 @pytest.mark.parametrize(
@@ -162,14 +168,14 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
 @pytest.mark.parametrize(
     ("ours", "effect"),
     [
-        ((1.02, 0.97), Effect.EXPLAINS),
-        ((1.3, 1.2), Effect.PART),
-        ((1.6, 1.5), Effect.NONE),
-        ((3.0, 1.0), Effect.AWAY),
+        ((1.02, 0.97), TrialEffect.EXPLAINS),
+        ((1.3, 1.2), TrialEffect.PART),
+        ((1.6, 1.5), TrialEffect.NONE),
+        ((3.0, 1.0), TrialEffect.AWAY),
     ],
 )
 def test_a_table_is_judged_by_its_mean_difference(
-    ours: tuple[float, float], effect: Effect
+    ours: tuple[float, float], effect: TrialEffect
 ) -> None:
     table = {
         "name": "Table 1",

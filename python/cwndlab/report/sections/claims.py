@@ -8,11 +8,11 @@ from cwndlab.errors import plural
 from cwndlab.papers import (
     ClaimTrial,
     ClaimVerdict,
-    Effect,
     Judgement,
     Paper,
     PartFinding,
     TableTrial,
+    TrialEffect,
     claimed_papers,
     judge_paper,
     try_paper,
@@ -71,7 +71,7 @@ def decided_by(finding: PartFinding) -> str:
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
     """Return the changes that explain why a claim does not hold, or else a part of it."""
     own = _of_claim(judgement, trials)
-    for effect, how in ((Effect.EXPLAINS, "Why"), (Effect.PART, "Why, in part")):
+    for effect, how in ((TrialEffect.EXPLAINS, "Why"), (TrialEffect.PART, "Why, in part")):
         changed = [each.experiment.changed for each in own if each.effect is effect]
         if changed:
             return f"{how}: {'; or '.join(changed)}"
@@ -86,10 +86,12 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     if not missed:
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
-    if Effect.OPEN in set().union(*effects):
+    if TrialEffect.OPEN in set().union(*effects):
         return "There are too few repetitions to tell: what is open here, the whole study decides."
-    explained = sum(Effect.EXPLAINS in found for found in effects)
-    in_part = sum(Effect.PART in found and Effect.EXPLAINS not in found for found in effects)
+    explained = sum(TrialEffect.EXPLAINS in found for found in effects)
+    in_part = sum(
+        TrialEffect.PART in found and TrialEffect.EXPLAINS not in found for found in effects
+    )
     rest = len(missed) - explained - in_part
     counts = ((explained, ""), (in_part, "a part of "), (rest, "nothing of "))
     parts = join_words([f"{words}{count}" for count, words in counts if count])
