@@ -6,12 +6,10 @@
 //! - *Small queues* (TCP Small Queues, Linux 3.6; ip-sysctl, `tcp_limit_output_bytes`): of one socket
 //!   no more stands below TCP than a millisecond at its pacing rate, or two packets. The rest is
 //!   sent as packets leave the device, so that a short queue is seldom full.
-//! - *Bursts* (TSO, GSO): where the device cuts large packets into segments, what is handed over at
-//!   once is a millisecond at the pacing rate, two segments at least, up to the device's limit.
+//! - *Bursts* (TSO, GSO): where the device cuts large packets into segments, a burst is handed over at
+//!   once, up to the device's limit.
 //!   A smaller burst waits for more ACKs while it is less than a third of the window (ip-sysctl,
 //!   `tcp_tso_win_divisor`), for a millisecond at most.
-//!
-//! Left out: the longer bursts of round trips below 5 ms (`tcp_tso_rtt_log`, Linux 5.18).
 
 use cwndlab_units::Time;
 
@@ -61,8 +59,7 @@ const PACING_SHIFT: u32 = 10;
 const PACKET_MEMORY_BYTES: u64 = 2_304;
 /// `tcp_limit_output_bytes`: the most memory of one socket below TCP.
 const OUTPUT_LIMIT_BYTES: u64 = 1_048_576;
-/// The least packets in a burst, and bursts below TCP.
-const LEAST_BURST_PKTS: u32 = 2;
+/// The least bursts below TCP.
 const LEAST_BURSTS_BELOW: u32 = 2;
 /// `tcp_tso_win_divisor`.
 const WINDOW_DIVISOR: u32 = 3;
@@ -132,7 +129,7 @@ impl LinuxEndpoint {
         if !self.settings.small_queues || traits.is_orphaning {
             return false;
         }
-        let burst = self.burst_pkts(traits);
+        let burst = self.handed_over_pkts(traits);
         let rate_bytes = self.sk.inet_conn.icsk_inet.sk.sk_pacing_rate >> PACING_SHIFT;
         let by_rate = rate_bytes.min(OUTPUT_LIMIT_BYTES) / PACKET_MEMORY_BYTES;
         let limit = (LEAST_BURSTS_BELOW * burst).max(by_rate as u32);
@@ -144,14 +141,8 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_tso_segs`: how many segments are handed over at once.
-    fn burst_pkts(&mut self, traits: HostTraits) -> u32 {
-        if traits.burst_pkts <= 1 {
-            return 1;
-        }
-        let least = self.congestion.min_tso_segs(&mut self.sk).unwrap_or(LEAST_BURST_PKTS);
-        let rate_bytes = self.sk.inet_conn.icsk_inet.sk.sk_pacing_rate >> PACING_SHIFT;
-        let by_rate = (rate_bytes / u64::from(self.sk.mss_cache)).min(u64::from(u32::MAX)) as u32;
-        by_rate.max(least).min(traits.burst_pkts)
+    fn handed_over_pkts(&mut self, traits: HostTraits) -> u32 {
+        if traits.burst_pkts <= 1 { 1 } else { self.burst_pkts().min(traits.burst_pkts) }
     }
 
     /// Hands over as many segments as go together, of which `next` is the first and fits.
@@ -161,7 +152,7 @@ impl LinuxEndpoint {
         if !is_probe && self.wait_for_departures() {
             return burst;
         }
-        let longest = self.burst_pkts(traits);
+        let longest = self.handed_over_pkts(traits);
         let quota = self.sk.snd_cwnd.saturating_sub(in_flight).min(longest).max(1);
         let quota = if is_probe { 1 } else { quota };
         if !is_probe && self.is_worth_waiting(longest, in_flight) {

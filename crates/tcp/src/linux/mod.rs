@@ -13,6 +13,7 @@
 //! ```
 
 mod ack;
+mod burst;
 mod clock;
 mod connection;
 mod host_queue;

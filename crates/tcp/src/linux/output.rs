@@ -17,12 +17,6 @@ use crate::seq::{after, before, earlier};
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
-/// `tcp_min_tso_segs`, unless the algorithm says otherwise.
-const LEAST_BURST: u32 = 2;
-/// `tcp_tso_rtt_log`: for each 2^9 us of the lowest RTT the bytes that it adds to a burst are halved.
-const TSO_RTT_LOG: u32 = 9;
-/// `gso_max_size`.
-const GSO_MAX_BYTES: u64 = 65_536;
 
 /// How the data that wait are cut.
 pub(super) struct NewSegment {
@@ -81,9 +75,8 @@ impl LinuxEndpoint {
     /// The same over a host that may refuse, or over nothing.
     #[inline(always)]
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
-        let least = self.congestion.min_tso_segs(&mut self.sk);
         if self.settings.segmentation_offload {
-            self.pacer.burst_pkts = self.burst(least.unwrap_or(LEAST_BURST));
+            self.pacer.burst_pkts = self.burst_pkts();
         }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
@@ -157,17 +150,6 @@ impl LinuxEndpoint {
         {
             self.arm_probe_timer();
         }
-    }
-
-    /// `tcp_tso_autosize`: how many segments share a buffer, what the rate sends in a millisecond and
-    /// more where the lowest RTT is below 16 ms.
-    #[inline(never)]
-    fn burst(&self, least: u32) -> u32 {
-        let sock = &self.sk.inet_conn.icsk_inet.sk;
-        let mut bytes = sock.sk_pacing_rate >> sock.sk_pacing_shift;
-        bytes += GSO_MAX_BYTES.checked_shr(self.sk.rtt_min_us >> TSO_RTT_LOG).unwrap_or(0);
-        let segments = bytes.min(GSO_MAX_BYTES) / u64::from(self.sk.mss_cache.max(1));
-        (segments as u32).max(least)
     }
 
     /// Whether the next segment goes into the buffer of the last one.

@@ -103,6 +103,9 @@ pub struct LinuxSettings {
     /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
     /// as with `gso_max_segs` 1, each has its own.
     pub segmentation_offload: bool,
+    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
+    /// that it adds to a burst; 0 adds none.
+    pub tso_rtt_log: u32,
     /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
     pub compressed_sack_delay_us: u32,
     /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else
