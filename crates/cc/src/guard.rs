@@ -14,7 +14,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ffi::HOOKS;
-use crate::recorder::{Call, record};
+use crate::recorder::{self, Call, record};
 
 /// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
 pub const GUARD_EXIT_STATUS: i32 = 70;
@@ -91,6 +91,18 @@ pub(crate) static HOST: Host = Host {
     is_recording: AtomicU32::new(0),
     is_lenient: AtomicU32::new(0),
 };
+
+/// Begins to record the calls of loaded algorithms.
+pub fn record_calls() {
+    recorder::begin();
+    HOST.is_recording.store(1, Ordering::Relaxed);
+}
+
+/// The calls that were recorded since [`record_calls`], which ends here, one after the other.
+pub fn recorded_calls() -> Vec<u8> {
+    HOST.is_recording.store(0, Ordering::Relaxed);
+    recorder::end()
+}
 
 /// What happens to the algorithm, for the line; null where nobody said.
 static CONTEXT: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());

@@ -3,10 +3,8 @@
 
 use std::mem::offset_of;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 
 use crate::ffi::HOOKS;
-use crate::guard::HOST;
 use crate::layout::{self, Field};
 use crate::sock::{AckSample, RateSample, TcpSock};
 
@@ -40,15 +38,13 @@ pub struct CallField {
     pub is_signed: bool,
 }
 
-/// Begins to record the calls of loaded algorithms.
-pub fn record_calls() {
+/// Keeps what [`record`] is told from now on.
+pub(crate) fn begin() {
     *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
-    HOST.is_recording.store(1, Ordering::Relaxed);
 }
 
-/// What was recorded since [`record_calls`], which ends here: calls of [`call_bytes`] each.
-pub fn recorded_calls() -> Vec<u8> {
-    HOST.is_recording.store(0, Ordering::Relaxed);
+/// Ends that, and gives what was kept: calls of [`call_bytes`] each.
+pub(crate) fn end() -> Vec<u8> {
     CALLS.lock().expect("no recorder panics").take().unwrap_or_default()
 }
 

@@ -9,13 +9,16 @@ mod classic;
 mod endpoint;
 mod info;
 mod linux;
+mod outbox;
+mod parts;
 mod profile;
 
 use cwndlab_packet as segment;
 use cwndlab_packet::seq;
 
 pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
-pub use endpoint::{Endpoint, EndpointConfig, Polled, TcpOutput};
+pub use endpoint::{Endpoint, EndpointConfig};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{EcnMode, HostTraits, LinuxSettings, WindowReduction};
+pub use outbox::{Polled, TcpOutput};
 pub use profile::{Profile, ProfileError, StackSettings};

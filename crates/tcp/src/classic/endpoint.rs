@@ -12,8 +12,9 @@ use cwndlab_units::{Duration, Ecn, Stream, Time};
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender};
 use super::settings::{ClassicSettings, Handshake};
-use crate::endpoint::{Outbox, Parts, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
+use crate::outbox::{Outbox, Polled};
+use crate::parts::Parts;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
 /// What a send buffer holds beyond two windows, so that an application's writes fit.

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
 use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, ns_3, textbook};
-use crate::endpoint::{Parts, TcpOutput};
+use crate::outbox::TcpOutput;
+use crate::parts::Parts;
 use crate::segment::{Flags, Segment};
 
 const DELAY: Duration = Duration::from_millis(10);

@@ -3,7 +3,7 @@
 use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
 use cwndlab_units::{Ecn, Time};
 
-use super::ack::flag;
+use super::flag;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;

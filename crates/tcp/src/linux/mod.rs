@@ -16,6 +16,7 @@ mod ack;
 mod burst;
 mod clock;
 mod connection;
+mod flag;
 mod host_queue;
 mod incoming;
 mod older;
@@ -45,8 +46,9 @@ pub use settings::{EcnMode, LinuxSettings, WindowReduction};
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
 use cwndlab_units::{Duration, Rate, Time};
 
-use crate::endpoint::{Outbox, Parts, Polled};
 use crate::info::{CaState, Counters, Info, TcpEvent};
+use crate::outbox::{Outbox, Polled};
+use crate::parts::Parts;
 use clock::{Clock, UPTIME_AT_START};
 use host_queue::HostQueue;
 use options::Options;

@@ -8,7 +8,7 @@
 use cwndlab_cc::INFINITE_SSTHRESH;
 
 use super::LinuxEndpoint;
-use super::ack::flag;
+use super::flag;
 use super::prr::Prr;
 use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;

@@ -9,7 +9,8 @@
 use cwndlab_cc::{AckSample, RateSample};
 use cwndlab_units::Time;
 
-use super::ack::{Rexmit, flag};
+use super::ack::Rexmit;
+use super::flag;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, State, empty_rate_sample};

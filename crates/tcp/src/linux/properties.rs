@@ -9,8 +9,9 @@ use proptest::prelude::*;
 
 use super::rtx::{LOST, SACKED_ACKED, SACKED_RETRANS};
 use super::{EcnMode, LinuxEndpoint, LinuxSettings};
-use crate::endpoint::{Parts, TcpOutput};
 use crate::info::CaState;
+use crate::outbox::TcpOutput;
+use crate::parts::Parts;
 use crate::profile::Profile;
 use crate::segment::{Flags, Segment};
 use crate::seq::{after, before};

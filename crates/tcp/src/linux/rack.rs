@@ -3,14 +3,12 @@
 use super::LinuxEndpoint;
 use super::rate::sent_after;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, TxSegment};
-use super::timer::Pending;
+use super::timer::{Pending, TIMEOUT_MIN_US};
 use crate::info::CaState;
 use crate::seq::before;
 
 /// Rounds for which an enlarged reordering window lasts: RFC 8985 section 6.2 step 4.
 pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
-/// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
-pub(crate) const TIMEOUT_MIN_US: u64 = 2_000;
 
 /// `RACK.*` of RFC 8985 section 5.2.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 
 use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 
-use super::ack::{Rexmit, flag};
+use super::ack::Rexmit;
+use super::flag;
 use super::prr::{Prr, PrrAck};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};

@@ -3,7 +3,7 @@
 use cwndlab_cc::RateSample;
 
 use super::LinuxEndpoint;
-use super::ack::flag;
+use super::flag;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
 use crate::info::CaState;
 use crate::segment::{SackBlock, SackBlocks};

@@ -5,10 +5,12 @@ use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::Time;
 
 use super::clock::Jiffies;
-use super::rack::TIMEOUT_MIN_US;
 use super::rtx::EVER_RETRANS;
 use super::{LinuxEndpoint, State};
 use crate::info::{CaState, TcpEvent};
+
+/// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
+pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 
 /// What the retransmission timer is set for (`icsk_pending`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
