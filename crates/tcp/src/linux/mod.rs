@@ -38,6 +38,8 @@ mod rtx;
 mod sack;
 mod send_buffer;
 mod settings;
+#[cfg(test)]
+mod testing;
 mod timer;
 
 pub use host_queue::HostTraits;

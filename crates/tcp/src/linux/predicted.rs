@@ -156,3 +156,91 @@ impl LinuxEndpoint {
         flags
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cwndlab_units::Duration;
+
+    use crate::linux::flag;
+    use crate::linux::testing::{Pair, RECEIVER, SENDER};
+
+    /// Two pairs that have gone through the same, with as many rounds behind them.
+    fn twins(rounds: usize) -> [Pair; 2] {
+        [(); 2].map(|()| {
+            let mut pair = Pair::established();
+            for _ in 0..rounds {
+                let segments = pair.write(12_000);
+                let acks = pair.deliver(&segments);
+                pair.now += Duration::from_millis(10);
+                for ack in &acks {
+                    pair.ends[SENDER].handle_segment(pair.now, ack);
+                }
+                pair.sent_by(SENDER);
+            }
+            pair
+        })
+    }
+
+    #[test]
+    fn the_short_way_of_data_leaves_the_same_state_as_the_long_one() {
+        for rounds in 0..6 {
+            let [mut short, mut long] = twins(rounds);
+            let segments = short.write(10_000);
+            assert_eq!(segments, long.write(10_000));
+            let mut short_ways = 0;
+            for (index, segment) in segments.iter().enumerate() {
+                let now = short.now + Duration::from_millis(10 + index as u64);
+                short_ways += u32::from(short.ends[RECEIVER].is_next_data(segment));
+                let read = short.ends[RECEIVER].handle_segment_and_read(now, segment);
+                long.ends[RECEIVER].handle_segment(now, segment);
+                assert_eq!(read, long.ends[RECEIVER].read(now, u64::MAX));
+                let is_same = short.state_of(RECEIVER) == long.state_of(RECEIVER);
+                assert!(is_same, "segment {index} after {rounds} rounds");
+            }
+            assert!(short_ways > 0, "after {rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn the_short_way_of_an_ack_leaves_the_same_state_as_the_long_one() {
+        let mut short_ways = 0;
+        for rounds in 0..6 {
+            let [mut short, mut long] = twins(rounds);
+            let segments = short.write(30_000);
+            assert_eq!(segments, long.write(30_000));
+            let acks = short.deliver(&segments);
+            assert_eq!(acks, long.deliver(&segments));
+            let now = short.now + Duration::from_millis(10);
+            for ack in &acks {
+                let [end, other] = [&mut short.ends[SENDER], &mut long.ends[SENDER]];
+                if !(end.is_predicted(ack) && end.is_plain_ack(ack)) {
+                    end.handle_segment(now, ack);
+                    other.handle_segment(now, ack);
+                    continue;
+                }
+                short_ways += 1;
+                for end in [&mut *end, &mut *other] {
+                    end.set_now(now);
+                    end.note_options(ack);
+                }
+                let is_recent = ack.seq == other.receiver.window.left;
+                end.handle_plain_ack(ack);
+                other.handle_ack(ack, if is_recent { flag::UPDATE_TS_RECENT } else { 0 });
+                let is_same = short.state_of(SENDER) == long.state_of(SENDER);
+                assert!(is_same, "after {rounds} rounds");
+            }
+        }
+        assert!(short_ways > 10, "{short_ways}");
+    }
+
+    #[test]
+    fn what_is_out_of_order_takes_the_long_way() {
+        let [mut pair, _] = twins(3);
+        let segments = pair.write(10_000);
+        assert!(!pair.ends[RECEIVER].is_next_data(&segments[1]));
+        pair.deliver(&segments[1..2]);
+        assert!(!pair.ends[RECEIVER].is_next_data(&segments[0]), "a gap is open");
+        pair.deliver(&segments[..1]);
+        assert!(pair.ends[RECEIVER].is_next_data(&segments[2]));
+    }
+}

@@ -1,0 +1,79 @@
+//! Two endpoints on a wire of 10 ms, for the unit tests of the parts that work on a connection.
+
+use std::collections::BTreeMap;
+
+use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_units::{Duration, Time};
+
+use super::LinuxEndpoint;
+use crate::outbox::TcpOutput;
+use crate::parts::Parts;
+use crate::profile::Profile;
+use crate::segment::Segment;
+
+/// A sender and a receiver, established; what leaves them is taken by [`Pair::sent_by`].
+pub(super) struct Pair {
+    pub(super) ends: [LinuxEndpoint; 2],
+    pub(super) now: Time,
+}
+
+pub(super) const SENDER: usize = 0;
+pub(super) const RECEIVER: usize = 1;
+const DELAY: Duration = Duration::from_millis(10);
+
+impl Pair {
+    /// Both run Linux 6.1 with CUBIC.
+    pub(super) fn established() -> Self {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let cubic = Algorithm::by_name("cubic").expect("exists");
+        let end = |seed| {
+            let congestion = Congestion::new(cubic, &BTreeMap::new()).expect("defaults");
+            let parts = Parts { flow: 0, user: 1, congestion, seed, jiffies_phase: Duration::ZERO };
+            LinuxEndpoint::new(profile.linux().expect("linux").clone(), parts)
+        };
+        let mut pair = Self { ends: [end(1 << 40), end(2 << 40)], now: Time::from_millis(1) };
+        pair.ends[RECEIVER].listen();
+        pair.ends[SENDER].connect(pair.now);
+        for from in [SENDER, RECEIVER, SENDER] {
+            for segment in pair.sent_by(from) {
+                pair.ends[1 - from].handle_segment(pair.now + DELAY, &segment);
+            }
+            pair.now += DELAY;
+        }
+        assert!(pair.ends.iter().all(LinuxEndpoint::is_established));
+        pair
+    }
+
+    /// What an end sends now.
+    pub(super) fn sent_by(&mut self, end: usize) -> Vec<Segment> {
+        let polled = self.ends[end].poll(self.now);
+        let segment = |output: &TcpOutput| match output {
+            TcpOutput::Segment(segment) => Some(*segment),
+            TcpOutput::Event { .. } => None,
+        };
+        polled.outputs.iter().filter_map(segment).collect()
+    }
+
+    /// The sender writes, and what leaves it is under way.
+    pub(super) fn write(&mut self, bytes: u64) -> Vec<Segment> {
+        self.ends[SENDER].write(self.now, bytes);
+        self.sent_by(SENDER)
+    }
+
+    /// Segments arrive, which an application reads at once. Returns what the receiver answers.
+    pub(super) fn deliver(&mut self, segments: &[Segment]) -> Vec<Segment> {
+        self.now += DELAY;
+        for segment in segments {
+            self.ends[RECEIVER].handle_segment_and_read(self.now, segment);
+        }
+        self.sent_by(RECEIVER)
+    }
+
+    /// Everything that an end knows, but for where its parameters lie.
+    pub(super) fn state_of(&self, end: usize) -> String {
+        let state = format!("{:?}", self.ends[end]);
+        let (before, pointer) = state.split_once("cc_params: ").expect("a field");
+        let (_, after) = pointer.split_once(',').expect("it is not the last");
+        format!("{before}{after}")
+    }
+}
