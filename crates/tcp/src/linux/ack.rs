@@ -453,3 +453,34 @@ impl LinuxEndpoint {
             || self.rtx.first().is_some_and(|segment| segment.flags & EVER_RETRANS != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn an_ack_takes_off_what_it_acknowledges_and_tells_the_round_trip_time() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&segments);
+        pair.answer(&acks);
+        let sender = &pair.ends[SENDER];
+        assert_eq!(sender.sk.snd_una, acks.last().expect("an ACK").ack);
+        assert_eq!(sender.rtt.last_us, Some(20_000));
+        assert_eq!(sender.sk.packets_out, sender.rtx.len());
+        assert_eq!(sender.sk.delivered, 1 + 10, "with the SYN");
+    }
+
+    #[test]
+    fn an_ack_of_what_was_acknowledged_before_changes_no_numbers() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&segments);
+        pair.answer(&acks);
+        let sk = pair.ends[SENDER].sk.clone();
+        pair.answer(&acks[..1]);
+        let after = &pair.ends[SENDER].sk;
+        assert_eq!((after.snd_una, after.delivered), (sk.snd_una, sk.delivered));
+        assert_eq!((after.snd_cwnd, after.bytes_acked), (sk.snd_cwnd, sk.bytes_acked));
+    }
+}

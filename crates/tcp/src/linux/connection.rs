@@ -689,3 +689,39 @@ impl LinuxEndpoint {
         self.receiver.acks.hold_back(self.sk.rcv_nxt, rtt_us, self.clock.now())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing::{Pair, RECEIVER, SENDER};
+
+    #[test]
+    fn both_have_the_segment_size_of_the_handshake() {
+        let pair = Pair::established();
+        assert_eq!(pair.ends.each_ref().map(|end| end.sk.mss_cache), [1_448; 2]);
+    }
+
+    #[test]
+    fn a_fin_rides_on_the_last_data_and_is_acknowledged() {
+        let mut pair = Pair::established();
+        pair.ends[SENDER].write(pair.now, 100);
+        pair.ends[SENDER].close(pair.now);
+        let segments = pair.sent_by(SENDER);
+        assert!(segments.last().expect("data").flags.has(Flags::FIN));
+        let acks = pair.deliver(&segments);
+        assert!(pair.ends[RECEIVER].peer_has_finished());
+        pair.answer(&acks);
+        assert!(!pair.ends[SENDER].is_closed(), "the peer has not closed");
+        assert_eq!(pair.ends[SENDER].sk.packets_out, 0);
+    }
+
+    #[test]
+    fn a_buffer_that_is_full_takes_nothing_until_a_third_is_free() {
+        let mut pair = Pair::established();
+        let segments = pair.write(1 << 20);
+        assert_eq!(pair.ends[SENDER].send_space(), 0);
+        let acks = pair.deliver(&segments);
+        pair.answer(&acks);
+        assert!(pair.ends[SENDER].send_space() > 0);
+    }
+}

@@ -213,3 +213,34 @@ impl LinuxEndpoint {
         rtt_us.saturating_sub(age_us) <= rtt_us / 2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing::{Pair, SENDER};
+
+    const TRAITS: HostTraits = HostTraits { burst_pkts: 1, is_pacing: false, is_orphaning: false };
+
+    #[test]
+    fn a_host_without_room_takes_nothing_and_reduces_the_window() {
+        let mut pair = Pair::established();
+        pair.ends[SENDER].attach_host(HostTraits { is_orphaning: true, ..TRAITS });
+        pair.ends[SENDER].set_room(3);
+        assert_eq!(pair.write(14_480).len(), 3);
+        let sender = &pair.ends[SENDER];
+        assert_eq!(sender.ca_state(), CaState::Cwr as u8);
+        assert!(sender.counters.refusals > 0);
+    }
+
+    #[test]
+    fn of_one_socket_few_packets_stand_below_tcp_until_some_have_left() {
+        let mut pair = Pair::established();
+        pair.ends[SENDER].attach_host(TRAITS);
+        // Two packets in a millisecond.
+        pair.ends[SENDER].sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 3_000_000;
+        let sent = pair.write(14_480).len();
+        assert_eq!(sent, 2);
+        assert!(pair.ends[SENDER].handle_departure(pair.now), "data waited for it");
+        assert_eq!(pair.sent_by(SENDER).len(), 1);
+    }
+}

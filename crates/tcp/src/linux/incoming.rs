@@ -86,3 +86,40 @@ impl LinuxEndpoint {
         self.event(TcpEvent::Reset);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing::{Pair, RECEIVER};
+
+    fn reset_at(offset: u32) -> (Pair, usize) {
+        let mut pair = Pair::established();
+        let seq = pair.ends[RECEIVER].sk.rcv_nxt.wrapping_add(offset);
+        let flags = Flags(Flags::RST);
+        let answers = pair.deliver(&[Segment { seq, flags, ..Segment::default() }]);
+        (pair, answers.len())
+    }
+
+    /// RFC 5961 section 3.2.
+    #[test]
+    fn only_the_exact_number_resets_and_one_in_the_window_is_asked_about() {
+        let states = [0, 1, 1 << 30].map(|offset| {
+            let (pair, answers) = reset_at(offset);
+            (pair.ends[RECEIVER].connection.state == State::Reset, answers)
+        });
+        assert_eq!(states, [(true, 0), (false, 1), (false, 0)]);
+    }
+
+    /// RFC 7323 section 5.3.
+    #[test]
+    fn an_old_timestamp_is_answered_and_its_data_are_not_taken() {
+        let mut pair = Pair::established();
+        let mut segments = pair.write(3_000);
+        let (tsval, tsecr) = segments[1].timestamps.expect("timestamps are on");
+        pair.deliver(&segments[..1]);
+        let rcv_nxt = pair.ends[RECEIVER].sk.rcv_nxt;
+        segments[1].timestamps = Some((tsval.wrapping_sub(10), tsecr));
+        assert_eq!(pair.deliver(&segments[1..2]).len(), 1);
+        assert_eq!(pair.ends[RECEIVER].sk.rcv_nxt, rcv_nxt);
+    }
+}

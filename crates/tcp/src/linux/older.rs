@@ -143,3 +143,33 @@ impl LinuxEndpoint {
         self.recovery.is_reneging = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::info::CaState;
+    use crate::linux::testing::{Pair, SENDER};
+
+    /// Mathis and Mahdavi, 1996: what lies more than three segments below the highest SACK is lost.
+    #[test]
+    fn forward_acknowledgement_counts_from_the_highest_block() {
+        let mut pair = Pair::established_of("linux-2.6.24");
+        let segments = pair.write(14_480);
+        let highest = segments.len() - 1;
+        let acks = pair.deliver(&segments[highest..]);
+        assert!(pair.ends[SENDER].is_fack());
+        pair.answer(&acks);
+        let sender = &pair.ends[SENDER];
+        let is_recovering = sender.ca_state() == CaState::Recovery as u8;
+        assert_eq!(is_recovering, segments.len() > 4, "{} segments", segments.len());
+    }
+
+    #[test]
+    fn a_stack_with_rack_has_none_of_it() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&segments[9..]);
+        pair.answer(&acks);
+        assert!(!pair.ends[SENDER].is_fack());
+        assert_ne!(pair.ends[SENDER].ca_state(), CaState::Recovery as u8);
+    }
+}

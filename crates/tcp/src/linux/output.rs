@@ -513,3 +513,43 @@ impl LinuxEndpoint {
         self.receiver.acks.note_sent(pending);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing::{Pair, SENDER};
+
+    /// Two pairs whose senders have an open window and data for it.
+    fn twins() -> [Pair; 2] {
+        [(); 2].map(|()| {
+            let mut pair = Pair::established();
+            pair.write(60_000);
+            pair.ends[SENDER].sk.snd_cwnd += 5;
+            pair
+        })
+    }
+
+    #[test]
+    fn a_train_leaves_the_same_state_as_its_segments_one_by_one() {
+        let [mut train, mut single] = twins();
+        let end = &mut train.ends[SENDER];
+        let in_flight = end.in_flight();
+        assert!(end.has_plain_data(in_flight));
+        let count = end.transmit_train(in_flight);
+        assert_eq!(count, 5);
+        for sent in 0..count {
+            let end = &mut single.ends[SENDER];
+            let next = end.next_new();
+            end.transmit_new(next.end, next.is_fin, in_flight + sent);
+        }
+        assert!(train.state_of(SENDER) == single.state_of(SENDER));
+    }
+
+    #[test]
+    fn a_train_ends_where_the_window_of_the_peer_does() {
+        let [mut pair, _] = twins();
+        let end = &mut pair.ends[SENDER];
+        end.sk.snd_wnd = end.sk.snd_nxt.wrapping_sub(end.sk.snd_una) + 2 * 1_448 + 100;
+        assert_eq!(end.transmit_train(end.in_flight()), 2);
+        assert!(!end.is_next_in_window());
+    }
+}

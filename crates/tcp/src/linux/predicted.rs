@@ -171,11 +171,7 @@ mod tests {
             for _ in 0..rounds {
                 let segments = pair.write(12_000);
                 let acks = pair.deliver(&segments);
-                pair.now += Duration::from_millis(10);
-                for ack in &acks {
-                    pair.ends[SENDER].handle_segment(pair.now, ack);
-                }
-                pair.sent_by(SENDER);
+                pair.answer(&acks);
             }
             pair
         })

@@ -163,3 +163,31 @@ impl LinuxEndpoint {
         self.rtx.update_waiting(number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing::{Pair, SENDER};
+
+    /// RFC 8985 section 6.2: with three segments sacked above, the reordering window is closed.
+    #[test]
+    fn a_segment_is_lost_when_three_that_were_sent_after_it_have_arrived() {
+        for (arrived, lost) in [(2, 0), (3, 1), (4, 1)] {
+            let mut pair = Pair::established();
+            let segments = pair.write(14_480);
+            // The last of the flight are later ones, so that the times tell them apart.
+            let acks = pair.deliver(&segments[1..=arrived]);
+            pair.answer(&acks);
+            assert_eq!(pair.ends[SENDER].sk.lost_out, lost, "{arrived} arrived");
+        }
+    }
+
+    #[test]
+    fn what_was_sent_last_is_what_counts() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&segments[..2]);
+        pair.answer(&acks);
+        let rack = pair.ends[SENDER].rack;
+        assert_eq!((rack.end_seq, rack.rtt_us), (segments[1].end_seq(), 20_000));
+    }
+}

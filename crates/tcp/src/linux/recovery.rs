@@ -740,3 +740,47 @@ impl LinuxEndpoint {
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cwndlab_units::Duration;
+
+    use super::*;
+    use crate::linux::testing::{Pair, SENDER};
+
+    /// A pair that has lost the first of ten segments, which was sent again.
+    fn in_recovery() -> (Pair, u32, Vec<crate::segment::Segment>) {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let prior_cwnd = pair.ends[SENDER].sk.snd_cwnd;
+        let acks = pair.deliver(&segments[1..]);
+        let repairs = pair.answer(&acks);
+        (pair, prior_cwnd, repairs)
+    }
+
+    #[test]
+    fn a_loss_is_repaired_in_recovery_and_leaves_a_smaller_window() {
+        let (mut pair, prior_cwnd, repairs) = in_recovery();
+        assert_eq!(pair.ends[SENDER].ca_state(), CaState::Recovery as u8);
+        assert_eq!(pair.ends[SENDER].counters.recoveries, 1);
+        let acks = pair.deliver(&repairs);
+        pair.answer(&acks);
+        let sender = &pair.ends[SENDER];
+        assert_eq!(sender.ca_state(), CaState::Open as u8);
+        // CUBIC's factor is 0.7 (RFC 9438 section 4.6).
+        assert_eq!(sender.sk.snd_ssthresh, prior_cwnd * 717 / 1024);
+        assert!(sender.sk.snd_cwnd <= prior_cwnd);
+    }
+
+    #[test]
+    fn a_timeout_takes_all_for_lost_and_begins_with_one_segment() {
+        let mut pair = Pair::established();
+        pair.write(14_480);
+        pair.ends[SENDER].set_now(pair.now + Duration::from_secs(1));
+        pair.ends[SENDER].enter_loss();
+        let sender = &pair.ends[SENDER];
+        assert_eq!(sender.ca_state(), CaState::Loss as u8);
+        assert_eq!((sender.sk.lost_out, sender.in_flight()), (sender.sk.packets_out, 0));
+        assert_eq!(sender.sk.snd_cwnd, 1);
+    }
+}

@@ -300,3 +300,36 @@ impl LinuxEndpoint {
         self.scoreboard.has_seen_reordering = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn blocks_tag_what_lies_wholly_in_them_once() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&[segments[1], segments[2], segments[4]]);
+        pair.answer(&acks[..1]);
+        assert_eq!(pair.ends[SENDER].sk.sacked_out, 1);
+        pair.answer(&acks);
+        let sender = &pair.ends[SENDER];
+        assert_eq!((sender.sk.sacked_out, sender.sk.delivered), (3, 4), "with the SYN");
+        assert_eq!(sender.highest_sack(), segments[4].end_seq());
+    }
+
+    /// RFC 2883 section 4.
+    #[test]
+    fn a_duplicate_is_counted_and_nothing_is_taken_off_for_it() {
+        let mut pair = Pair::established();
+        let segments = pair.write(14_480);
+        let acks = pair.deliver(&segments[..2]);
+        pair.answer(&acks);
+        let acks = pair.deliver(&segments[..1]);
+        assert_eq!(acks.last().expect("an answer").sacks.as_slice().len(), 1);
+        let in_flight = pair.ends[SENDER].in_flight();
+        pair.answer(&acks);
+        let sender = &pair.ends[SENDER];
+        assert_eq!((sender.scoreboard.duplicates, sender.in_flight()), (1, in_flight));
+    }
+}

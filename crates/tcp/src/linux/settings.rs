@@ -146,3 +146,19 @@ impl LinuxSettings {
         self.min_rtt_window_s.saturating_mul((1_000 / JIFFY.as_millis()) as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::profile::Profile;
+
+    #[test]
+    fn sizes_and_times_follow_from_the_settings() {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let mut settings = profile.linux().expect("linux").clone();
+        assert_eq!(settings.announced_mss(), 1_460);
+        // 300 s of 250 ticks.
+        assert_eq!(settings.min_rtt_window(), 75_000);
+        settings.mtu_bytes = 0;
+        assert_eq!(settings.announced_mss(), 48);
+    }
+}

@@ -24,7 +24,12 @@ const DELAY: Duration = Duration::from_millis(10);
 impl Pair {
     /// Both run Linux 6.1 with CUBIC.
     pub(super) fn established() -> Self {
-        let profile = Profile::by_name("linux-6.1").expect("exists");
+        Self::established_of("linux-6.1")
+    }
+
+    /// Both run this release of Linux with CUBIC.
+    pub(super) fn established_of(name: &str) -> Self {
+        let profile = Profile::by_name(name).expect("exists");
         let cubic = Algorithm::by_name("cubic").expect("exists");
         let end = |seed| {
             let congestion = Congestion::new(cubic, &BTreeMap::new()).expect("defaults");
@@ -67,6 +72,15 @@ impl Pair {
             self.ends[RECEIVER].handle_segment_and_read(self.now, segment);
         }
         self.sent_by(RECEIVER)
+    }
+
+    /// Segments arrive at the sender. Returns what it sends then.
+    pub(super) fn answer(&mut self, acks: &[Segment]) -> Vec<Segment> {
+        self.now += DELAY;
+        for ack in acks {
+            self.ends[SENDER].handle_segment(self.now, ack);
+        }
+        self.sent_by(SENDER)
     }
 
     /// Everything that an end knows, but for where its parameters lie.
