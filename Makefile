@@ -38,7 +38,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged golden check check-macos format lint \
+.PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-verdicts bench-calibration \
   bench-emulator conformance fidelity validate-links fuzz images \
   setup clean
@@ -70,6 +70,9 @@ test-unprivileged: $(STAMPS)/core ## the same without rights, TUN and kernel typ
 
 golden: $(STAMPS)/core ## whether results are the same bytes as before; ARGS=--write holds new ones
 	@$(PYTHON) tools/golden/run.py $(ARGS)
+
+golden-builds: $(STAMPS)/packages ## the same of builds with checks on, of gcc and clang, and with sanitizers
+	@tools/golden/builds $(ARGS)
 
 check: lint docs golden test test-unprivileged ## format, lints, documentation, types, results, then every test
 
