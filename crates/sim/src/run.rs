@@ -300,15 +300,17 @@ impl Profiles {
         if let Some((_, profile)) = self.known.iter().find(|(key, _)| is_same(key)) {
             return Ok(Arc::clone(profile));
         }
-        let profile = Profile::by_name(&end.stack).ok_or_else(|| {
+        let mut profile = Profile::shared(&end.stack).ok_or_else(|| {
             let names = Profile::names().collect::<Vec<_>>().join(", ");
             let message = format!("unknown stack `{}`, there are {names}", end.stack);
             ScenarioError::new(format!("{path}.stack"), message)
         })?;
-        let profile = profile.with_overrides(&end.stack_overrides).map_err(|error| {
-            ScenarioError::new(format!("{path}.stack_overrides"), error.to_string())
-        })?;
-        let profile = Arc::new(profile);
+        if !end.stack_overrides.is_empty() {
+            let changed = profile.with_overrides(&end.stack_overrides).map_err(|error| {
+                ScenarioError::new(format!("{path}.stack_overrides"), error.to_string())
+            })?;
+            profile = Arc::new(changed);
+        }
         self.known.push(((end.stack.clone(), end.stack_overrides.clone()), Arc::clone(&profile)));
         Ok(profile)
     }

@@ -1,6 +1,7 @@
 //! Stack profiles: how one release of a TCP stack behaves, as data with a source for each value.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -85,12 +86,24 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// The profile of this name.
+    /// The profile of this name, which is read once in a process.
     ///
     /// # Panics
     /// If a file that comes with the crate is broken, which a test excludes.
+    pub fn shared(name: &str) -> Option<Arc<Self>> {
+        static READ: [OnceLock<Arc<Profile>>; FILES.len()] =
+            [const { OnceLock::new() }; FILES.len()];
+        let index = FILES.iter().position(|(known, _)| *known == name)?;
+        let read = || Self::parse(FILES[index].1).expect("profiles of the crate are valid");
+        Some(Arc::clone(READ[index].get_or_init(|| Arc::new(read()))))
+    }
+
+    /// The profile of this name, as one's own.
+    ///
+    /// # Panics
+    /// As [`Profile::shared`].
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::text(name).map(|text| Self::parse(text).expect("profiles of the crate are valid"))
+        Self::shared(name).map(|profile| Self::clone(&profile))
     }
 
     /// The names of all profiles.
