@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use cwndlab_units::{Output, Time};
+use cwndlab_units::{Bytes, Output, Time};
 
 use crate::cellular::Cell;
 use crate::config::StageConfig;
@@ -169,6 +169,10 @@ impl<P: Packet> Stages for AnyLink<P> {
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         dispatch!(self, link => link.counters(stage, now))
+    }
+
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        dispatch!(self, link => link.offered(stage, now))
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {

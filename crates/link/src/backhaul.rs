@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use cwndlab_units::{Duration, Output, Time};
+use cwndlab_units::{Bytes, Duration, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
@@ -94,6 +94,11 @@ impl<P: Packet, L: Link<P> + Stages> Stages for Backhaul<P, L> {
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         self.arrive_until(now);
         self.medium.counters(stage, now)
+    }
+
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        self.arrive_until(now);
+        self.medium.offered(stage, now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {

@@ -1,6 +1,6 @@
 //! Links one behind the other.
 
-use cwndlab_units::{Output, Time};
+use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Link, LinkEvent, Packet, Stages};
 
@@ -76,6 +76,11 @@ impl<L: Stages> Stages for Chain<L> {
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         let (link, stage) = self.find(stage);
         link.counters(stage, now)
+    }
+
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        let (link, stage) = self.find(stage);
+        link.offered(stage, now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use cwndlab_units::{Output, Time};
+use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
@@ -72,6 +72,11 @@ impl<L: Stages> Stages for Duplex<L> {
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         let (link, stage) = self.find(stage);
         link.counters(stage, now)
+    }
+
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        let (link, stage) = self.find(stage);
+        link.offered(stage, now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {

@@ -27,6 +27,14 @@ pub trait Stages {
     /// If there is no such stage.
     fn counters(&mut self, stage: usize, now: Time) -> Counters;
 
+    /// What stage number `stage` could have sent, as [`Counters::offered`].
+    ///
+    /// # Panics
+    /// If there is no such stage.
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        self.counters(stage, now).offered
+    }
+
     /// What waits or is in service at stage number `stage`.
     ///
     /// # Panics
@@ -50,8 +58,8 @@ pub trait Stages {
         stages.map(|stage| self.counters(stage, now)).collect()
     }
 
-    /// What each of them could have sent, as [`Counters::offered`].
+    /// What each of them could have sent.
     fn offered_of(&mut self, direction: Direction, user: u16, now: Time) -> Vec<Option<Bytes>> {
-        self.counters_of(direction, user, now).iter().map(|counters| counters.offered).collect()
+        self.stages_of(direction, user).map(|stage| self.offered(stage, now)).collect()
     }
 }

@@ -139,12 +139,6 @@ impl<P: Packet> Stages for Wire<P> {
         let window = now.saturating_since(since);
         let queue_time = counts.queue_time.wrapping_sub(before.queue_time);
         let is_time = window.as_nanos() > 0;
-        // What is offered at time 0 belongs to the run.
-        let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
-        let offered = match (self.server.offered(now), earlier) {
-            (Some(until_now), Some(earlier)) => Some(until_now - earlier),
-            _ => None,
-        };
         Counters {
             window,
             arrived: counts.arrived - before.arrived,
@@ -152,10 +146,18 @@ impl<P: Packet> Stages for Wire<P> {
             dropped: counts.dropped - before.dropped,
             drops: counts.drops - before.drops,
             marked: counts.marked - before.marked,
-            offered,
+            offered: self.offered(stage, now),
             queue_mean_packets: is_time.then(|| queue_time as f64 / window.as_nanos() as f64),
             queue_max_packets: counts.queue_max,
         }
+    }
+
+    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
+        debug_assert_eq!(stage, 0, "a wire has one stage");
+        let (_, since) = self.window;
+        // What is offered at time 0 belongs to the run.
+        let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
+        Some(self.server.offered(now)? - earlier?)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
