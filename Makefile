@@ -39,7 +39,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
-  docs bench bench-algorithms bench-campaign bench-links bench-peers bench-verdicts bench-calibration \
+  docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator conformance fidelity validate-links fuzz images \
   setup clean
 
@@ -110,6 +110,9 @@ bench-links: $(STAMPS)/core ## instructions a simulated second of each radio lin
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours, and the ratios
 	@$(PYTHON) bench/peers.py $(ARGS)
+
+bench-scale: $(STAMPS)/packages ## many flows, fast paths and short runs
+	@$(PYTHON) bench/scale.py $(ARGS)
 
 bench-verdicts: $(STAMPS)/core ## the decision beside the truth, over all presets; ARGS=--traces FOLDER
 	@$(PYTHON) bench/verdicts.py $(ARGS)

@@ -1,7 +1,8 @@
 //! One run for `make bench`, which measures it from outside: prints its totals as JSON.
 //!
 //! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] [--seconds N]
-//! [--samples] [--window N] [--algorithm NAME]`; a file holds a scenario's path.
+//! [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] [--repeat N]`; a file holds a
+//! scenario's path. A run of 0 seconds ends as it begins: what it costs is what every run does.
 
 mod cells;
 
@@ -23,6 +24,11 @@ struct Options {
     seconds: u64,
     window: u64,
     samples: bool,
+    /// Rate and round trip of the dumbbell.
+    mbit: u64,
+    ms: u64,
+    /// How often the scenario is read and run.
+    repeat: u64,
     /// Of the senders of all cases but `gigabit` and `window`.
     algorithm: String,
 }
@@ -31,7 +37,8 @@ fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
             "usage: benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] \
-             [--seconds N] [--samples] [--window N] [--algorithm NAME]"
+             [--seconds N] [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] \
+             [--repeat N]"
         );
         return ExitCode::from(2);
     };
@@ -51,11 +58,16 @@ fn main() -> ExitCode {
             scenario(&options, &path, &options.algorithm, &parameters, &large_buffers())
         }
     };
-    let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
+    let (json, algorithms) = (scenario.to_string(), Algorithms::default());
+    let run = || {
+        let scenario = Scenario::from_json(&json).expect("a valid scenario");
+        cwndlab_sim::run(&scenario, &Traces::default(), &algorithms).expect("a run")
+    };
     let baseline_kib = peak_kib();
-    let output =
-        cwndlab_sim::run(&scenario, &Traces::default(), &Algorithms::default()).expect("a run");
-    println!("{}", totals(&output, baseline_kib));
+    for _ in 1..options.repeat {
+        run();
+    }
+    println!("{}", totals(&run(), baseline_kib));
     ExitCode::SUCCESS
 }
 
@@ -67,6 +79,9 @@ fn options() -> Option<Options> {
         seconds: 300,
         window: 100,
         samples: false,
+        mbit: 50,
+        ms: 40,
+        repeat: 1,
         algorithm: "cubic".to_owned(),
     };
     while let Some(argument) = arguments.next() {
@@ -75,6 +90,9 @@ fn options() -> Option<Options> {
             "--flows" => options.flows = arguments.next()?.parse().ok()?,
             "--seconds" => options.seconds = arguments.next()?.parse().ok()?,
             "--window" => options.window = arguments.next()?.parse().ok()?,
+            "--mbit" => options.mbit = arguments.next()?.parse().ok()?,
+            "--ms" => options.ms = arguments.next()?.parse().ok()?,
+            "--repeat" => options.repeat = arguments.next()?.parse().ok()?,
             "--algorithm" => options.algorithm = arguments.next()?,
             _ => return None,
         }
@@ -88,17 +106,20 @@ fn read_path(case: &str) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// CUBIC, or another, over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue; starts 0.1 s apart.
+/// CUBIC, or another, over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue.
 fn dumbbell(options: &Options) -> Value {
-    let queue_pkts = 50_000_000 * 40 / 1_000 / 8 / PACKET_BYTES + 1;
+    let (bits_per_sec, delay_ns) = (options.mbit * 1_000_000, options.ms * 500_000);
+    let bdp_bytes = bits_per_sec * options.ms / 1_000 / 8;
     let bottleneck = json!({
-        "rate": {"kind": "fixed", "bits_per_sec": 50_000_000},
-        "queue": {"kind": "drop_tail", "packets": queue_pkts},
-        "delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES,
+        "rate": {"kind": "fixed", "bits_per_sec": bits_per_sec},
+        "queue": {"kind": "drop_tail", "packets": bdp_bytes / PACKET_BYTES + 1},
+        "delay_ns": delay_ns, "framing_bytes": FRAMING_BYTES,
     });
-    let back = json!({"delay_ns": 20_000_000, "framing_bytes": FRAMING_BYTES});
+    let back = json!({"delay_ns": delay_ns, "framing_bytes": FRAMING_BYTES});
     let path = wire(&bottleneck, &back);
-    scenario(options, &path, &options.algorithm, &json!({}), &json!({}))
+    // What fills the path and its queue once exceeds the default buffers of 6 MB.
+    let overrides = if bdp_bytes > 1_000_000 { large_buffers() } else { json!({}) };
+    scenario(options, &path, &options.algorithm, &json!({}), &overrides)
 }
 
 /// One flow on 1 Gbit/s with a 12 MB buffer, so that slow start loses thousands of segments.
@@ -165,11 +186,15 @@ fn scenario(
         "stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
         "stack_overrides": overrides,
     });
+    // Flows start 0.1 s apart; where there are many, all in the first 2 s.
+    let gap_ns = 100_000_000.min(2_000_000_000 / options.flows);
+    let is_short = options.seconds == 0;
+    let start_ns = |id: u64| if is_short { 0 } else { id * gap_ns };
     let flows: Vec<Value> = (0..options.flows)
-        .map(|id| json!({"id": id, "start_ns": id * 100_000_000, "sender": end, "receiver": end}))
+        .map(|id| json!({"id": id, "start_ns": start_ns(id), "sender": end, "receiver": end}))
         .collect();
     json!({
-        "version": 1, "seed": 1, "duration_ns": options.seconds * 1_000_000_000,
+        "version": 1, "seed": 1, "duration_ns": (options.seconds * 1_000_000_000).max(1),
         "warm_up_ns": 1_000_000_000, "jiffies_phase_ns": 0,
         "path": path,
         "flows": flows,
