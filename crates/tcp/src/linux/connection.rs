@@ -182,7 +182,7 @@ impl LinuxEndpoint {
                     && !receiver.acks.is_interactive()
                     && receiver.readable() == 0)
         };
-        if is_time || receiver.has_twice_the_window(rcv_nxt) {
+        if is_time || receiver.offers_twice_the_window(rcv_nxt) {
             self.send_ack();
         }
     }

@@ -98,7 +98,7 @@ impl Receiver {
 
     /// Whether twice the window that the peer knows could be advertised now.
     #[inline]
-    pub(crate) fn has_twice_the_window(&mut self, rcv_nxt: u32) -> bool {
+    pub(crate) fn offers_twice_the_window(&mut self, rcv_nxt: u32) -> bool {
         let known = self.window.left_bytes(rcv_nxt);
         let has_room = self.queue.memory_bytes == 0 && self.out_of_order.is_empty();
         if has_room && self.window.opens_below(2 * known) {
