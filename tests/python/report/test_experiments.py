@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 
 from cwndlab.api.study import Study
-from cwndlab.papers import ClaimVerdict, TrialEffect, claimed_papers, load_claims, load_paper
+from cwndlab.papers import (
+    ClaimVerdict,
+    TrialEffect,
+    claimed_papers,
+    load_claims,
+    load_paper,
+    paper_studies,
+)
 from cwndlab.papers.claims import ClaimPart, parse_claims
 from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
 from cwndlab.papers.expression import Name
@@ -217,7 +224,7 @@ def test_a_table_is_judged_by_its_mean_difference(
 @pytest.mark.parametrize("paper_id", claimed_papers())
 def test_every_experiment_is_in_its_study_and_about_its_tables(paper_id: str) -> None:
     claims = load_claims(paper_id)
-    study = Study.load(f"studies/{paper_id}.toml")
+    study = Study.load(paper_studies()[paper_id])
     names = {table.name for table in load_paper(paper_id).tables}
     for experiment in claims.experiments:
         for factor, level in [*experiment.levels.items(), *experiment.among.items()]:
