@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use cwndlab_packet::seq::before;
 use cwndlab_units::Time;
 
 use crate::packet::TcpPacket;
@@ -31,14 +32,14 @@ impl RttMeter {
     /// The sender sent a segment with payload.
     pub(crate) fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
         let end = seq.wrapping_add(payload_bytes);
-        if self.next.is_none_or(|next| !is_before(seq, next)) {
+        if self.next.is_none_or(|next| !before(seq, next)) {
             let sent = Sent { at: now, seq, end, is_resent: false, is_sacked: false };
             self.flight.push_back(sent);
             self.next = Some(end);
             return;
         }
-        let overlaps = |sent: &Sent| is_before(sent.seq, end) && is_before(seq, sent.end);
-        let first = self.flight.partition_point(|sent| !is_before(seq, sent.end));
+        let overlaps = |sent: &Sent| before(sent.seq, end) && before(seq, sent.end);
+        let first = self.flight.partition_point(|sent| !before(seq, sent.end));
         for sent in self.flight.iter_mut().skip(first).take_while(|sent| overlaps(sent)) {
             sent.is_resent = true;
         }
@@ -48,7 +49,7 @@ impl RttMeter {
     pub(crate) fn handle_ack(&mut self, now: Time, packet: &TcpPacket) -> Option<u32> {
         let ack = packet.ack?;
         let (mut latest, mut is_ambiguous) = (None, false);
-        while let Some(sent) = self.flight.front().filter(|sent| !is_before(ack, sent.end)) {
+        while let Some(sent) = self.flight.front().filter(|sent| !before(ack, sent.end)) {
             is_ambiguous |= sent.is_resent;
             if !sent.is_sacked && !sent.is_resent {
                 latest = latest.max(Some(sent.at));
@@ -60,11 +61,11 @@ impl RttMeter {
         }
         for &(first, end) in packet.blocks() {
             // A block below the ACK reports a duplicate (RFC 2883 section 4).
-            if is_before(first, ack) {
+            if before(first, ack) {
                 continue;
             }
-            let from = self.flight.partition_point(|sent| is_before(sent.seq, first));
-            let covered = |sent: &&mut Sent| !is_before(end, sent.end);
+            let from = self.flight.partition_point(|sent| before(sent.seq, first));
+            let covered = |sent: &&mut Sent| !before(end, sent.end);
             for sent in self.flight.iter_mut().skip(from).take_while(covered) {
                 if !sent.is_sacked && !sent.is_resent {
                     latest = latest.max(Some(sent.at));
@@ -74,11 +75,6 @@ impl RttMeter {
         }
         latest.map(|at| now.saturating_since(at).as_micros().min(u64::from(u32::MAX)) as u32)
     }
-}
-
-/// Whether `a` comes before `b` in the circle of sequence numbers (RFC 9293 section 3.4).
-fn is_before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }
 
 #[cfg(test)]

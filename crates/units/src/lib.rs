@@ -15,5 +15,5 @@ pub use duration::Duration;
 pub use ecn::Ecn;
 pub use output::Output;
 pub use rate::{Bytes, Rate};
-pub use rng::Stream;
+pub use rng::{Stream, split_mix_64};
 pub use time::Time;

@@ -15,8 +15,8 @@ pub struct Stream {
 impl Stream {
     /// The stream of `component`, such as `forward.0.loss`, in the run with this seed.
     pub fn new(run_seed: u64, component: &str) -> Self {
-        let mut seeds = SplitMix64 { state: sip_hash(run_seed, STREAM_KEY, component.as_bytes()) };
-        Self { state: [seeds.next(), seeds.next(), seeds.next(), seeds.next()] }
+        let seed = sip_hash(run_seed, STREAM_KEY, component.as_bytes());
+        Self { state: [1, 2, 3, 4].map(|index| split_mix_64(seed, index)) }
     }
 
     /// 64 random bits.
@@ -72,19 +72,15 @@ impl Stream {
 /// program that seeds in the same way.
 const STREAM_KEY: u64 = u64::from_be_bytes(*b"cwndlab.");
 
-/// Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
-struct SplitMix64 {
-    state: u64,
-}
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// Element `index` of the sequence of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable
+/// pseudorandom number generators") from a seed; its first element has index 1. Any can be looked
+/// up, as the generator's state only counts.
+#[inline]
+pub const fn split_mix_64(seed: u64, index: u64) -> u64 {
+    let z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// SipHash-2-4 of a message under the key (`k0`, `k1`).
@@ -173,7 +169,6 @@ mod tests {
     #[test]
     fn splitmix_gives_the_published_sequence() {
         // Rosetta Code, "Pseudo-random numbers/Splitmix64".
-        let mut seeds = SplitMix64 { state: 1_234_567 };
         let expected = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -181,7 +176,7 @@ mod tests {
             4_593_380_528_125_082_431,
             16_408_922_859_458_223_821,
         ];
-        assert_eq!(expected.map(|_| seeds.next()), expected);
+        assert_eq!([1, 2, 3, 4, 5].map(|index| split_mix_64(1_234_567, index)), expected);
     }
 
     #[test]

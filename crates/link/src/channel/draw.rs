@@ -1,7 +1,7 @@
 //! Random numbers that are looked up by index: a radio draw belongs to its interval, not to how
 //! often something was drawn before.
 
-use cwndlab_units::Stream;
+use cwndlab_units::{Stream, split_mix_64};
 
 /// The random numbers of one component, one for each index.
 #[derive(Clone, Debug)]
@@ -15,13 +15,9 @@ impl Draws {
         Self { key: Stream::new(run_seed, component).next_u64() }
     }
 
-    /// 64 random bits: element `index` of the SplitMix64 sequence of Steele, Lea and Flood 2014,
-    /// which can be looked up as its state only counts.
+    /// 64 random bits.
     pub(crate) fn bits(&self, index: u64) -> u64 {
-        let mut z = self.key.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix_64(self.key, index)
     }
 
     /// A number from 0 up to but not including 1.

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cwndlab_units::Time;
+use cwndlab_units::{Time, split_mix_64};
 
 use super::{Codel, CodelSettings, Waiting};
 use crate::Backlog;
@@ -178,13 +178,9 @@ impl<P: Packet> FlowQueues<P> {
 }
 
 impl FlowQueueSettings {
-    /// The number of a flow's queue: the output function of SplitMix64 (Steele, Lea and Flood 2014),
-    /// brought into range as Lemire 2019 does.
+    /// The number of a flow's queue, brought into range as Lemire 2019 does.
     fn hash(&self, flow: u32) -> u32 {
-        let z = self.salt.wrapping_add(u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let hash = (z ^ (z >> 31)) >> 32;
+        let hash = split_mix_64(self.salt, flow.into()) >> 32;
         ((hash * u64::from(self.queues)) >> 32) as u32
     }
 }
