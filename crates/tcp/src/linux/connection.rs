@@ -16,6 +16,8 @@ use crate::seq::{after, before};
 
 /// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
+/// Segments below this do not open the window (`tcp_event_data_recv`).
+pub(super) const SHORT_BYTES: u32 = 128;
 
 impl LinuxEndpoint {
     // The application's side.
@@ -572,7 +574,7 @@ impl LinuxEndpoint {
                 self.check_ce(segment.ecn);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
                 // A duplicate ACK without SACK must not change the window (RFC 5681 section 2).
-                if self.connection.options.is_sack && segment.payload >= 128 {
+                if self.connection.options.is_sack && segment.payload >= SHORT_BYTES {
                     self.receiver.grow_window(segment.payload, free_bytes);
                 }
             }
@@ -588,9 +590,17 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_event_data_recv`.
+    /// `tcp_event_data_recv`; the buffer has room for a window of `free_bytes`.
+    fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
+        self.note_data_seen(segment);
+        if segment.payload >= SHORT_BYTES {
+            self.receiver.grow_window(segment.payload, free_bytes);
+        }
+    }
+
+    /// The same but for the window.
     #[inline(always)]
-    pub(super) fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
+    pub(super) fn note_data_seen(&mut self, segment: &Segment) {
         let bytes = segment.payload;
         let seen = DataSeen {
             bytes,
@@ -602,9 +612,6 @@ impl LinuxEndpoint {
         let pending = self.receiver.acks.note_data(seen, self.clock.jiffies());
         self.sk.inet_conn.icsk_ack.pending |= pending;
         self.check_ce(segment.ecn);
-        if bytes >= 128 {
-            self.receiver.grow_window(bytes, free_bytes);
-        }
     }
 
     /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).

@@ -10,6 +10,7 @@ use cwndlab_cc::{AckSample, RateSample};
 use cwndlab_units::Time;
 
 use super::ack::Rexmit;
+use super::connection::SHORT_BYTES;
 use super::flag;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
@@ -65,9 +66,12 @@ impl LinuxEndpoint {
             self.connection.options.take(segment);
         }
         self.take_echo(segment);
-        let free_bytes = self.receiver.hold_next(segment.payload);
+        self.receiver.hold_next(segment.payload);
         self.sk.rcv_nxt = self.sk.rcv_nxt.wrapping_add(segment.payload);
-        self.note_data_received(segment, free_bytes);
+        self.note_data_seen(segment);
+        if segment.payload >= SHORT_BYTES {
+            self.receiver.grow_window_with_held(segment.payload);
+        }
         self.check_ack(false);
         self.receiver.read_held(segment.payload, self.sk.tcp_mstamp);
         self.clean_receive_buffer();

@@ -146,13 +146,20 @@ impl Receiver {
         self.queue.bytes == 0 && self.fin_seq.is_none() && self.window.left_bytes(rcv_nxt) > 0
     }
 
-    /// The same for a payload that the application reads as soon as it is acknowledged
+    /// Takes a payload that is the next and that the application reads as soon as it is acknowledged
     /// ([`Receiver::read_held`]).
     #[inline]
-    pub(crate) fn hold_next(&mut self, bytes: u32) -> u32 {
+    pub(crate) fn hold_next(&mut self, bytes: u32) {
         self.window.is_old = true;
         self.queue.hold(bytes);
-        self.free_bytes()
+    }
+
+    /// The window opens as what is held came, if there is room.
+    #[inline]
+    pub(crate) fn grow_window_with_held(&mut self, bytes: u32) {
+        if !self.window.is_open_all() {
+            self.grow_window(bytes, self.free_bytes());
+        }
     }
 
     /// The application reads what is held and nothing else.
@@ -274,7 +281,10 @@ mod tests {
         let (mut short, mut long) = (receiver(), receiver());
         for (rcv_nxt, bytes) in [(1, 1_448), (1_449, 300), (1_749, 1_448)] {
             assert!(short.is_open_and_read(rcv_nxt));
-            assert_eq!(Some(short.hold_next(bytes)), long.take_next(rcv_nxt, bytes));
+            short.hold_next(bytes);
+            short.grow_window_with_held(bytes);
+            let free_bytes = long.take_next(rcv_nxt, bytes).expect("the window is open");
+            long.grow_window(bytes, free_bytes);
             assert_eq!(short.window_to_offer(), long.window_to_offer());
             short.read_held(bytes, 500_000);
             long.read(u64::MAX, 500_000);

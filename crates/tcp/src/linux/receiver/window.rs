@@ -107,6 +107,12 @@ impl Window {
         self.in_whole_units(self.that_fits(used))
     }
 
+    /// Whether it has opened as far as it may.
+    #[inline]
+    pub(crate) fn is_open_all(&self) -> bool {
+        self.threshold >= self.clamp
+    }
+
     /// Whether even an empty buffer offers less than so many bytes.
     #[inline]
     pub(crate) fn opens_below(&self, bytes: u32) -> bool {
