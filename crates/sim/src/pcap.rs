@@ -1,18 +1,12 @@
 //! Packets as a capture file that tcpdump and Wireshark read.
 //!
-//! The format is pcap with nanosecond time stamps and link type 101 (raw IP), as in
-//! draft-ietf-opsawg-pcap. Headers are complete with options and checksums; payload is cut off, and
+//! Headers are complete with options and checksums; payload is cut off, and
 //! counts as zeros in the TCP checksum. Hosts are 10.0.0.1 (data sender) and 10.0.0.2, ports
 //! 40000 + flow and 5001.
 
-use std::mem;
-
-use cwndlab_packet::Segment;
+use cwndlab_packet::{Pcap, Segment};
 use cwndlab_units::Time;
 
-const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
-const LINKTYPE_RAW: u32 = 101;
-const SNAP_BYTES: u32 = 128;
 const IP_HEADER_BYTES: usize = 20;
 const TCP_HEADER_BYTES: usize = 20;
 const IP_TTL: u8 = 64;
@@ -23,50 +17,36 @@ const RECEIVER_ADDRESS: [u8; 4] = [10, 0, 0, 2];
 const FIRST_SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
 
-/// A capture file in memory.
-#[derive(Debug)]
-pub(crate) struct Pcap {
-    bytes: Vec<u8>,
+/// The packets at the data senders' interfaces.
+#[derive(Debug, Default)]
+pub(crate) struct Capture {
+    file: Pcap,
     /// The IP identification of the next packet.
     next_id: u16,
 }
 
-impl Pcap {
-    pub(crate) fn new() -> Self {
-        let mut bytes = Vec::with_capacity(1 << 16);
-        bytes.extend(MAGIC_NANOSECONDS.to_le_bytes());
-        bytes.extend(2_u16.to_le_bytes());
-        bytes.extend(4_u16.to_le_bytes());
-        bytes.extend([0; 8]);
-        bytes.extend(SNAP_BYTES.to_le_bytes());
-        bytes.extend(LINKTYPE_RAW.to_le_bytes());
-        Self { bytes, next_id: 0 }
-    }
-
+impl Capture {
     /// Adds a packet, which the data sender or the receiver sent.
     pub(crate) fn push(&mut self, at: Time, segment: &Segment, is_from_sender: bool) {
         let options = options(segment);
         let header_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES + options.len();
         let wire_bytes = header_bytes as u32 + segment.payload;
-        let secs = u32::try_from(at.as_nanos() / 1_000_000_000).unwrap_or(u32::MAX);
-        let nanos = (at.as_nanos() % 1_000_000_000) as u32;
-        for field in [secs, nanos, header_bytes as u32, wire_bytes] {
-            self.bytes.extend(field.to_le_bytes());
-        }
+        let mut headers = Vec::with_capacity(header_bytes);
         let ip = ip_header(segment, is_from_sender, wire_bytes, self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
-        self.bytes.extend(ip);
-        self.bytes.extend(tcp_header(segment, is_from_sender, &options, &ip));
+        headers.extend(ip);
+        headers.extend(tcp_header(segment, is_from_sender, &options, &ip));
+        self.file.push(at, wire_bytes, &headers);
     }
 
-    /// How much there is to take.
+    /// Bytes to take.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.file.bytes()
     }
 
-    /// What the file has grown by since this was last asked.
+    /// The bytes of the file that were added since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
-        mem::take(&mut self.bytes)
+        self.file.take()
     }
 }
 
@@ -194,11 +174,10 @@ mod tests {
 
     #[test]
     fn a_syn_is_as_long_as_linux_makes_it() {
-        let mut pcap = Pcap::new();
-        pcap.push(Time::from_nanos(1_000_000_007), &syn(), true);
-        let bytes = pcap.take();
+        let mut capture = Capture::default();
+        capture.push(Time::from_nanos(1_000_000_007), &syn(), true);
+        let bytes = capture.take();
         assert_eq!(bytes.len(), 24 + 16 + 60);
-        assert_eq!(bytes[..4], MAGIC_NANOSECONDS.to_le_bytes());
         assert_eq!(bytes[24..28], 1_u32.to_le_bytes());
         assert_eq!(bytes[28..32], 7_u32.to_le_bytes());
         assert_eq!(u16::from_be_bytes([bytes[42], bytes[43]]), 60);
@@ -206,22 +185,22 @@ mod tests {
 
     #[test]
     fn payload_is_counted_and_cut_off() {
-        let mut pcap = Pcap::new();
+        let mut capture = Capture::default();
         let data = Segment {
             flags: Flags(Flags::ACK | Flags::PSH),
             payload: 1_448,
             timestamps: Some((5, 6)),
             ..Segment::default()
         };
-        pcap.push(Time::ZERO, &data, true);
-        let bytes = pcap.take();
+        capture.push(Time::ZERO, &data, true);
+        let bytes = capture.take();
         assert_eq!(bytes[32..36], 52_u32.to_le_bytes(), "captured");
         assert_eq!(bytes[36..40], 1_500_u32.to_le_bytes(), "on the wire");
     }
 
     #[test]
     fn checksums_of_headers_sum_to_all_ones() {
-        let mut pcap = Pcap::new();
+        let mut capture = Capture::default();
         let mut ack = Segment {
             flags: Flags(Flags::ACK),
             ack: 7,
@@ -231,9 +210,9 @@ mod tests {
         for start in [10, 30, 50] {
             assert!(ack.sacks.push(SackBlock { start, end: start + 10 }));
         }
-        pcap.push(Time::ZERO, &syn(), true);
-        pcap.push(Time::ZERO, &ack, false);
-        let bytes = pcap.take();
+        capture.push(Time::ZERO, &syn(), true);
+        capture.push(Time::ZERO, &ack, false);
+        let bytes = capture.take();
         let mut at = 24;
         while at < bytes.len() {
             let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().expect("4")) as usize;

@@ -9,7 +9,7 @@ use cwndlab_tcp::{Endpoint, TcpEvent};
 use cwndlab_units::{Duration, Time};
 
 use crate::flow::Flow;
-use crate::pcap::Pcap;
+use crate::pcap::Capture;
 
 /// More rows, or bytes of a capture, than this are handed over before the run goes on: some
 /// megabytes, so that a long run needs no more memory than a short one.
@@ -31,7 +31,7 @@ pub(crate) struct OnDemand {
     pub(crate) samples: Option<Samples>,
     pub(crate) events: Option<Events>,
     pub(crate) acks: Option<Acks>,
-    pub(crate) pcap: Option<Pcap>,
+    pub(crate) pcap: Option<Capture>,
 }
 
 impl Recorder {
@@ -45,7 +45,7 @@ impl Recorder {
                 samples: samples.then(Samples::default),
                 events: config.events.then(Events::default),
                 acks: config.ack_trace.then(Acks::default),
-                pcap: pcap.then(Pcap::new),
+                pcap: pcap.then(Capture::default),
             })
         });
         Self { on_demand }
@@ -63,7 +63,7 @@ impl Recorder {
             samples: recorded.samples.as_mut().map(mem::take),
             events: recorded.events.as_mut().map(mem::take),
             acks: recorded.acks.as_mut().map(mem::take),
-            pcap: recorded.pcap.as_mut().map(Pcap::take),
+            pcap: recorded.pcap.as_mut().map(Capture::take),
         }
     }
 }
@@ -73,7 +73,7 @@ impl OnDemand {
         let rows = self.samples.as_ref().map_or(0, |samples| samples.t_s.len())
             + self.events.as_ref().map_or(0, |events| events.t_s.len())
             + self.acks.as_ref().map_or(0, |acks| acks.t_s.len());
-        let capture_bytes = self.pcap.as_ref().map_or(0, Pcap::bytes);
+        let capture_bytes = self.pcap.as_ref().map_or(0, Capture::bytes);
         rows >= FULL_ROWS || capture_bytes >= FULL_CAPTURE_BYTES
     }
 

@@ -230,7 +230,7 @@ fn output(
         };
         flows.push(flow_summary(&finished, &scenario.path));
     }
-    let pcap = watch.capture.map(|capture| capture.into_bytes());
+    let pcap = watch.capture.map(|mut capture| capture.take());
     Ok(RunOutput { flows, links, samples, events, acks: None, pcap })
 }
 

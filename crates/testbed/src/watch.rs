@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
 use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, Stages};
+use cwndlab_packet::Pcap;
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::capture::Capture;
 use crate::packet::TcpPacket;
 use crate::rtt::RttMeter;
 
@@ -70,7 +70,7 @@ pub(crate) struct Watch {
     wake_up: WakeUp,
     pub(crate) flows: Vec<WatchedFlow>,
     pub(crate) events: Option<Vec<(Time, LinkEvent)>>,
-    pub(crate) capture: Option<Capture>,
+    pub(crate) capture: Option<Pcap>,
     pub(crate) links: Vec<LinkSummary>,
     ends: Ends,
     users: Option<u16>,
@@ -132,7 +132,7 @@ impl Watch {
             wake_up,
             flows: flows.collect(),
             events: scenario.record.events.then(Vec::new),
-            capture: scenario.record.pcap.is_some().then(Capture::new),
+            capture: scenario.record.pcap.is_some().then(Pcap::default),
             links: Vec::new(),
             ends,
             users: scenario.path.users(),
@@ -201,7 +201,7 @@ impl<L: Link<Frame> + Stages> Tap<L> for Watch {
                 flow.meter.handle_sent(now, packet.seq, packet.payload_bytes);
             }
             if let Some(capture) = &mut self.capture {
-                capture.push(now, frame.content());
+                capture.push(now, frame.wire_bytes(), frame.content());
             }
         }
     }
@@ -220,7 +220,7 @@ impl<L: Link<Frame> + Stages> Tap<L> for Watch {
                 flow.record.handle_ack(ack);
             }
             if let Some(capture) = &mut self.capture {
-                capture.push(now, frame.content());
+                capture.push(now, frame.wire_bytes(), frame.content());
             }
         } else if packet.payload_bytes > 0 {
             self.wake_up.handle_data(now);
