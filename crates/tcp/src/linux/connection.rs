@@ -679,6 +679,7 @@ impl LinuxEndpoint {
     }
 
     /// Lets the ACK wait. Returns whether it leaves now instead.
+    #[inline(always)]
     fn delay_ack(&mut self) -> bool {
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
         let leaves_now = self.receiver.acks.delay(&self.clock, self.sk.srtt_us, *pending);

@@ -90,6 +90,7 @@ impl WindowedMin {
     }
 
     /// Takes a value at a time in jiffies.
+    #[inline(always)]
     pub(crate) fn take(&mut self, time: u32, value: u32) {
         let window = self.window;
         let sample = (time, value);

@@ -127,6 +127,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2).
+    #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) {
         let mut timeout_us = if self.sk.srtt_us == 0 {
             u64::from(self.settings.rto_initial_ms) * 1_000

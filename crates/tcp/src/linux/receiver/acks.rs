@@ -218,7 +218,7 @@ impl AckSchedule {
 
     /// `tcp_send_delayed_ack`: sets the timer of a delayed ACK. Returns whether it is to leave now
     /// instead, as that timer was about to fire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn delay(&mut self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
         let now = clock.jiffies();
         let mut ato = self.ato;

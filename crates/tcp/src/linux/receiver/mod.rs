@@ -109,7 +109,7 @@ impl Receiver {
     }
 
     /// The window field of an ACK that leaves now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u16 {
         if let Some(field) = self.window.known_field(rcv_nxt) {
             return field;
