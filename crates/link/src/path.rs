@@ -1,10 +1,12 @@
 //! What lies between the ends, as the scenario's JSON says it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::WifiConfig;
 use crate::cellular::CellConfig;
 use crate::config::{RateConfig, StageConfig};
+use crate::{RateTrace, TraceError, Traces, WifiConfig};
 
 /// The path between the network and its users.
 ///
@@ -52,5 +54,29 @@ impl PathConfig {
         };
         let stages = wire.into_iter().flat_map(|wire| wire.forward.iter().chain(&wire.reverse));
         stages.map(|stage| &stage.rate)
+    }
+
+    /// Adds the traces that the path names to those already read, each as the kind that its stage
+    /// wants. One without contents is left out: [`AnyLink`](crate::AnyLink) reports it with its stage.
+    ///
+    /// # Errors
+    /// The name of the first trace that cannot be read, and why.
+    pub fn read_traces<C: AsRef<[u8]>>(
+        &self,
+        contents: &BTreeMap<String, C>,
+        traces: &mut Traces,
+    ) -> Result<(), (String, TraceError)> {
+        for rate in self.rates() {
+            let (name, parse): (_, fn(&[u8]) -> _) = match rate {
+                RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
+                RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
+                _ => continue,
+            };
+            if let (None, Some(content)) = (traces.find(name), contents.get(name)) {
+                let trace = parse(content.as_ref()).map_err(|error| (name.clone(), error))?;
+                traces.insert(name.clone(), trace);
+            }
+        }
+        Ok(())
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::Algorithms;
-use cwndlab_link::{Direction, RateConfig, RateTrace, Traces};
+use cwndlab_link::{Direction, RateTrace, Traces};
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
 use pyo3::exceptions::PyValueError;
@@ -155,24 +155,12 @@ fn parse_trace<'py>(py: Python<'py>, content: &[u8], name: &str) -> PyResult<Bou
     Ok(result)
 }
 
-/// Adds the traces that a scenario names to those already read, each as the kind that its stage
-/// wants.
+/// Adds the traces that a scenario names to those already read.
 fn read_traces(
     scenario: &Scenario,
     contents: &BTreeMap<String, Vec<u8>>,
     traces: &mut Traces,
 ) -> PyResult<()> {
-    for rate in scenario.path.rates() {
-        let (name, parse): (_, fn(&[u8]) -> _) = match rate {
-            RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
-            RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
-            _ => continue,
-        };
-        // A missing one is reported by the run, which knows the stage.
-        if let (None, Some(content)) = (traces.find(name), contents.get(name)) {
-            let trace = parse(content).map_err(|error| errors::trace(name, &error))?;
-            traces.insert(name.clone(), trace);
-        }
-    }
-    Ok(())
+    let read = scenario.path.read_traces(contents, traces);
+    read.map_err(|(name, error)| errors::trace(&name, &error))
 }
