@@ -121,7 +121,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     """The 5G matrix, shortened: two of its algorithms, both directions."""
     folder = client_folder(tmp_path, ["cubic", "bbr"])
     (tmp_path / "server").mkdir()
-    results_folder = folder / "results" / "mine"
+    results_folder = folder / "results" / "mine-live"
     server, port = server_apart(tmp_path / "server", host="0.0.0.0")  # noqa: S104  a shell is another host
     campaign = f"{CWNDLAB} live mine.toml --server $CWNDLAB_HOST:{port}"
     script = f"""
@@ -161,7 +161,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
     assert len(last) == 4, out
     for before in (first, second):
         assert {key: last[key] for key in before} == before, "finished is finished"
-    results = open_results(folder / "results" / "mine")
+    results = open_results(folder / "results" / "mine-live")
     assert {row["status"] for row in results.history} == {"done", "failed"}
     for key in last:
         state = results.tcp_info(run=key)
@@ -228,7 +228,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
     at = {end: folder / f"{end}.pcap" for end in ("outside", "inside")}
     senders = {"forward": "outside", "reverse": "inside"}
 
-    ours = open_results(folder / "results" / "mine")
+    ours = open_results(folder / "results" / "mine-live")
     rows = {row["direction"]: row for row in ours.flows().to_dicts()}
     for number, (direction, sender) in enumerate(senders.items()):
         packets = transfers(at[sender])[number]
@@ -247,7 +247,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
             own = rows[direction]["goodput_mbit_s"] * own_s / captured["window_s"]
             assert captured["goodput_mbit_s"] == pytest.approx(own, rel=0.01), capture_at
 
-    theirs = open_results(folder / "results" / "theirs-iperf3")
+    theirs = open_results(folder / "results" / "theirs-live-iperf3")
     rows = {row["direction"]: row for row in theirs.flows().to_dicts()}
     for number, (direction, sender) in enumerate(senders.items(), start=2):
         raw = theirs.path / "files" / rows[direction]["run"] / "iperf3.json"
