@@ -116,6 +116,16 @@ def test_repetitions_that_do_not_differ_are_no_evidence() -> None:
     assert "nothing is random" in headline(decision)
 
 
+def test_what_was_measured_on_a_real_network_is_not_called_simulated() -> None:
+    measured = replace(decide(FAST_OR_SHORT, BALANCE), is_measured=True)
+    assert headline(measured).endswith(
+        "as measured on exactly this network; networks like it were not tried."
+    )
+    same = link({"cubic": 10.0, "bbr": 5.0}, {"cubic": 200.0, "bbr": 40.0}, spread=0.0)
+    silent = headline(replace(decide(same, THROUGHPUT), is_measured=True))
+    assert "simulation" not in silent
+
+
 def test_the_step_from_the_baseline_is_in_shares_with_its_interval() -> None:
     decision = decide(FAST_OR_SHORT, BALANCE)
     assert decision.step is not None

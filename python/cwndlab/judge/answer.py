@@ -144,7 +144,9 @@ def answer(
 ) -> Decision:
     """Decide a goal in one setting, with all that is known of it."""
     decision = decide(comparison, goal, baseline=baseline)
-    if scenario is not None:
+    if scenario is None or scenario["path"]["kind"] == "live":
+        decision = replace(decision, is_measured=True)
+    else:
         reality, host = reality_of(class_of(scenario)), simulated_host(scenario)
         decision = replace(decision, reality=reality, host=host)
     if comparison.cell:

@@ -125,6 +125,8 @@ class Decision:
     """Of the first with a flow of CUBIC and with its own kind; empty where they did not meet."""
     population: PopulationView | None = None
     """Of an answer for classes of users; None where the answer is for one network."""
+    is_measured: bool = False
+    """Whether it is from a real network; else from a simulated or emulated one."""
     is_alone: bool = field(default=False)
     """Whether there is one algorithm, so that there is nothing to decide."""
 

@@ -329,14 +329,14 @@ def _say(template: str, **values: object) -> str:
 
 def _how_sure(decision: Decision) -> str:
     if decision.pairs == 0:
-        return _say("nothing random")
+        return _say("nothing differs" if decision.is_measured else "nothing random")
     if decision.repeatable is None:
         return _say("too few", runs=_runs(decision))
     if decision.sure is None:
         if decision.repeatable < SURE:
             weakest = _say("not repeatable", share=probability(decision.repeatable))
             return _say("not sure", sure=probability(decision.repeatable), weakest=weakest)
-        return _say("this link only")
+        return _say("measured only" if decision.is_measured else "this link only")
     if decision.is_sure:
         template = "sure in simulation" if decision.reality is None else "sure"
         return _say(template, sure=probability(decision.sure))

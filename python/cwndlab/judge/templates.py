@@ -26,6 +26,8 @@ TEMPLATES = {
     "not repeatable": "other random draws would name it with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; networks like it were not tried",
+    "measured only": "as measured on exactly this network; networks like it were not tried",
+    "nothing differs": "from runs that do not differ, which say nothing of others",
     "too few": "from {runs}, too few to say how sure",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
     # The step from what the user runs.

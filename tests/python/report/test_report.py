@@ -86,7 +86,7 @@ def test_page_begins_with_the_answer_and_ends_with_how_it_was_made(results: Repo
         "answer", "trade-off", "numbers", "goals", "timeline", "distributions", "in-flight",
         "made", "words",
     ]  # fmt: skip
-    assert "Balance of throughput and delay: use bbr, in simulation of exactly this" in page.words
+    assert "Balance of throughput and delay: use bbr, as measured on exactly this" in page.words
     assert "From cubic to bbr: throughput" in page.words
     assert "How sure: three questions" in page.words
     assert "31.77 ±0.15" in page.words
