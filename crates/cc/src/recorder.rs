@@ -21,7 +21,7 @@ pub(crate) struct Call {
     after: TcpSock,
 }
 
-/// The bytes of the calls since [`record_calls`]; `None` while nobody records.
+/// The bytes of the calls since [`crate::guard::record_calls`]; `None` while nobody records.
 static CALLS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
 /// A field of a recorded call.

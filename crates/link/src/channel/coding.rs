@@ -146,7 +146,7 @@ impl Coding {
     }
 
     /// Whether a block of a scheme is decoded at a ratio: with a draw, from 0 up to but not including
-    /// 1, of at least [`Coding::error_rate`].
+    /// 1, of at least the error rate.
     pub(crate) fn is_decoded(&self, scheme: u8, decibels: f64, bits: u32, draw: f64) -> bool {
         match self {
             Self::Curves(curves) => {

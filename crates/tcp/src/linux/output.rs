@@ -77,6 +77,9 @@ impl LinuxEndpoint {
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
         if self.settings.segmentation_offload {
             self.pacer.burst_pkts = self.burst_pkts();
+        } else {
+            // `tcp_write_xmit` asks at every write; without offload nothing depends on the answer.
+            self.congestion.min_tso_segs(&mut self.sk);
         }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
