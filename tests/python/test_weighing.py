@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cwndlab.judge.decision import Runs
-from cwndlab.judge.goals import THROUGHPUT
+from cwndlab.judge.goals import BALANCE, THROUGHPUT
 from cwndlab.judge.sentences import sentences
 from cwndlab.judge.weighing import Weights, decide_population, equal_weights
 from made_up import around
@@ -45,3 +45,19 @@ def test_nobody_loses_where_all_classes_agree() -> None:
     # Means of logarithms: sqrt(2 x 1.6) = 1.789 times.
     assert decision.step is not None
     assert decision.step.changes["goodput_mbit_s"].estimate == pytest.approx(0.789, abs=0.02)
+
+
+def test_the_change_of_a_population_shows_the_delay_where_it_has_a_price() -> None:
+    gain = np.log([around(10, 0.01, 1), around(9.8, 0.01, 2)])
+    cost = np.log([around(400, 0.01, 3), around(100, 0.01, 4)])
+    by_class = {"phones": Runs(gain, cost), "laptops": Runs(gain, cost)}
+    weights = equal_weights(tuple(by_class))
+    balanced = decide_population(NAMES, by_class, weights, BALANCE, "cubic")
+    assert balanced.best == ("bbr",)
+    assert balanced.step is not None
+    assert balanced.step.changes["log_queueing_delay"].estimate == pytest.approx(-0.75, abs=0.01)
+    assert "throughput -2 %" in sentences(balanced)[0]
+    assert "queueing delay (95th percentile plus 20 ms) -75 %" in sentences(balanced)[0]
+    fastest = decide_population(NAMES, by_class, weights, THROUGHPUT, "bbr")
+    assert fastest.step is not None
+    assert list(fastest.step.changes) == ["goodput_mbit_s"]

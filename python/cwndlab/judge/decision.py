@@ -208,7 +208,12 @@ class Decision:
         return {"algorithm": self.baseline, "change": shares or None, "host": host}
 
 
-_JSON_NAMES = {"goodput_mbit_s": "throughput", "rtt_p95_ms": "delay", "completion_ms": "completion"}
+_JSON_NAMES = {
+    "goodput_mbit_s": "throughput",
+    "rtt_p95_ms": "delay",
+    "log_queueing_delay": "queueing_delay",
+    "completion_ms": "completion",
+}
 
 
 def _shares(step: Step) -> dict[str, Any]:
@@ -303,11 +308,13 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
     return Step(old, new, changes)
 
 
-def step_of_runs(names: Sequence[str], runs: Runs, old: str, new: str) -> Step:
-    """Return what changes of throughput from one algorithm to another, by logarithms of goodput."""
-    ours, theirs = runs.gain[names.index(new)], runs.gain[names.index(old)]
-    share = _share(ours, theirs)
-    return Step(old, new, {} if share is None else {"goodput_mbit_s": share})
+def step_of_runs(names: Sequence[str], runs: Runs, goal: Goal, old: str, new: str) -> Step:
+    """Return what changes from one algorithm to another, by logarithms of goodput and delay."""
+    at, before = names.index(new), names.index(old)
+    shares = {"goodput_mbit_s": _share(runs.gain[at], runs.gain[before])}
+    if goal.cost and goal.price:
+        shares[goal.cost] = _share(runs.cost[at], runs.cost[before])
+    return Step(old, new, {name: share for name, share in shares.items() if share is not None})
 
 
 def _share(ours: Floats, theirs: Floats) -> Bounds | None:

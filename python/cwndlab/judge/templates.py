@@ -76,6 +76,7 @@ CHANGES = {
     "goodput_mbit_s": "throughput",
     "rtt_p95_ms": "95th percentile of the round trip",
     "completion_ms": "completion time",
+    "log_queueing_delay": "queueing delay (95th percentile plus 20 ms)",
     "response_p50_ms": "median response time",
     "response_p95_ms": "95th percentile of response times",
     "response_p99_ms": "99th percentile of response times",

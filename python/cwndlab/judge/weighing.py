@@ -138,7 +138,7 @@ def decide_population(
     view = PopulationView(classes, turns, weights.is_invented)
     old, new = decision.baseline, decision.first
     is_step = old is not None and old != new and goal.gain == THROUGHPUT.gain
-    change = step_of_runs(names, together, old, new) if old and is_step else None
+    change = step_of_runs(names, together, goal, old, new) if old and is_step else None
     return replace(decision, population=view, step=change)
 
 
