@@ -1,4 +1,4 @@
-"""What befell a run is seen, told, and never taken for the algorithm's doing."""
+"""What disturbed a run is seen, shown, and never taken for the algorithm's doing."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_another_technology_during_a_run_flags_it(
     assert [row["direction"] for row in datagrams] == ["forward", "forward"]
     assert all(row["sent"] == row["received"] == 29 for row in datagrams)
     page = write_report(results, tmp_path / "page", formats=()).read_text(encoding="utf-8")
-    assert "What befell the runs" in page
+    assert "What disturbed the runs" in page
     assert "technology: from lte to umts" in page
     told = results.sql("SELECT count(*) AS n FROM radio JOIN flags USING (run)")
     assert told["n"][0] > 0
@@ -372,7 +372,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
     assert (total["done"], total["missing"]) == (2, 0)
 
 
-def test_a_transfer_that_breaks_off_says_what_befell_it(
+def test_a_transfer_that_breaks_off_says_what_disturbed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = iter(range(1_000))

@@ -144,7 +144,7 @@ class Results:
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
-        """What befell the runs of a real network: outages, another technology."""
+        """What disturbed the runs of a real network: outages, another technology."""
         return self._table("flags", where)
 
     def radio(self, **where: object) -> pl.DataFrame:
@@ -297,7 +297,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """What befell each run, in words; a run that nothing befell is not there."""
+        """What disturbed each run, in words; an undisturbed run is not there."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 

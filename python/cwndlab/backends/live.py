@@ -276,10 +276,10 @@ class LiveExecutor:
                     [_algorithms(flow, path) for flow in scenario.flows],
                 )
             except TransferFailedError as error:
-                befell = "; ".join(flag.what for flag in around.flags(began_ns))
-                if not befell:
+                disturbed_by = "; ".join(flag.what for flag in around.flags(began_ns))
+                if not disturbed_by:
                     raise
-                msg = f"{error} ({befell})"
+                msg = f"{error} ({disturbed_by})"
                 raise TransferFailedError(msg) from None
         names = {flow.id: flow.sender.algorithm for flow in scenario.flows}
         found = measured(run.key, scenario, transfer, names, around, self._live.outage_s)

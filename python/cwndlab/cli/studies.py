@@ -174,9 +174,9 @@ def print_comparisons(results: Results) -> None:
     """Print what a study found, cell by cell, as people read it."""
     runs = results.runs()
     say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")
-    befallen = runs["flags"].count() if "flags" in runs.columns else 0
-    if befallen:
-        say(f"  ! something befell {befallen:,} of them, whoever sent; the report tells what")
+    disturbed = runs["flags"].count() if "flags" in runs.columns else 0
+    if disturbed:
+        say(f"  ! {disturbed:,} of them were disturbed; the report says by what")
     if results.flows().is_empty():
         return
     answers = results.answers()

@@ -1,4 +1,4 @@
-"""What befell a run: outages, timeouts in a row, an interface that went, another technology."""
+"""What disturbed a run: outages, timeouts in a row, an interface that went, another technology."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something that befell a run, which a reader of its results must know."""
+    """Something that disturbed a run, which a reader of its results must know."""
 
     kind: Kind
     t_s: float

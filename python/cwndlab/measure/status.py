@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
-    """A row a cell: runs done and missing, tries that failed, runs that something befell."""
+    """A row a cell: runs done and missing, tries that failed, disturbed runs."""
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()

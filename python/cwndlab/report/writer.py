@@ -18,9 +18,9 @@ from cwndlab.report.page import PagePart, assemble
 from cwndlab.report.scenario_text import facts
 from cwndlab.report.section import Content, PageSection, Sections, SettingSection
 from cwndlab.report.sections.answer import ANSWER, TABLE, TRADE_OFF
-from cwndlab.report.sections.befell import BEFELL
 from cwndlab.report.sections.coexistence import COEXISTENCE
 from cwndlab.report.sections.distributions import DISTRIBUTIONS
+from cwndlab.report.sections.disturbances import DISTURBANCES
 from cwndlab.report.sections.effects import EFFECTS
 from cwndlab.report.sections.fairness import FAIRNESS
 from cwndlab.report.sections.goals import GOALS
@@ -48,7 +48,7 @@ SECTIONS: Sections = (
     LIMITS,
     FAIRNESS,
     COEXISTENCE,
-    BEFELL,
+    DISTURBANCES,
     MADE,
     WORDS,
 )

@@ -1,4 +1,4 @@
-"""Runs that something befell, so that no reader takes it for an algorithm's doing."""
+"""Runs that the network disturbed, so that no reader takes it for an algorithm's doing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
 
 
-def _befell(context: Context) -> Content | None:
+def _disturbances(context: Context) -> Content | None:
     runs = context.results.runs()
     if "flags" not in runs.columns:
         return None
@@ -25,7 +25,7 @@ def _befell(context: Context) -> Content | None:
         )
         for row in flagged.to_dicts()
     ]
-    return Content(render("befell.html", rows=rows, total=runs.height))
+    return Content(render("disturbances.html", rows=rows, total=runs.height))
 
 
 def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
@@ -34,4 +34,4 @@ def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
     return ", ".join([*labels, f"repetition {row['repetition']}"])
 
 
-BEFELL = PageSection("befell", "What befell the runs", _befell)
+DISTURBANCES = PageSection("disturbances", "What disturbed the runs", _disturbances)
