@@ -11,6 +11,7 @@ mod config;
 mod datagrams;
 mod outcome;
 mod request_response;
+mod requests;
 mod sftp;
 mod times;
 mod video;

@@ -2,6 +2,7 @@
 
 use cwndlab_units::{Duration, Time};
 
+use super::requests::Requests;
 use super::times::Times;
 
 /// One request at a time, each answered by a response of the same size.
@@ -12,7 +13,7 @@ pub(super) struct RequestResponse {
     pub(super) think: Duration,
     pub(super) requests_left: Option<u64>,
     pub(super) request_to_write: u64,
-    pub(super) request_to_read: u64,
+    requests: Requests,
     pub(super) response_to_write: u64,
     pub(super) response_to_read: u64,
     asked_at: Time,
@@ -33,7 +34,7 @@ impl RequestResponse {
             think,
             requests_left,
             request_to_write: 0,
-            request_to_read: request_bytes,
+            requests: Requests::new(request_bytes),
             response_to_write: 0,
             response_to_read: 0,
             asked_at: Time::ZERO,
@@ -53,13 +54,8 @@ impl RequestResponse {
         self.asked_at = now;
     }
 
-    pub(super) fn handle_request_bytes(&mut self, mut read: u64) {
-        while read >= self.request_to_read {
-            read -= self.request_to_read;
-            self.request_to_read = self.request_bytes;
-            self.response_to_write += self.response_bytes;
-        }
-        self.request_to_read -= read;
+    pub(super) fn handle_request_bytes(&mut self, read: u64) {
+        self.response_to_write += self.requests.read(read) * self.response_bytes;
     }
 
     /// Whether a response is complete.

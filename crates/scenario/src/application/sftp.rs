@@ -8,6 +8,7 @@
 
 use cwndlab_units::Time;
 
+use super::requests::Requests;
 use super::{Connection, write_up_to};
 
 /// What acknowledges a block: a status message (draft-ietf-secsh-filexfer-02 section 7) with an
@@ -134,9 +135,9 @@ pub(super) struct Download {
     /// Bytes that the client has not asked for yet.
     file_to_ask: u64,
     requests_to_write: u64,
-    /// At the server: bytes missing of the current request, of the file not yet answered with, and
-    /// of answers not yet written.
-    request_to_read: u64,
+    /// At the server: requests, bytes of the file not yet answered with, and of answers not yet
+    /// written.
+    requests: Requests,
     file_left: u64,
     answers_to_write: u64,
     /// Bytes that the client has not read yet, of the whole file and of the current block.
@@ -151,7 +152,7 @@ impl Download {
             outstanding,
             file_to_ask: file_bytes,
             requests_to_write: 0,
-            request_to_read: READ_BYTES,
+            requests: Requests::new(READ_BYTES),
             file_left: file_bytes,
             answers_to_write: 0,
             file_to_read: file_bytes,
@@ -170,17 +171,14 @@ impl Download {
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
-        mut read: u64,
+        read: u64,
         sender: &mut C,
     ) -> bool {
-        while read >= self.request_to_read {
-            read -= self.request_to_read;
-            self.request_to_read = READ_BYTES;
+        for _ in 0..self.requests.read(read) {
             let block = self.block_bytes.min(self.file_left);
             self.file_left -= block;
             self.answers_to_write += block;
         }
-        self.request_to_read -= read;
         write_up_to(now, sender, &mut self.answers_to_write);
         self.file_left == 0 && self.answers_to_write == 0
     }

@@ -9,6 +9,7 @@
 
 use cwndlab_units::{Duration, Time};
 
+use super::requests::Requests;
 use super::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 
 /// The reservoir as a share of the buffer: 90 s of 240 s (section 4 of the paper).
@@ -23,9 +24,8 @@ pub(super) struct Video {
     rungs_bits_per_sec: Vec<u64>,
     chunk: Duration,
     buffer: Duration,
-    /// At the server: bytes missing of the current request, size of its answer, bytes of it not
-    /// written.
-    request_to_read: u64,
+    /// At the server: requests, size of an answer, bytes of it not written.
+    requests: Requests,
     answer_bytes: u64,
     answer_to_write: u64,
     /// At the client: the rate of the chunk that it waits for or had last, and what is missing of it.
@@ -65,7 +65,7 @@ impl Video {
             rungs_bits_per_sec,
             chunk,
             buffer,
-            request_to_read: HTTP_REQUEST_BYTES,
+            requests: Requests::new(HTTP_REQUEST_BYTES),
             answer_bytes: 0,
             answer_to_write: 0,
             rung: 0,
@@ -94,15 +94,10 @@ impl Video {
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
-        mut read: u64,
+        read: u64,
         sender: &mut C,
     ) -> bool {
-        while read >= self.request_to_read {
-            read -= self.request_to_read;
-            self.request_to_read = HTTP_REQUEST_BYTES;
-            self.answer_to_write += self.answer_bytes;
-        }
-        self.request_to_read -= read;
+        self.answer_to_write += self.requests.read(read) * self.answer_bytes;
         write_up_to(now, sender, &mut self.answer_to_write);
         self.answer_to_write == 0
     }

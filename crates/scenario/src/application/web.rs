@@ -7,6 +7,7 @@
 
 use cwndlab_units::{Duration, Time};
 
+use super::requests::Requests;
 use super::times::Times;
 use super::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 
@@ -27,9 +28,9 @@ pub(super) struct Page {
 pub(super) struct Web {
     page: Page,
     pages_left: Option<u64>,
-    /// At the server: bytes missing of the current request, objects still to be asked for before the
-    /// next document, bytes of answers not yet written.
-    request_to_read: u64,
+    /// At the server: requests, objects still to be asked for before the next document, bytes of
+    /// answers not yet written.
+    requests: Requests,
     objects_to_answer: u64,
     answers_to_write: u64,
     /// At the client.
@@ -53,7 +54,7 @@ impl Web {
         Self {
             page,
             pages_left: pages,
-            request_to_read: HTTP_REQUEST_BYTES,
+            requests: Requests::new(HTTP_REQUEST_BYTES),
             objects_to_answer: 0,
             answers_to_write: 0,
             requests_to_write: 0,
@@ -89,12 +90,10 @@ impl Web {
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
-        mut read: u64,
+        read: u64,
         sender: &mut C,
     ) -> bool {
-        while read >= self.request_to_read {
-            read -= self.request_to_read;
-            self.request_to_read = HTTP_REQUEST_BYTES;
+        for _ in 0..self.requests.read(read) {
             let body_bytes = if self.objects_to_answer == 0 {
                 self.objects_to_answer = self.page.objects;
                 self.page.document_bytes
@@ -104,7 +103,6 @@ impl Web {
             };
             self.answers_to_write += HTTP_ANSWER_BYTES + body_bytes;
         }
-        self.request_to_read -= read;
         write_up_to(now, sender, &mut self.answers_to_write);
         self.answers_to_write == 0
     }
