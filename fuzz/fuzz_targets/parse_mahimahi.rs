@@ -1,7 +1,7 @@
 //! `cargo +nightly fuzz run parse_mahimahi`: any bytes give a valid trace or an error.
 #![no_main]
 
-use cwndlab_link::RateTrace;
+use cwndlab_trace::RateTrace;
 use cwndlab_units::Time;
 use libfuzzer_sys::fuzz_target;
 

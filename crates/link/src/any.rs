@@ -2,12 +2,12 @@
 
 use core::ops::Range;
 
+use cwndlab_trace::Traces;
 use cwndlab_units::{Bytes, Output, Time};
 
 use crate::cellular::Cell;
 use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
-use crate::trace::Traces;
 use crate::{
     Admission, Backhaul, Backlog, Chain, Counters, Direction, Duplex, Link, LinkEvent, Packet,
     PathConfig, Stages, WifiChannel, WifiConfig, WifiError, Wire,

@@ -31,7 +31,6 @@ mod rate;
 mod ring;
 mod schedule;
 mod stages;
-mod trace;
 mod wifi;
 mod wire;
 
@@ -43,6 +42,9 @@ pub use config::{
     QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
+pub use cwndlab_trace::{
+    OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
+};
 pub use direction::Direction;
 pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
@@ -51,9 +53,6 @@ pub use packet::{Admission, Packet};
 pub use path::{PathConfig, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use stages::Stages;
-pub use trace::{
-    OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
-};
 pub use wifi::{
     AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
     NodeConfig, RadioConfig, RateControlConfig, Standard, WifiChannel, WifiConfig, WifiError,

@@ -3,10 +3,10 @@
 //! A schedule, a log and pauses are all the same thing here, so when a packet leaves can be said
 //! when it is queued, and nothing needs to be computed again when the rate changes.
 
+use cwndlab_trace::RateLog;
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use crate::outage::Spans;
-use crate::trace::RateLog;
 
 /// A rate that is as good as unlimited.
 pub(crate) const UNLIMITED: Rate = Rate::from_bits_per_sec(u64::MAX);

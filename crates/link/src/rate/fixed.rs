@@ -44,7 +44,7 @@ mod tests {
     use crate::config::{OutageConfig, OutageKind};
     use crate::outage::Spans;
     use crate::rate::{Source, UNLIMITED};
-    use crate::trace::RateTrace;
+    use cwndlab_trace::RateTrace;
 
     fn millis(millis: u64) -> Time {
         Time::from_millis(millis)

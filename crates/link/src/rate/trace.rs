@@ -5,10 +5,10 @@
 //! at one. What finds the queue empty is wasted. What arrives at the time of an opportunity comes
 //! too late for it.
 
+use cwndlab_trace::OpportunityTrace;
 use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::outage::Spans;
-use crate::trace::{NANOS_PER_MILLI, OpportunityTrace};
 
 /// A sender that works at given times.
 #[derive(Clone, Debug)]
@@ -145,4 +145,5 @@ impl Opportunities {
     }
 }
 
+const NANOS_PER_MILLI: u64 = 1_000_000;
 const OPPORTUNITY_BYTES: u32 = OpportunityTrace::OPPORTUNITY.0 as u32;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
 use super::late::Late;
@@ -19,7 +20,6 @@ use crate::queue::{
 use crate::rate::{Capacity, Fixed, Kept, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
 use crate::schedule::{Steps, rate_steps, timeline};
-use crate::trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 
 impl<P: Packet> Wire<P> {
     /// A wire as configured, for the run with this seed.

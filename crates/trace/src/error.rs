@@ -15,11 +15,11 @@ pub struct TraceError {
 }
 
 impl TraceError {
-    pub(super) const fn at(line: usize, problem: TraceProblem) -> Self {
+    pub(crate) const fn at(line: usize, problem: TraceProblem) -> Self {
         Self { line: Some(line), problem }
     }
 
-    pub(super) const fn whole(problem: TraceProblem) -> Self {
+    pub(crate) const fn whole(problem: TraceProblem) -> Self {
         Self { line: None, problem }
     }
 }
@@ -88,13 +88,13 @@ pub enum TraceProblem {
 }
 
 impl TraceProblem {
-    pub(super) fn not_a_number(found: &str, wanted: &'static str) -> Self {
+    pub(crate) fn not_a_number(found: &str, wanted: &'static str) -> Self {
         Self::NotANumber { found: shorten(found), wanted }
     }
 }
 
 /// Enough of a text to recognise it by.
-pub(super) fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
-use super::error::shorten;
-use super::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
+use crate::error::shorten;
+use crate::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
 
 /// When a link could send 1504 bytes, from a Mahimahi trace; it repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ impl OpportunityTrace {
     /// What Mahimahi adds to each IP packet.
     pub const FRAMING_BYTES: u32 = 4;
 
-    pub(super) fn parse(text: &[u8]) -> Result<Self, TraceError> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, TraceError> {
         Self::parse_up_to(text, MAX_LINES)
     }
 
@@ -102,18 +102,17 @@ impl OpportunityTrace {
     /// Lap and index of the first opportunity after `time`.
     ///
     /// The last ones of a lap fall together with the time 0 of the next, and count as passed there.
-    pub(crate) fn position_after(&self, time: Time) -> (u64, usize) {
+    pub fn position_after(&self, time: Time) -> (u64, usize) {
         let millis = time.as_millis();
         let (lap, within) = (millis / self.period_ms(), millis % self.period_ms());
         (lap, self.stamps_ms.partition_point(|&stamp| u64::from(stamp) <= within))
     }
 
-    pub(crate) fn period_ms(&self) -> u64 {
+    /// How long one lap takes, in milliseconds.
+    pub fn period_ms(&self) -> u64 {
         u64::from(*self.stamps_ms.last().expect("a trace is not empty"))
     }
 }
-
-pub(crate) const NANOS_PER_MILLI: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {

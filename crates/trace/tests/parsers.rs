@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cwndlab_link::{RateTrace, TraceKind, TraceProblem};
+use cwndlab_trace::{RateTrace, TraceKind, TraceProblem};
 use cwndlab_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 pub use error::{TraceError, TraceProblem};
 pub use log::RateLog;
-pub(crate) use mahimahi::NANOS_PER_MILLI;
 pub use mahimahi::OpportunityTrace;
 
 use cwndlab_units::{Duration, Rate};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use cwndlab_units::{Duration, Rate, Time};
 
-use super::error::shorten;
-use super::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
+use crate::error::shorten;
+use crate::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
 
 /// How fast a link was, from a log of throughput; it repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ struct Piece {
 }
 
 impl RateLog {
-    pub(super) fn parse(text: &[u8]) -> Result<Self, TraceError> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, TraceError> {
         Self::parse_up_to(text, MAX_LINES)
     }
 
@@ -99,7 +99,7 @@ impl RateLog {
 
     /// The same log with straight lines from each rate to the next, the last to the first, in steps
     /// of at most 100 ms that have the line's mean.
-    pub(crate) fn interpolated(&self) -> Self {
+    pub fn interpolated(&self) -> Self {
         const STEP: Duration = Duration::from_millis(100);
         let mut rows = Vec::new();
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -139,7 +139,7 @@ impl RateLog {
     }
 
     /// What passes before `time`, in billionths of a bit.
-    pub(crate) fn nanobits_until(&self, time: Time) -> u128 {
+    pub fn nanobits_until(&self, time: Time) -> u128 {
         let (lap, index) = self.position(time);
         let piece = &self.pieces[index];
         let begun = time - (Time::ZERO + self.period * lap + piece.start);
@@ -149,7 +149,7 @@ impl RateLog {
     }
 
     /// What passes in one period, in billionths of a bit.
-    pub(crate) fn nanobits_per_period(&self) -> u128 {
+    pub fn nanobits_per_period(&self) -> u128 {
         self.nanobits
     }
 
@@ -161,7 +161,7 @@ impl RateLog {
 }
 
 /// Whether a line has a separator in it, as no line of a Mahimahi trace has.
-pub(super) fn has_columns(line: &[u8]) -> bool {
+pub(crate) fn has_columns(line: &[u8]) -> bool {
     line.trim_ascii().iter().any(|byte| SEPARATORS.contains(&char::from(*byte)))
 }
 
