@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cwndlab_cc::Congestion;
+use cwndlab_packet::Segment;
 use cwndlab_units::{Duration, Time};
 
 use crate::classic::ClassicEndpoint;
@@ -11,7 +12,6 @@ use crate::linux::{HostTraits, LinuxEndpoint};
 use crate::outbox::Polled;
 use crate::parts::Parts;
 use crate::profile::{Profile, StackSettings};
-use crate::segment::Segment;
 
 /// What an endpoint is made of.
 #[derive(Clone, Debug)]

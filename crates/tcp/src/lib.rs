@@ -13,9 +13,6 @@ mod outbox;
 mod parts;
 mod profile;
 
-use cwndlab_packet as segment;
-use cwndlab_packet::seq;
-
 pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use info::{CaState, Counters, Info, TcpEvent};

@@ -1,9 +1,9 @@
 //! What leaves an endpoint, whatever its stack.
 
+use cwndlab_packet::Segment;
 use cwndlab_units::Time;
 
 use crate::info::TcpEvent;
-use crate::segment::Segment;
 
 /// What an endpoint gives out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use cwndlab_cc::INFINITE_SSTHRESH;
+use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use cwndlab_units::{Duration, Ecn, Stream, Time};
 
 use super::receiver::Receiver;
@@ -15,7 +16,6 @@ use super::settings::{ClassicSettings, Handshake};
 use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::outbox::{Outbox, Polled};
 use crate::parts::Parts;
-use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
 /// What a send buffer holds beyond two windows, so that an application's writes fit.
 const SEND_BUFFER_EXTRA_BYTES: u64 = 128 * 1024;

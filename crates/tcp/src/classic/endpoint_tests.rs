@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -11,7 +12,6 @@ use super::settings::{ClassicSettings, Recovery};
 use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, ns_3, textbook};
 use crate::outbox::TcpOutput;
 use crate::parts::Parts;
-use crate::segment::{Flags, Segment};
 
 const DELAY: Duration = Duration::from_millis(10);
 

@@ -1,6 +1,8 @@
 //! An ACK arrives: what it acknowledges, what it tells of the RTT, and what follows.
 
 use cwndlab_cc::{AckSample, JIFFY, RateSample};
+use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::{Flags, Segment};
 
 use super::flag;
 use super::probe::ProbeAck;
@@ -13,8 +15,6 @@ use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 use crate::linux::rtt::RttSample;
-use crate::segment::{Flags, Segment};
-use crate::seq::{after, before};
 
 /// `CA_ACK_*`, the argument of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;

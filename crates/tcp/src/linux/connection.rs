@@ -1,6 +1,8 @@
 //! Segments and the application: the handshake, data that arrive, reading and writing.
 
 use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
+use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
 use super::flag;
@@ -11,8 +13,6 @@ use super::settings::HEADER_BYTES;
 use super::timer::Pending;
 use super::{ECN_DEMAND_CWR, ECN_OK, ECN_SEEN, EcnMode, LinuxEndpoint, State};
 use crate::info::TcpEvent;
-use crate::segment::{Flags, Segment, SynOptions};
-use crate::seq::{after, before};
 
 /// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;

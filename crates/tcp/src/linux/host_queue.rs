@@ -11,13 +11,13 @@
 //!   A smaller burst waits for more ACKs while it is less than a third of the window (ip-sysctl,
 //!   `tcp_tso_win_divisor`), for a millisecond at most.
 
+use cwndlab_packet::seq::after;
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::clock::Jiffies;
 use super::output::NewSegment;
 use crate::info::{CaState, TcpEvent};
-use crate::seq::after;
 
 /// What an endpoint has to know of the host below, before it connects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

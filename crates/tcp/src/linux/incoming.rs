@@ -1,13 +1,13 @@
 //! Whether a segment is to be believed: its sequence number (RFC 9293 section 3.10.7.4), its
 //! timestamp (RFC 7323 section 5), and a RST (RFC 5961 section 3).
 
+use cwndlab_packet::seq::{after, before, earlier};
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::receiver::MAX_QUICK_ACKS;
 use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
-use crate::segment::{Flags, Segment};
-use crate::seq::{after, before, earlier};
 
 /// How far a timestamp may go back: `TCP_PAWS_WINDOW`.
 const TIMESTAMP_SLACK_MS: i32 = 1;

@@ -1,8 +1,9 @@
 //! What both ends agreed on in the handshake, and timestamps (RFC 7323).
 
+use cwndlab_packet::Segment;
+use cwndlab_packet::seq::before;
+
 use super::settings::{LinuxSettings, TIMESTAMP_BYTES};
-use crate::segment::Segment;
-use crate::seq::before;
 
 /// Options of a connection: those that this end would use until the handshake, then those in use.
 #[derive(Clone, Copy, Debug)]

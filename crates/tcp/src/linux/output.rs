@@ -2,6 +2,8 @@
 //! again, and ACKs.
 
 use cwndlab_cc::{CwndEvent, RequestedAck, Requests};
+use cwndlab_packet::seq::{after, before, earlier};
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 use super::ack::Rexmit;
@@ -10,8 +12,6 @@ use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
 use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
-use crate::segment::{Flags, Segment};
-use crate::seq::{after, before, earlier};
 
 /// Rates above the window per RTT, in percent: twice in slow start, 1.2 times afterwards
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).

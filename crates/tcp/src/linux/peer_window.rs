@@ -1,9 +1,8 @@
 //! The window that the peer offers (RFC 9293 section 3.8.6).
 
 use cwndlab_cc::TcpSock;
-
-use crate::segment::{Flags, Segment};
-use crate::seq::after;
+use cwndlab_packet::seq::after;
+use cwndlab_packet::{Flags, Segment};
 
 /// What is known of the peer's window besides its size, which is in the socket (`snd_wnd`).
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,6 +7,8 @@
 //! ```
 
 use cwndlab_cc::{AckSample, RateSample};
+use cwndlab_packet::seq::after;
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::ack::Rexmit;
@@ -16,8 +18,6 @@ use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
 use super::{ECN_OK, LinuxEndpoint, State, empty_rate_sample};
 use crate::info::CaState;
-use crate::segment::{Flags, Segment};
-use crate::seq::after;
 
 impl LinuxEndpoint {
     /// Takes a segment, then the application reads everything. Returns how many bytes.

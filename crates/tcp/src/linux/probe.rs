@@ -1,6 +1,6 @@
 //! The tail loss probe (RFC 8985 section 7): the state of the one that is out.
 
-use crate::seq::{after, before};
+use cwndlab_packet::seq::{after, before};
 
 /// `tlp_high_seq` and `tlp_retrans`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::{Duration, Ecn, Stream, Time};
 use proptest::prelude::*;
 
@@ -13,8 +15,6 @@ use crate::info::CaState;
 use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 use crate::profile::Profile;
-use crate::segment::{Flags, Segment};
-use crate::seq::{after, before};
 
 /// Until both have closed, somebody speaks at least this often, unless he waits for his pace (a
 /// segment in a round trip, however long that seems to be): the longest timeout, 512 ticks of 4 ms

@@ -1,11 +1,12 @@
 //! RACK: time-based loss detection (RFC 8985 section 6).
 
+use cwndlab_packet::seq::before;
+
 use super::LinuxEndpoint;
 use super::rate::sent_after;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, TxSegment};
 use super::timer::{Pending, TIMEOUT_MIN_US};
 use crate::info::CaState;
-use crate::seq::before;
 
 /// Rounds for which an enlarged reordering window lasts: RFC 8985 section 6.2 step 4.
 pub(crate) const RECOVERY_THRESHOLD: u8 = 16;

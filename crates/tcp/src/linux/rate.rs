@@ -1,11 +1,11 @@
 //! Delivery rate samples (Cheng, Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation).
 
 use cwndlab_cc::{RateSample, TcpSock};
+use cwndlab_packet::seq::after;
 use cwndlab_units::Rate;
 
 use super::LinuxEndpoint;
 use super::rtx::{APP_LIMITED, RETRANS, SACKED_ACKED, TxSegment};
-use crate::seq::after;
 
 /// Whether the first of two segments was sent after the second: by time, then by sequence.
 #[inline]

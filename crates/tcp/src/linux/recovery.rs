@@ -2,6 +2,7 @@
 //! F-RTO (RFC 5682), and undoing what was not congestion.
 
 use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
+use cwndlab_packet::seq::{after, before};
 
 use super::ack::Rexmit;
 use super::flag;
@@ -11,7 +12,6 @@ use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};
 use super::timer::Pending;
 use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
-use crate::seq::{after, before};
 
 /// What a reduction of the window remembers, so that it can be completed or undone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -749,7 +749,7 @@ mod tests {
     use crate::linux::testing::{Pair, SENDER};
 
     /// A pair that has lost the first of ten segments, which was sent again.
-    fn in_recovery() -> (Pair, u32, Vec<crate::segment::Segment>) {
+    fn in_recovery() -> (Pair, u32, Vec<cwndlab_packet::Segment>) {
         let mut pair = Pair::established();
         let segments = pair.write(14_480);
         let prior_cwnd = pair.ends[SENDER].sk.snd_cwnd;

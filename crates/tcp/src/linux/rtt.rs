@@ -1,6 +1,8 @@
 //! Round trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance
 //! that falls slowly and rises at once), and the lowest RTT in a window.
 
+use cwndlab_packet::seq::after;
+
 /// What the sender knows of its round trip time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
@@ -55,7 +57,7 @@ impl RttEstimator {
             self.mdev_max_us = *mdev_us;
             self.rttvar_us = self.rttvar_us.max(self.mdev_max_us);
         }
-        if crate::seq::after(sample.snd_una, self.rtt_seq) {
+        if after(sample.snd_una, self.rtt_seq) {
             if self.mdev_max_us < self.rttvar_us {
                 self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
             }

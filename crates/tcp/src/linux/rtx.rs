@@ -10,8 +10,8 @@
 
 use std::collections::VecDeque;
 
-use crate::segment::Flags;
-use crate::seq::{after, before};
+use cwndlab_packet::Flags;
+use cwndlab_packet::seq::{after, before};
 
 /// Bits of [`TxSegment::flags`], Linux's `TCPCB_*`.
 pub(crate) const SACKED_ACKED: u8 = 0x01;

@@ -1,13 +1,13 @@
 //! What SACK blocks say (RFC 2018, RFC 2883), and reordering that follows from it.
 
 use cwndlab_cc::RateSample;
+use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::{SackBlock, SackBlocks};
 
 use super::LinuxEndpoint;
 use super::flag;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
 use crate::info::CaState;
-use crate::segment::{SackBlock, SackBlocks};
-use crate::seq::{after, before};
 
 /// What the peer's SACK blocks have told so far.
 #[derive(Clone, Debug)]

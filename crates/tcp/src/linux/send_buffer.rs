@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
+use cwndlab_packet::seq::{after, before};
 use cwndlab_units::{Duration, Time};
 
 use crate::info::Counters;
 use crate::linux::settings::LinuxSettings;
-use crate::seq::{after, before};
 
 /// `gso_max_size` less the longest headers: what a buffer holds that segmentation offload cuts.
 const GSO_MAX_BYTES: u32 = 65_535 - 320;

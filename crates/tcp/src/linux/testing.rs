@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use cwndlab_cc::{Algorithm, Congestion};
+use cwndlab_packet::Segment;
 use cwndlab_units::{Duration, Time};
 
 use super::LinuxEndpoint;
 use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 use crate::profile::Profile;
-use crate::segment::Segment;
 
 /// A sender and a receiver, established; what leaves them is taken by [`Pair::sent_by`].
 pub(super) struct Pair {

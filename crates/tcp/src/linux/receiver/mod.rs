@@ -16,8 +16,9 @@ mod window;
 
 pub(crate) use acks::{AckSchedule, DataSeen, MAX_QUICK_ACKS};
 
+use cwndlab_packet::seq::{after, before};
+
 use crate::linux::settings::LinuxSettings;
-use crate::seq::{after, before};
 use reassembly::{Reassembly, ReceiveQueue};
 use sacks::SackReport;
 use tuning::BufferTuning;

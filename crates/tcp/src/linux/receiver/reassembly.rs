@@ -5,8 +5,8 @@
 //! one's buffer and costs its payload only (`tcp_try_coalesce`), as long as the buffer has room for
 //! another fragment.
 
-use crate::segment::SackBlock;
-use crate::seq::{after, before, earlier, later};
+use cwndlab_packet::SackBlock;
+use cwndlab_packet::seq::{after, before, earlier, later};
 
 /// What a buffer occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
 const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;

@@ -1,8 +1,8 @@
 //! What ACKs report besides `rcv_nxt`: blocks of data out of order (RFC 2018) and duplicates
 //! (RFC 2883).
 
-use crate::segment::{SackBlock, Segment};
-use crate::seq::{before, earlier, later};
+use cwndlab_packet::seq::{before, earlier, later};
+use cwndlab_packet::{SackBlock, Segment};
 
 /// `TCP_NUM_SACKS`: blocks that are remembered.
 const BLOCKS_KEPT: usize = 4;

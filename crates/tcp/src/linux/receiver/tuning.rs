@@ -1,8 +1,9 @@
 //! How large the receive buffer has to be: once a round trip it follows what was read in it
 //! (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
 
+use cwndlab_packet::seq::before;
+
 use super::window::Window;
-use crate::seq::before;
 
 /// RTT as the receiver sees it, and what the application read in it.
 #[derive(Clone, Debug, Default)]
