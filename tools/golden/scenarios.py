@@ -120,7 +120,7 @@ def _presets() -> Iterator[Golden]:
     for name in sorted(presets()):
         resolved = resolve_link(Link(preset=name), Path())
         traces = {each.content_name: each.content for each in resolved.traces.values()}
-        path = resolved.path.model_dump(mode="json")
+        path = resolved.path.model_dump(mode="json", exclude_none=True)
         for algorithm, direction in itertools.product(("cubic", "bbr"), ("forward", "reverse")):
             flows = [make_flow("linux-6.1", algorithm, direction=direction)]
             scenario = make_scenario(path, flows, 10)

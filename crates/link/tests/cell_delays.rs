@@ -89,8 +89,8 @@ fn nr_ping_follows_the_period_of_requests() {
         let core = DirectionConfig { core_delay: Duration::from_micros(250), ..direction(15) };
         let mut config =
             CellConfig { downlink: core.clone(), uplink: core, ..nr(slots, 15, request_ms) };
-        let RadioConfig::Nr { base_slots, .. } = &mut config.radio else { panic!("it is NR") };
-        *base_slots = base;
+        let RadioConfig::Nr(radio) = &mut config.radio else { panic!("it is NR") };
+        radio.base_slots = base;
         let delays = pings(&config, 1000);
         let mean = mean(&delays);
         assert!((least..=most).contains(&mean), "{slots}: {mean}");

@@ -339,11 +339,9 @@ fn hsupa_grows_into_its_grant() {
 /// NR at 15 kHz and 5 MHz with these slots, and so many elements of each for reference signals.
 fn nr_with(slots: Vec<SlotConfig>, overhead: u16, scheme: u8) -> CellConfig {
     let mut config = nr("DDDSU", scheme, 5);
-    if let RadioConfig::Nr { subcarrier_khz, bandwidth_mhz, pattern, overhead_elements, .. } =
-        &mut config.radio
-    {
-        (*subcarrier_khz, *bandwidth_mhz) = (15, 5);
-        (*pattern, *overhead_elements) = (slots, overhead);
+    if let RadioConfig::Nr(radio) = &mut config.radio {
+        (radio.subcarrier_khz, radio.bandwidth_mhz) = (15, 5);
+        (radio.pattern, radio.overhead_elements) = (slots, overhead);
     }
     config
 }

@@ -54,8 +54,12 @@ class Lte(Model):
     resource_blocks: Packets = Field(
         description="bandwidth: 6, 15, 25, 50, 75 or 100 resource blocks"
     )
-    layers: Small = Field(description="spatial layers of the downlink: 1 or 2")
-    category: Small = Field(description="category of the handset: 1 to 4, TS 36.306")
+    layers: Small = Field(description="spatial layers of the downlink: 1, 2, 4 or 8")
+    category: Small = Field(description="category of the handset: 1 to 16, TS 36.306")
+    is_256qam: bool | None = Field(
+        default=None,
+        description="downlink schemes up to 256QAM instead of 64QAM; categories 11 to 16",
+    )
 
 
 class Slot(Model):
@@ -66,13 +70,24 @@ class Slot(Model):
 
 
 class Nr(Model):
-    """5G NR, time-division duplex."""
+    """5G NR."""
 
     kind: Literal["nr"] = "nr"
-    subcarrier_khz: Kilohertz = Field(description="subcarrier spacing: 15, 30 or 120 kHz")
+    subcarrier_khz: Kilohertz = Field(description="subcarrier spacing: 15, 30, 60 or 120 kHz")
     bandwidth_mhz: Megahertz = Field(description="bandwidth of the carrier, as TS 38.101 has it")
+    frequency_range: Literal["fr1", "fr2"] | None = Field(
+        default=None,
+        description="below 7.125 GHz or above 24.25 GHz: fr2 for 120 kHz if absent, else fr1",
+    )
+    duplex: Literal["tdd", "fdd"] | None = Field(
+        default=None, description="directions take turns (tdd), or each has such a carrier (fdd)"
+    )
     pattern: tuple[Slot, ...] = Field(
-        description="the slots of the TDD pattern, in order; it repeats"
+        default=(),
+        description=(
+            "slots of the TDD pattern, in order; it repeats; with fdd each slot has 13 symbols "
+            "down and 14 up if absent"
+        ),
     )
     downlink_layers: Small = Field(description="spatial layers towards the user")
     uplink_layers: Small = Field(description="spatial layers from the user")

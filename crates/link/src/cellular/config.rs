@@ -6,6 +6,7 @@
 use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
+use super::radio::RadioConfig;
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
 use crate::{Direction, EarlyDiscard, Probability};
 
@@ -34,98 +35,6 @@ pub struct CellConfig {
     /// How users change from cell to cell; absent if none does.
     #[serde(default)]
     pub handover: Option<HandoverConfig>,
-}
-
-/// The technology and its band.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum RadioConfig {
-    /// UMTS: in each direction a dedicated channel or one of HSPA's.
-    Umts {
-        /// Down.
-        downlink: UmtsDownlink,
-        /// Up.
-        uplink: UmtsUplink,
-    },
-    /// LTE, frequency-division duplex.
-    Lte {
-        /// Resource blocks in each direction: 6, 15, 25, 50, 75 or 100.
-        resource_blocks: u16,
-        /// Layers of the downlink: 1 or 2.
-        layers: u8,
-        /// The users' category, from 1 to 4.
-        category: u8,
-    },
-    /// 5G NR, time-division duplex.
-    Nr {
-        /// Subcarrier spacing: 15, 30 or 120 kHz.
-        subcarrier_khz: u32,
-        /// Bandwidth, one of those of TS 38.101.
-        bandwidth_mhz: u32,
-        /// The slots of one period, again and again.
-        pattern: Vec<SlotConfig>,
-        /// Layers down.
-        downlink_layers: u8,
-        /// Layers up.
-        uplink_layers: u8,
-        /// Whether schemes go up to 256QAM (table 2 of TS 38.214) and not 64QAM (table 1).
-        is_256qam: bool,
-        /// Resource elements in a resource block and slot that carry no data: reference signals.
-        overhead_elements: u16,
-        /// Slots that the base station's software takes for an answer.
-        base_slots: u32,
-        /// Least number of slots from data to its acknowledgement, K1.
-        acknowledge_slots: u32,
-        /// Least number of slots from a grant to its block, K2.
-        grant_slots: u32,
-    },
-}
-
-/// The downlink of UMTS.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum UmtsDownlink {
-    /// A dedicated channel of release 99.
-    Dedicated {
-        /// 64, 128 or 384 kbit/s.
-        kbit_s: u32,
-    },
-    /// HSDPA, shared.
-    Hsdpa {
-        /// The users' category, from 1 to 12.
-        category: u8,
-    },
-}
-
-/// The uplink of UMTS.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum UmtsUplink {
-    /// A dedicated channel of release 99.
-    Dedicated {
-        /// 64, 128 or 384 kbit/s.
-        kbit_s: u32,
-    },
-    /// HSUPA.
-    Hsupa {
-        /// The users' category: 3, 5 or 6.
-        category: u8,
-        /// How long the grant grows, after a pause, from one unit to all of the block.
-        #[serde(rename = "ramp_ns", default)]
-        ramp: Duration,
-    },
-}
-
-/// One slot of a pattern.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlotConfig {
-    /// Symbols for data down, of 14.
-    #[serde(default)]
-    pub downlink_symbols: u8,
-    /// Symbols for data up, of 14.
-    #[serde(default)]
-    pub uplink_symbols: u8,
 }
 
 /// One direction of a cell.

@@ -15,6 +15,19 @@ pub enum CellError {
     /// Too many layers, or none.
     #[error("{0} layers: use from 1 to {1}")]
     Layers(u8, u8),
+    /// Layers that a handset of LTE does not have.
+    #[error("lte: {layers} layers: category {category} has 1, 2, 4 or 8, at most {most}")]
+    LteLayers {
+        /// How many.
+        layers: u8,
+        /// The handset's category.
+        category: u8,
+        /// The most.
+        most: u8,
+    },
+    /// A handset without 256QAM.
+    #[error("lte: category {0} has no 256QAM: use 11 to 16")]
+    No256Qam(u8),
     /// No such category.
     #[error("{technology}: no category {category}: use {known}")]
     Category {
@@ -26,12 +39,14 @@ pub enum CellError {
         known: &'static str,
     },
     /// No such bandwidth of NR.
-    #[error("nr: no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101")]
+    #[error("{}", no_bandwidth(*.subcarrier_khz, *.bandwidth_mhz, .known))]
     NrBandwidth {
         /// Subcarrier spacing.
         subcarrier_khz: u32,
         /// Bandwidth.
         bandwidth_mhz: u32,
+        /// Those of this spacing; nothing if there is no such spacing.
+        known: Vec<u32>,
     },
     /// A slot of more than 14 symbols.
     #[error("nr: slot {slot} has {symbols} symbols: the most is 14")]
@@ -123,6 +138,8 @@ impl CellError {
         let (direction, key) = match self {
             Self::LteBandwidth(_)
             | Self::Layers(..)
+            | Self::LteLayers { .. }
+            | Self::No256Qam(_)
             | Self::Category { .. }
             | Self::NrBandwidth { .. }
             | Self::Symbols { .. }
@@ -150,6 +167,21 @@ impl CellError {
             None => key.to_owned(),
         }
     }
+}
+
+/// What to use instead of a bandwidth or spacing that NR does not have.
+fn no_bandwidth(subcarrier_khz: u32, bandwidth_mhz: u32, known: &[u32]) -> String {
+    if known.is_empty() {
+        return format!(
+            "nr: no subcarrier spacing of {subcarrier_khz} kHz in this frequency range: use 15, 30 or 60 in \
+             fr1, 60 or 120 in fr2"
+        );
+    }
+    let known: Vec<String> = known.iter().map(u32::to_string).collect();
+    format!(
+        "nr: no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101: use {} MHz",
+        known.join(", ")
+    )
 }
 
 /// The key of a direction's settings.

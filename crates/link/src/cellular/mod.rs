@@ -30,6 +30,7 @@ mod harq;
 mod mobility;
 mod outbox;
 mod plan;
+mod radio;
 mod scheduler;
 mod user;
 
@@ -41,10 +42,10 @@ use cwndlab_units::{Duration, Output, Stream, Time};
 pub use block::BlockRecord;
 pub use config::{
     AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
-    RadioConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, SlotConfig, UmtsDownlink,
-    UmtsUplink, UserConfig,
+    ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, UserConfig,
 };
 pub use error::CellError;
+pub use radio::{LteConfig, NrConfig, NrDuplex, RadioConfig, SlotConfig, UmtsDownlink, UmtsUplink};
 
 use self::core::Core;
 use crate::counters::{Backlog, Counters};

@@ -6,8 +6,8 @@ mod umts;
 
 use cwndlab_units::{Duration, Time};
 
-use super::config::RadioConfig;
 use super::error::CellError;
+use super::radio::RadioConfig;
 use crate::Direction;
 use crate::channel::Coding;
 
@@ -115,10 +115,8 @@ impl Plan {
             RadioConfig::Umts { downlink, uplink } => {
                 Ok([umts::downlink(downlink)?, umts::uplink(uplink)?])
             }
-            RadioConfig::Lte { resource_blocks, layers, category } => {
-                lte::both(resource_blocks, layers, category)
-            }
-            RadioConfig::Nr { .. } => nr::both(radio),
+            RadioConfig::Lte(ref radio) => lte::both(radio),
+            RadioConfig::Nr(ref radio) => nr::both(radio),
         }
     }
 

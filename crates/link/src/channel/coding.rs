@@ -54,13 +54,18 @@ impl Report {
 const ROUNDING: f64 = 1e-9;
 
 impl Coding {
-    pub(crate) fn lte() -> Self {
-        let schemes = lte::SCHEMES.iter().map(|scheme| {
+    pub(crate) fn lte(is_256qam: bool) -> Self {
+        let (table, quality) = if is_256qam {
+            (&lte::SCHEMES_256QAM[..], &lte::SCHEME_OF_QUALITY_256QAM)
+        } else {
+            (&lte::SCHEMES[..], &lte::SCHEME_OF_QUALITY)
+        };
+        let schemes = table.iter().map(|scheme| {
             let code_rate = scheme.efficiency / f64::from(scheme.bits_per_symbol);
             CodedScheme { curve: scheme.curve, combining_gain: combining_gain(code_rate) }
         });
         // TS 36.212 section 5.1.2.
-        Self::curves(schemes.collect(), &lte::SCHEME_OF_QUALITY, 6144)
+        Self::curves(schemes.collect(), quality, 6144)
     }
 
     pub(crate) fn nr(is_256qam: bool) -> Self {
@@ -186,9 +191,9 @@ mod tests {
             -7.28, -5.88, -3.45, -1.49, 0.57, 3.35, 4.52, 6.40, 8.29, 10.20, 12.11, 14.04, 15.84,
             17.69, 19.51,
         ];
-        let Coding::Curves(curves) = Coding::lte() else { panic!("LTE has curves") };
+        let Coding::Curves(curves) = Coding::lte(false) else { panic!("LTE has curves") };
         assert_eq!(curves.thresholds, expected);
-        let coding = Coding::lte();
+        let coding = Coding::lte(false);
         assert_eq!(coding.report(-7.3).value, None);
         assert_eq!(coding.report(9.0).value, Some(8.29));
         assert_eq!(coding.scheme(8.29, 0.0), 16);
@@ -198,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_reported_scheme_fails_at_most_one_time_in_ten() {
-        for coding in [Coding::lte(), Coding::nr(false), Coding::nr(true)] {
+        for coding in [false, true].into_iter().flat_map(|is| [Coding::lte(is), Coding::nr(is)]) {
             for tenths in -60..300 {
                 let decibels = f64::from(tenths) / 10.0;
                 let Some(reported) = coding.report(decibels).value else { continue };
@@ -211,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_second_transmission_hardly_fails_on_a_channel_that_stays() {
-        let coding = Coding::lte();
+        let coding = Coding::lte(false);
         for scheme in 0..29 {
             let Coding::Curves(curves) = &coding else { panic!("LTE has curves") };
             let once = curves.schemes[usize::from(scheme)].curve.tenth;

@@ -27,6 +27,7 @@ pub use decibel::Decibel;
 pub use drift::DriftConfig;
 pub use fading::FadingConfig;
 pub use path_loss::{Budget, PathLoss, Place};
+pub use tables::nr::FrequencyRange;
 
 pub(crate) use adaptation::Adaptation;
 pub(crate) use coding::Coding;

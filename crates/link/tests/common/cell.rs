@@ -1,8 +1,8 @@
 //! Cells for the tests, and what measures them.
 
 use cwndlab_link::cellular::{
-    AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, RadioConfig, RlcConfig,
-    SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
+    AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, LteConfig, NrConfig, NrDuplex,
+    RadioConfig, RlcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel};
 use cwndlab_link::{Link, Probability, Stages};
@@ -67,7 +67,12 @@ pub(crate) fn access(period_ms: u64) -> AccessConfig {
 /// LTE with one scheme for all.
 pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig {
     CellConfig {
-        radio: RadioConfig::Lte { resource_blocks, layers: 1, category: 4 },
+        radio: RadioConfig::Lte(LteConfig {
+            resource_blocks,
+            layers: 1,
+            category: 4,
+            is_256qam: false,
+        }),
         downlink: direction(scheme),
         uplink: direction(scheme),
         access: Some(access(10)),
@@ -93,9 +98,11 @@ pub(crate) fn pattern(slots: &str) -> Vec<SlotConfig> {
 /// NR at 30 kHz, 50 MHz, one layer, 256QAM.
 pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
     CellConfig {
-        radio: RadioConfig::Nr {
+        radio: RadioConfig::Nr(NrConfig {
             subcarrier_khz: 30,
             bandwidth_mhz: 50,
+            frequency_range: None,
+            duplex: NrDuplex::Tdd,
             pattern: pattern(slots),
             downlink_layers: 1,
             uplink_layers: 1,
@@ -104,7 +111,7 @@ pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
             base_slots: 4,
             acknowledge_slots: 2,
             grant_slots: 2,
-        },
+        }),
         access: Some(access(request_ms)),
         ..lte(50, 1, scheme)
     }

@@ -5,7 +5,7 @@
 
 use cwndlab_link::cellular::{
     AccessConfig, BackgroundConfig, BlockErrors, BlockRecord, CellConfig, DirectionConfig,
-    HandoverConfig, RadioConfig, RrcConfig, SchedulerConfig, SlotConfig, UserConfig,
+    HandoverConfig, LteConfig, RadioConfig, RrcConfig, SchedulerConfig, SlotConfig, UserConfig,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
@@ -76,8 +76,9 @@ fn largest(config: &CellConfig, is_uplink: bool) -> BlockRecord {
 /// WIRELESS.md section 10.1: the best that each technology can do.
 fn peaks() -> Vec<Rows> {
     let with_radio = |radio: RadioConfig, config: CellConfig| CellConfig { radio, ..config };
-    let radio =
-        |resource_blocks, layers, category| RadioConfig::Lte { resource_blocks, layers, category };
+    let radio = |resource_blocks, layers, category| {
+        RadioConfig::Lte(LteConfig { resource_blocks, layers, category, is_256qam: false })
+    };
     let mut all = Vec::new();
     let peaks = [
         ("lte-cat3", radio(100, 2, 3)),
@@ -226,12 +227,9 @@ fn stall_tables() -> Vec<Rows> {
     // Slots of 0.5 ms for both directions, answered in 10: the table's row for NR.
     let nr_always = || {
         let mut config = nr("D", 10, 20);
-        let RadioConfig::Nr { pattern, base_slots, acknowledge_slots, .. } = &mut config.radio
-        else {
-            unreachable!("it is NR")
-        };
-        *pattern = vec![SlotConfig { downlink_symbols: 10, uplink_symbols: 4 }];
-        (*acknowledge_slots, *base_slots) = (4, 5);
+        let RadioConfig::Nr(radio) = &mut config.radio else { unreachable!("it is NR") };
+        radio.pattern = vec![SlotConfig { downlink_symbols: 10, uplink_symbols: 4 }];
+        (radio.acknowledge_slots, radio.base_slots) = (4, 5);
         config
     };
     let tables: [(&str, CellConfig, u32); 4] = [
@@ -286,10 +284,8 @@ fn latencies() -> Vec<Rows> {
     let lte_ping = move || with_core(ms(1), lte(50, 1, 10));
     let with_nr = move |slots, request_ms, base| {
         let mut config = with_core(Duration::from_micros(250), nr(slots, 15, request_ms));
-        let RadioConfig::Nr { base_slots, .. } = &mut config.radio else {
-            unreachable!("it is NR")
-        };
-        *base_slots = base;
+        let RadioConfig::Nr(radio) = &mut config.radio else { unreachable!("it is NR") };
+        radio.base_slots = base;
         config
     };
     vec![
@@ -596,8 +592,8 @@ fn without_outer_loop(config: CellConfig) -> CellConfig {
 }
 
 fn without_pattern(mut config: CellConfig) -> CellConfig {
-    if let RadioConfig::Nr { pattern: slots, .. } = &mut config.radio {
-        *slots = pattern("DDDDDDDDUU");
+    if let RadioConfig::Nr(radio) = &mut config.radio {
+        radio.pattern = pattern("DDDDDDDDUU");
     }
     config
 }

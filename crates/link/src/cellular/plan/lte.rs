@@ -4,8 +4,9 @@ use cwndlab_units::Duration;
 
 use super::{Plan, Size, Sizes, round_trips};
 use crate::cellular::error::CellError;
+use crate::cellular::radio::LteConfig;
 use crate::channel::Coding;
-use crate::channel::tables::lte;
+use crate::channel::tables::lte::{self, LteScheme, Way};
 
 /// Acknowledged 4 subframes later, answered 3 subframes after that, sent 4 subframes after a grant:
 /// TS 36.213 sections 7.3 and 8.0, and so the round trip of 8 ms of TS 36.321.
@@ -23,36 +24,50 @@ const BLOCK_OVERHEAD: u32 = 4;
 /// PDCP 2, RLC length indicator 2 (TS 36.323 section 6.2.3; 11.5 bits, rounded up).
 const PACKET_OVERHEAD: u32 = 4;
 
-pub(super) fn both(resource_blocks: u16, layers: u8, category: u8) -> Result<[Plan; 2], CellError> {
+pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
+    let &LteConfig { resource_blocks, layers, category: number, is_256qam } = radio;
     if !lte::BANDWIDTHS.contains(&resource_blocks) {
         return Err(CellError::LteBandwidth(resource_blocks));
     }
-    let unknown = CellError::Category { technology: "lte", category, known: "1 to 4" };
-    let (Some([most_bits, most_block_bits]), Some(most_up)) =
-        (lte::most_bits_down(category), lte::most_bits_up(category))
-    else {
-        return Err(unknown);
+    let category = usize::from(number).checked_sub(1).and_then(|index| lte::CATEGORIES.get(index));
+    let Some(category) = category else {
+        let known = "1 to 16";
+        return Err(CellError::Category { technology: "lte", category: number, known });
     };
-    // TS 36.306 table 4.1-1: category 1 receives one layer.
-    let most_layers = if category == 1 { 1 } else { 2 };
-    if layers == 0 || layers > most_layers {
-        return Err(CellError::Layers(layers, most_layers));
+    // Two codewords of one, two or four layers each: TS 36.211 table 6.3.3.2-1.
+    if ![1, 2, 4, 8].contains(&layers) || layers > category.layers {
+        return Err(CellError::LteLayers { layers, category: number, most: category.layers });
     }
+    if is_256qam && !category.is_256qam {
+        return Err(CellError::No256Qam(number));
+    }
+    let codewords = layers.min(2);
+    let most = category.down_block_bits.min(category.down_bits / u32::from(codewords));
+    let schemes = if is_256qam { &lte::SCHEMES_256QAM[..] } else { &lte::SCHEMES[..] };
     let group = lte::group_size(resource_blocks);
-    let down = most_block_bits.min(most_bits / u32::from(layers));
-    let downlink = plan(resource_blocks, group, 1, |scheme, resource_blocks| {
-        u32::from(layers) * limited(scheme, resource_blocks, false, down)
+    let downlink = plan(resource_blocks, group, 1, is_256qam, |scheme, resource_blocks| {
+        let bits = |scheme: &LteScheme| {
+            lte::block_bits(scheme, resource_blocks, Way::Down, layers / codewords)
+        };
+        u32::from(codewords) * limited(&schemes[..=usize::from(scheme)], most, bits)
     });
     // ns-3 gives away no fewer than 3 blocks up.
-    let uplink = plan(resource_blocks, 1, 3, |scheme, resource_blocks| {
-        limited(scheme, resource_blocks, true, most_up)
+    let uplink = plan(resource_blocks, 1, 3, false, |scheme, resource_blocks| {
+        let bits = |scheme: &LteScheme| lte::block_bits(scheme, resource_blocks, Way::Up, 1);
+        limited(&lte::SCHEMES[..=usize::from(scheme)], category.up_bits, bits)
     });
     let respond = round_trips(&[1], &[1], 1 + BASE, GRANT);
     Ok([downlink, Plan { respond, ..uplink }])
 }
 
-fn plan(resource_blocks: u16, group: u16, least_units: u16, bits: impl Fn(u8, u16) -> u32) -> Plan {
-    let coding = Coding::lte();
+fn plan(
+    resource_blocks: u16,
+    group: u16,
+    least_units: u16,
+    is_256qam: bool,
+    bits: impl Fn(u8, u16) -> u32,
+) -> Plan {
+    let coding = Coding::lte(is_256qam);
     let units = resource_blocks.div_ceil(group);
     let sizes = Sizes::new(1, coding.count(), units, least_units, |_, scheme, units| {
         let bits = bits(scheme, (units * group).min(resource_blocks));
@@ -77,22 +92,22 @@ fn plan(resource_blocks: u16, group: u16, least_units: u16, bits: impl Fn(u8, u1
     }
 }
 
-/// The block of a scheme, or the largest one of a lower scheme that the category can take.
-fn limited(scheme: u8, resource_blocks: u16, is_uplink: bool, most_bits: u32) -> u32 {
-    (0..=scheme)
-        .rev()
-        .map(|scheme| lte::block_bits(scheme, resource_blocks, is_uplink))
-        .find(|&bits| bits <= most_bits)
-        .unwrap_or(0)
+/// The block of the last of these schemes, or of the best before it that the category can take.
+fn limited(schemes: &[LteScheme], most_bits: u32, bits: impl Fn(&LteScheme) -> u32) -> u32 {
+    schemes.iter().rev().map(bits).find(|&bits| bits <= most_bits).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plans(resource_blocks: u16, layers: u8, category: u8) -> Result<[Plan; 2], CellError> {
+        both(&LteConfig { resource_blocks, layers, category, is_256qam: false })
+    }
+
     /// The largest block in each direction.
     fn peak_bits(resource_blocks: u16, layers: u8, category: u8) -> [u32; 2] {
-        let plans = both(resource_blocks, layers, category).expect("a plan");
+        let plans = plans(resource_blocks, layers, category).expect("a plan");
         plans.map(|plan| plan.size(1, 28, plan.units).bits)
     }
 
@@ -104,6 +119,11 @@ mod tests {
         assert_eq!(peak_bits(50, 2, 4), [73_392, 36_696]);
         assert_eq!(peak_bits(50, 1, 4), [36_696, 36_696]);
         assert_eq!(peak_bits(25, 1, 3), [18_336, 18_336]);
+        assert_eq!(peak_bits(100, 4, 5), [299_552, 75_376]);
+        assert_eq!(peak_bits(100, 4, 6), [299_552, 51_024]);
+        let config = LteConfig { resource_blocks: 100, layers: 4, category: 13, is_256qam: true };
+        let [down, _] = both(&config).expect("a plan");
+        assert_eq!(down.size(1, 27, down.units).bits, 391_632);
         // No column of the table meets both limits of category 1 at one bandwidth.
         assert_eq!(peak_bits(100, 1, 1), [10_296, 4_584]);
         assert_eq!(peak_bits(50, 1, 1), [9_912, 5_160]);
@@ -111,7 +131,7 @@ mod tests {
 
     #[test]
     fn round_trip_is_eight_slots() {
-        let [down, up] = both(50, 2, 3).expect("a plan");
+        let [down, up] = plans(50, 2, 3).expect("a plan");
         for slot in [0, 1, 7, 100] {
             assert_eq!(down.retransmission(slot), slot + 8);
             assert_eq!(up.retransmission(slot), slot + 8);
@@ -122,16 +142,22 @@ mod tests {
 
     #[test]
     fn impossible_combinations_are_refused() {
-        assert_eq!(both(40, 1, 3).err(), Some(CellError::LteBandwidth(40)));
-        assert_eq!(both(50, 2, 1).err(), Some(CellError::Layers(2, 1)));
-        assert_eq!(both(50, 0, 3).err(), Some(CellError::Layers(0, 2)));
-        let message = both(50, 1, 9).expect_err("no such category").to_string();
-        assert_eq!(message, "lte: no category 9: use 1 to 4");
+        assert_eq!(plans(40, 1, 3).err(), Some(CellError::LteBandwidth(40)));
+        let message = |resource_blocks, layers, category| {
+            plans(resource_blocks, layers, category).expect_err("not possible").to_string()
+        };
+        assert_eq!(message(50, 2, 1), "lte: 2 layers: category 1 has 1, 2, 4 or 8, at most 1");
+        assert_eq!(message(50, 3, 9), "lte: 3 layers: category 9 has 1, 2, 4 or 8, at most 4");
+        assert_eq!(message(50, 1, 17), "lte: no category 17: use 1 to 16");
+        assert_eq!(message(50, 1, 0), "lte: no category 0: use 1 to 16");
+        let config = LteConfig { resource_blocks: 50, layers: 2, category: 9, is_256qam: true };
+        let message = both(&config).expect_err("no 256QAM").to_string();
+        assert_eq!(message, "lte: category 9 has no 256QAM: use 11 to 16");
     }
 
     #[test]
     fn no_more_units_are_given_than_needed() {
-        let [down, up] = both(50, 1, 3).expect("a plan");
+        let [down, up] = plans(50, 1, 3).expect("a plan");
         for plan in [down, up] {
             for bytes in [1_u64, 40, 400, 1500, 3000, 4000, 1 << 40] {
                 let units = plan.units_for(1, 20, bytes, plan.least_units(1, 20));

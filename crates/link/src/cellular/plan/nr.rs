@@ -1,13 +1,13 @@
-//! 5G NR with one band for both directions, which take turns by slots and symbols.
+//! 5G NR: both directions take turns on one carrier by slots and symbols, or have a carrier each.
 
 use cwndlab_units::Duration;
 
 use super::{Plan, Size, Sizes, ahead, check_pattern, round_trips};
 use crate::Direction;
-use crate::cellular::config::{RadioConfig, SlotConfig};
 use crate::cellular::error::CellError;
-use crate::channel::Coding;
+use crate::cellular::radio::{NrConfig, NrDuplex, SlotConfig};
 use crate::channel::tables::nr;
+use crate::channel::{Coding, FrequencyRange};
 
 /// MAC subheader 3, RLC 3 (TS 38.321 section 6.1.2, TS 38.322 section 6.2.2 with 18-bit numbers).
 const BLOCK_OVERHEAD: u32 = 6;
@@ -22,26 +22,25 @@ const USER_PROCESSING_SLOTS: u64 = 1;
 const USER_DECODE_SLOTS: u64 = 1;
 const BASE_DECODE_SLOTS: u64 = 2;
 
-pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
-    let RadioConfig::Nr {
-        subcarrier_khz,
-        bandwidth_mhz,
-        ref pattern,
-        downlink_layers,
-        uplink_layers,
-        is_256qam,
-        overhead_elements,
-        base_slots,
-        acknowledge_slots,
-        grant_slots,
-    } = *radio
-    else {
-        unreachable!("only NR is planned here")
+/// A slot of frequency-division duplex: down, one symbol is for control.
+const WHOLE_SLOT: SlotConfig = SlotConfig { downlink_symbols: 13, uplink_symbols: 14 };
+
+pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
+    let &NrConfig { subcarrier_khz, bandwidth_mhz, downlink_layers, uplink_layers, .. } = radio;
+    let range = radio.frequency_range.unwrap_or(nr::usual_range(subcarrier_khz));
+    let resource_blocks = nr::resource_blocks(range, subcarrier_khz, bandwidth_mhz)
+        .ok_or_else(|| no_bandwidth(range, subcarrier_khz, bandwidth_mhz))?;
+    let whole = [WHOLE_SLOT];
+    let pattern = match (radio.duplex, &radio.pattern[..]) {
+        (NrDuplex::Fdd, []) => &whole,
+        (_, pattern) => pattern,
     };
-    let resource_blocks = nr::resource_blocks(subcarrier_khz, bandwidth_mhz)
-        .ok_or(CellError::NrBandwidth { subcarrier_khz, bandwidth_mhz })?;
     for (slot, symbols) in pattern.iter().enumerate() {
-        let symbols = u32::from(symbols.downlink_symbols) + u32::from(symbols.uplink_symbols);
+        let [down, up] = [symbols.downlink_symbols, symbols.uplink_symbols].map(u32::from);
+        let symbols = match radio.duplex {
+            NrDuplex::Tdd => down + up,
+            NrDuplex::Fdd => down.max(up),
+        };
         if symbols > 14 {
             return Err(CellError::Symbols { slot, symbols });
         }
@@ -54,7 +53,11 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     }
     let down = Symbols::new(pattern, |slot| slot.downlink_symbols);
     let up = Symbols::new(pattern, |slot| slot.uplink_symbols);
-    let band = Band { resource_blocks, is_256qam, overhead_elements };
+    let band = Band {
+        resource_blocks,
+        is_256qam: radio.is_256qam,
+        overhead_elements: radio.overhead_elements,
+    };
     let down_plan = plan(&band, &down, downlink_layers);
     let up_plan = plan(&band, &up, uplink_layers);
     check_pattern(&down_plan.classes, Direction::Forward)?;
@@ -64,8 +67,9 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
     // Answers and grants need a symbol or two, and so may go where no block has room.
     let (answers, grants) = (&up.classes, &down.classes);
-    let acknowledged = round_trips(&down_plan.classes, answers, acknowledge_slots, 1 + base_slots);
-    let granted = round_trips(&up_plan.classes, grants, 1 + base_slots, grant_slots);
+    let answered = 1 + radio.base_slots;
+    let acknowledged = round_trips(&down_plan.classes, answers, radio.acknowledge_slots, answered);
+    let granted = round_trips(&up_plan.classes, grants, answered, radio.grant_slots);
     let downlink = Plan {
         interval,
         processing: interval * BASE_PROCESSING_SLOTS,
@@ -82,6 +86,11 @@ pub(super) fn both(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
         ..up_plan
     };
     Ok([downlink, uplink])
+}
+
+fn no_bandwidth(range: FrequencyRange, subcarrier_khz: u32, bandwidth_mhz: u32) -> CellError {
+    let known = nr::bandwidths(range, subcarrier_khz).iter().map(|&(mhz, _)| mhz).collect();
+    CellError::NrBandwidth { bandwidth_mhz, subcarrier_khz, known }
 }
 
 struct Band {

@@ -6,8 +6,8 @@
 use cwndlab_units::Duration;
 
 use super::{Plan, Ramp, Size, Sizes};
-use crate::cellular::config::{UmtsDownlink, UmtsUplink};
 use crate::cellular::error::CellError;
+use crate::cellular::radio::{UmtsDownlink, UmtsUplink};
 use crate::channel::Coding;
 use crate::channel::tables::hsdpa;
 

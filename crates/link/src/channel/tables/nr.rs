@@ -1,6 +1,18 @@
 //! 5G NR: modulation and coding schemes, channel quality, block sizes.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::block_error::Curve;
+
+/// A part of the spectrum: TS 38.101-1 and -2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrequencyRange {
+    /// Up to 7.125 GHz.
+    Fr1,
+    /// From 24.25 GHz on.
+    Fr2,
+}
 
 /// A modulation and coding scheme of NR.
 #[derive(Clone, Copy, Debug)]
@@ -97,26 +109,77 @@ pub(crate) const SCHEME_OF_QUALITY_64QAM: [u8; 15] =
 pub(crate) const SCHEME_OF_QUALITY_256QAM: [u8; 15] =
     [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 
-/// The numbers of resource blocks of a bandwidth: TS 38.101-1 and -2 table 5.3.2-1.
-pub(crate) fn resource_blocks(subcarrier_khz: u32, bandwidth_mhz: u32) -> Option<u16> {
-    Some(match (subcarrier_khz, bandwidth_mhz) {
-        (15, 5) => 25,
-        (15, 10) => 52,
-        (15, 20) => 106,
-        (15, 40) => 216,
-        (15, 50) => 270,
-        (30, 10) => 24,
-        (30, 20) => 51,
-        (30, 40) => 106,
-        (30, 50) => 133,
-        (30, 80) => 217,
-        (30, 100) => 273,
-        (120, 50) => 32,
-        (120, 100) => 66,
-        (120, 200) => 132,
-        (120, 400) => 264,
-        _ => return None,
-    })
+/// Bandwidths in MHz and their numbers of resource blocks: TS 38.101-1 and 38.101-2 table 5.3.2-1.
+/// Nothing where the range has no such spacing.
+pub(crate) const fn bandwidths(
+    range: FrequencyRange,
+    subcarrier_khz: u32,
+) -> &'static [(u32, u16)] {
+    match (range, subcarrier_khz) {
+        (FrequencyRange::Fr1, 15) => &[
+            (5, 25),
+            (10, 52),
+            (15, 79),
+            (20, 106),
+            (25, 133),
+            (30, 160),
+            (35, 188),
+            (40, 216),
+            (45, 242),
+            (50, 270),
+        ],
+        (FrequencyRange::Fr1, 30) => &[
+            (5, 11),
+            (10, 24),
+            (15, 38),
+            (20, 51),
+            (25, 65),
+            (30, 78),
+            (35, 92),
+            (40, 106),
+            (45, 119),
+            (50, 133),
+            (60, 162),
+            (70, 189),
+            (80, 217),
+            (90, 245),
+            (100, 273),
+        ],
+        (FrequencyRange::Fr1, 60) => &[
+            (10, 11),
+            (15, 18),
+            (20, 24),
+            (25, 31),
+            (30, 38),
+            (35, 44),
+            (40, 51),
+            (45, 58),
+            (50, 65),
+            (60, 79),
+            (70, 93),
+            (80, 107),
+            (90, 121),
+            (100, 135),
+        ],
+        (FrequencyRange::Fr2, 60) => &[(50, 66), (100, 132), (200, 264)],
+        (FrequencyRange::Fr2, 120) => &[(50, 32), (100, 66), (200, 132), (400, 264)],
+        _ => &[],
+    }
+}
+
+/// The range that a spacing is of where nothing else is said.
+pub(crate) const fn usual_range(subcarrier_khz: u32) -> FrequencyRange {
+    if subcarrier_khz < 120 { FrequencyRange::Fr1 } else { FrequencyRange::Fr2 }
+}
+
+/// The number of resource blocks of a bandwidth.
+pub(crate) fn resource_blocks(
+    range: FrequencyRange,
+    subcarrier_khz: u32,
+    bandwidth_mhz: u32,
+) -> Option<u16> {
+    let known = bandwidths(range, subcarrier_khz);
+    known.iter().find(|&&(mhz, _)| mhz == bandwidth_mhz).map(|&(_, blocks)| blocks)
 }
 
 /// What a slot has for a block.
