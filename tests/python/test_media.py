@@ -152,8 +152,8 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
             {"radio": {"kind": "lte", "resource_blocks": 51}},
             "51 resource blocks: use 6,",
         ),
-        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "3 layers: use from 1 to 2"),
-        ("lte-good", {"radio": {"kind": "lte", "category": 9}}, "no category 9: use 1 to 4"),
+        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "has 1, 2, 4 or 8, at most 2"),
+        ("lte-good", {"radio": {"kind": "lte", "category": 17}}, "no category 17: use 1 to 16"),
         ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "is 28"),
         ("nr-good", {"radio": {"kind": "nr", "bandwidth": "55 MHz"}}, "no bandwidth of 55 MHz"),
         (

@@ -151,7 +151,7 @@ fn with_a_carrier_each_both_directions_have_every_slot() {
     let config = config(
         |radio| {
             (radio.subcarrier_khz, radio.bandwidth_mhz) = (15, 20);
-            (radio.duplex, radio.pattern) = (NrDuplex::Fdd, Vec::new());
+            (radio.duplex, radio.pattern) = (Some(NrDuplex::Fdd), Vec::new());
             radio.downlink_layers = 2;
         },
         20,
@@ -190,7 +190,7 @@ fn widths_that_no_standard_has_are_refused() {
     );
     let crowded = SlotConfig { downlink_symbols: 14, uplink_symbols: 15 };
     assert_eq!(
-        message(&|radio| (radio.duplex, radio.pattern) = (NrDuplex::Fdd, vec![crowded])),
+        message(&|radio| (radio.duplex, radio.pattern) = (Some(NrDuplex::Fdd), vec![crowded])),
         "nr: slot 0 has 15 symbols: the most is 14"
     );
 }

@@ -79,9 +79,10 @@ pub struct LteConfig {
     pub layers: u8,
     /// The users' category, from 1 to 16.
     pub category: u8,
-    /// Whether the downlink's schemes go up to 256QAM (TS 36.213 table 7.1.7.1-1A) and not 64QAM.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_256qam: bool,
+    /// Whether the downlink's schemes go up to 256QAM (TS 36.213 table 7.1.7.1-1A) and not 64QAM, which
+    /// is taken if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_256qam: Option<bool>,
 }
 
 /// NR's carrier.
@@ -96,9 +97,9 @@ pub struct NrConfig {
     /// with other numbers of resource blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_range: Option<FrequencyRange>,
-    /// Whether the directions take turns.
-    #[serde(default, skip_serializing_if = "NrDuplex::is_time_division")]
-    pub duplex: NrDuplex,
+    /// How the directions share the spectrum; in turns if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplex: Option<NrDuplex>,
     /// The slots of one period, again and again. With frequency-division duplex the symbols of each
     /// direction are on its own carrier, and without slots each has 13 symbols down and 14 up.
     #[serde(default)]
@@ -120,18 +121,11 @@ pub struct NrConfig {
 }
 
 /// How NR's directions share the spectrum.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NrDuplex {
     /// One carrier, in turns.
-    #[default]
     Tdd,
     /// A carrier each.
     Fdd,
-}
-
-impl NrDuplex {
-    fn is_time_division(&self) -> bool {
-        *self == Self::Tdd
-    }
 }

@@ -1,8 +1,8 @@
 //! Cells for the tests, and what measures them.
 
 use cwndlab_link::cellular::{
-    AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, LteConfig, NrConfig, NrDuplex,
-    RadioConfig, RlcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
+    AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, LteConfig, NrConfig, RadioConfig,
+    RlcConfig, SchedulerConfig, SlotConfig, UmtsDownlink, UmtsUplink, UserConfig,
 };
 use cwndlab_link::channel::{AdaptationConfig, Decibel};
 use cwndlab_link::{Link, Probability, Stages};
@@ -71,7 +71,7 @@ pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig 
             resource_blocks,
             layers: 1,
             category: 4,
-            is_256qam: false,
+            is_256qam: None,
         }),
         downlink: direction(scheme),
         uplink: direction(scheme),
@@ -102,7 +102,7 @@ pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
             subcarrier_khz: 30,
             bandwidth_mhz: 50,
             frequency_range: None,
-            duplex: NrDuplex::Tdd,
+            duplex: None,
             pattern: pattern(slots),
             downlink_layers: 1,
             uplink_layers: 1,

@@ -25,7 +25,8 @@ const BLOCK_OVERHEAD: u32 = 4;
 const PACKET_OVERHEAD: u32 = 4;
 
 pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
-    let &LteConfig { resource_blocks, layers, category: number, is_256qam } = radio;
+    let &LteConfig { resource_blocks, layers, category: number, .. } = radio;
+    let is_256qam = radio.is_256qam.unwrap_or(false);
     if !lte::BANDWIDTHS.contains(&resource_blocks) {
         return Err(CellError::LteBandwidth(resource_blocks));
     }
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     fn plans(resource_blocks: u16, layers: u8, category: u8) -> Result<[Plan; 2], CellError> {
-        both(&LteConfig { resource_blocks, layers, category, is_256qam: false })
+        both(&LteConfig { resource_blocks, layers, category, is_256qam: None })
     }
 
     /// The largest block in each direction.
@@ -121,7 +122,8 @@ mod tests {
         assert_eq!(peak_bits(25, 1, 3), [18_336, 18_336]);
         assert_eq!(peak_bits(100, 4, 5), [299_552, 75_376]);
         assert_eq!(peak_bits(100, 4, 6), [299_552, 51_024]);
-        let config = LteConfig { resource_blocks: 100, layers: 4, category: 13, is_256qam: true };
+        let config =
+            LteConfig { resource_blocks: 100, layers: 4, category: 13, is_256qam: Some(true) };
         let [down, _] = both(&config).expect("a plan");
         assert_eq!(down.size(1, 27, down.units).bits, 391_632);
         // No column of the table meets both limits of category 1 at one bandwidth.
@@ -150,7 +152,8 @@ mod tests {
         assert_eq!(message(50, 3, 9), "lte: 3 layers: category 9 has 1, 2, 4 or 8, at most 4");
         assert_eq!(message(50, 1, 17), "lte: no category 17: use 1 to 16");
         assert_eq!(message(50, 1, 0), "lte: no category 0: use 1 to 16");
-        let config = LteConfig { resource_blocks: 50, layers: 2, category: 9, is_256qam: true };
+        let config =
+            LteConfig { resource_blocks: 50, layers: 2, category: 9, is_256qam: Some(true) };
         let message = both(&config).expect_err("no 256QAM").to_string();
         assert_eq!(message, "lte: category 9 has no 256QAM: use 11 to 16");
     }

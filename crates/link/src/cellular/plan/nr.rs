@@ -31,13 +31,14 @@ pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
     let resource_blocks = nr::resource_blocks(range, subcarrier_khz, bandwidth_mhz)
         .ok_or_else(|| no_bandwidth(range, subcarrier_khz, bandwidth_mhz))?;
     let whole = [WHOLE_SLOT];
-    let pattern = match (radio.duplex, &radio.pattern[..]) {
+    let duplex = radio.duplex.unwrap_or(NrDuplex::Tdd);
+    let pattern = match (duplex, &radio.pattern[..]) {
         (NrDuplex::Fdd, []) => &whole,
         (_, pattern) => pattern,
     };
     for (slot, symbols) in pattern.iter().enumerate() {
         let [down, up] = [symbols.downlink_symbols, symbols.uplink_symbols].map(u32::from);
-        let symbols = match radio.duplex {
+        let symbols = match duplex {
             NrDuplex::Tdd => down + up,
             NrDuplex::Fdd => down.max(up),
         };
