@@ -6,10 +6,12 @@ import types
 import typing
 from typing import Any
 
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
 from cwndlab.schema.base import Model
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.wifi import WifiPath
 
 _QUEUES: tuple[si.Queue, ...] = (
@@ -47,18 +49,18 @@ _JITTERS: tuple[si.Jitter, ...] = (
     si.NormalJitter(sigma_ns=2),
     si.ExponentialJitter(mean_ns=3),
 )
-_APPLICATIONS: tuple[si.Application, ...] = (
-    si.Bulk(),
-    si.Sized(bytes=1),
-    si.OnOff(on_ns=1, off_ns=2, distribution="pareto"),
-    si.RequestResponse(request_bytes=1, response_bytes=2, think_ns=3, count=4),
-    si.Paced(bits_per_sec=1, write_bytes=2),
-    si.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
-    si.Http(bytes=1, chunk_bytes=2, is_upload=True),
-    si.Sftp(bytes=1, request_bytes=2, outstanding=3, is_upload=False),
-    si.Web(document_bytes=1, objects=2, object_bytes=3, parse_ns=4, think_ns=5, count=6),
-    si.Video(rungs_bits_per_sec=(1, 2), chunk_ns=3, buffer_ns=30),
-    si.Datagrams(bytes=1, interval_ns=2),
+_APPLICATIONS: tuple[apps.Application, ...] = (
+    apps.Bulk(),
+    apps.Sized(bytes=1),
+    apps.OnOff(on_ns=1, off_ns=2, distribution="pareto"),
+    apps.RequestResponse(request_bytes=1, response_bytes=2, think_ns=3, count=4),
+    apps.Paced(bits_per_sec=1, write_bytes=2),
+    apps.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
+    apps.Http(bytes=1, chunk_bytes=2, is_upload=True),
+    apps.Sftp(bytes=1, request_bytes=2, outstanding=3, is_upload=False),
+    apps.Web(document_bytes=1, objects=2, object_bytes=3, parse_ns=4, think_ns=5, count=6),
+    apps.Video(rungs_bits_per_sec=(1, 2), chunk_ns=3, buffer_ns=30),
+    apps.Datagrams(bytes=1, interval_ns=2),
 )
 
 
@@ -68,9 +70,18 @@ def media() -> tuple[si.Path, ...]:
     return tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
 
 
-def live_paths() -> tuple[si.LivePath, ...]:
-    """Real networks; the simulator takes none of them."""
-    return tuple(_filled(si.LivePath, n) for n in range(3))
+def live_paths() -> tuple[LivePath, ...]:
+    """A real network; the simulator does not take it."""
+    path = LivePath(
+        place="here",
+        period="06:00-07:30",
+        days="working",
+        at_most=1,
+        pause_ns=2,
+        algorithm_on="client",
+        udp_bits_per_sec=3,
+    )
+    return (path,)
 
 
 def _filled(annotation: Any, n: int) -> Any:  # noqa: ANN401  types

@@ -22,6 +22,7 @@ from cwndlab.measure.wire.client import Session, TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
 from cwndlab.measure.wire.sessions import Limits
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
 from live_server import HOST, TOKEN, connected, server_apart, server_here
 from patience import PATIENCE_S, is_soon
@@ -245,20 +246,20 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
 @pytest.mark.parametrize(
     ("application", "moved"),
     [
-        (si.Sized(bytes=300_000), 300_000),
-        (si.WindowedFile(request_bytes=10_000, outstanding=3, total_bytes=100_000), 100_000),
-        (si.RequestResponse(request_bytes=100, response_bytes=5_000, count=4), 20_000),
-        (si.Paced(bits_per_sec=400_000, write_bytes=1_000), None),
-        (si.OnOff(on_ns=50_000_000, off_ns=50_000_000), None),
-        (si.Bulk(), None),
+        (apps.Sized(bytes=300_000), 300_000),
+        (apps.WindowedFile(request_bytes=10_000, outstanding=3, total_bytes=100_000), 100_000),
+        (apps.RequestResponse(request_bytes=100, response_bytes=5_000, count=4), 20_000),
+        (apps.Paced(bits_per_sec=400_000, write_bytes=1_000), None),
+        (apps.OnOff(on_ns=50_000_000, off_ns=50_000_000), None),
+        (apps.Bulk(), None),
     ],
 )
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_every_application_moves_its_data_both_ways(
-    application: si.Application, moved: int | None, direction: str, address: Address
+    application: apps.Application, moved: int | None, direction: str, address: Address
 ) -> None:
     # What paces itself is to have its rate, though the last write may come late.
-    duration_ns = SECOND_NS if isinstance(application, si.Paced) else SECOND_NS // 2
+    duration_ns = SECOND_NS if isinstance(application, apps.Paced) else SECOND_NS // 2
     with Session(address) as session:
         found = session.transfer(
             [flow(direction, application=application)], duration_ns, [("reno", "cubic")]
@@ -269,7 +270,7 @@ def test_every_application_moves_its_data_both_ways(
     assert sender["moved_bytes"] >= receiver["moved_bytes"] > 0
     if moved is not None:
         assert receiver["moved_bytes"] == moved
-    if isinstance(application, si.Paced):
+    if isinstance(application, apps.Paced):
         assert receiver["moved_bytes"] == pytest.approx(50_000, rel=0.3)
     for end in (near, far):
         assert len(end["at_ns"]) == len(end["info"]["snd_cwnd"]) > 0
@@ -281,10 +282,10 @@ def test_every_method_moves_a_file_by_its_own_protocol_both_ways(
     method: str, direction: str, address: Address
 ) -> None:
     size, is_upload = 700_000, direction == "reverse"
-    files: dict[str, si.Application] = {
-        "http": si.Http(bytes=size, is_upload=is_upload),
-        "http in chunks": si.Http(bytes=size, chunk_bytes=200_000, is_upload=is_upload),
-        "sftp": si.Sftp(bytes=size, request_bytes=32_768, outstanding=4, is_upload=is_upload),
+    files: dict[str, apps.Application] = {
+        "http": apps.Http(bytes=size, is_upload=is_upload),
+        "http in chunks": apps.Http(bytes=size, chunk_bytes=200_000, is_upload=is_upload),
+        "sftp": apps.Sftp(bytes=size, request_bytes=32_768, outstanding=4, is_upload=is_upload),
     }
     if method == "sftp":
         pytest.importorskip("asyncssh")

@@ -10,6 +10,7 @@ from cwndlab.api.study import Study
 from cwndlab.errors import LinkError, StudyError
 from cwndlab.resolve.hosts import hosts, load_host
 from cwndlab.resolve.presets import load_preset, presets
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
@@ -193,7 +194,7 @@ def test_flows_inherit_from_the_study_and_count() -> None:
     assert first.sender == si.End(stack="ns-2-packet", algorithm="reno")
     assert third.sender == si.End(stack="ns-2-packet", algorithm="highspeed")
     assert third.receiver == si.End(stack="linux-6.1", algorithm="highspeed")
-    assert third.application == si.Sized(bytes=100_000)
+    assert third.application == apps.Sized(bytes=100_000)
     assert len(scenario(flows=4).flows) == 4
 
 
@@ -327,18 +328,18 @@ def test_a_preset_may_know_times_of_the_day(tmp_path: Path) -> None:
 
 
 def test_files_go_up_and_down_over_http_and_sftp() -> None:
-    def application(direction: str, **given: object) -> si.Application:
+    def application(direction: str, **given: object) -> apps.Application:
         made = scenario(direction=direction, reverse_link="rate=1 Mbit/s", application=given)
         return made.flows[0].application
 
     http = {"kind": "http", "bytes": "293 MB", "chunk": "2 MB"}
-    up = si.Http(bytes=293 * 10**6, chunk_bytes=2 * 10**6, is_upload=True)
+    up = apps.Http(bytes=293 * 10**6, chunk_bytes=2 * 10**6, is_upload=True)
     assert application("uplink", **http) == up
     assert application("downlink", **http) == up.model_copy(update={"is_upload": False})
     sftp = application("uplink", kind="sftp", bytes="1 MB", client="winscp")
-    assert sftp == si.Sftp(bytes=10**6, request_bytes=32768, outstanding=4, is_upload=True)
+    assert sftp == apps.Sftp(bytes=10**6, request_bytes=32768, outstanding=4, is_upload=True)
     openssh = application("downlink", kind="sftp", bytes="1 MB")
-    assert openssh == si.Sftp(bytes=10**6, request_bytes=32768, outstanding=64, is_upload=False)
+    assert openssh == apps.Sftp(bytes=10**6, request_bytes=32768, outstanding=64, is_upload=False)
     with pytest.raises(StudyError, match="no such client; known: openssh, winscp, filezilla"):
         application("uplink", kind="sftp", bytes="1 MB", client="putty")
 

@@ -8,16 +8,20 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
+import click
 import jsonschema
 import pytest
 from pydantic import BaseModel
 
 import cwndlab as cw
 from cwndlab import core
+from cwndlab.cli.advise import advise_command
+from cwndlab.cli.compare import compare_command
+from cwndlab.cli.study_options import help_of
 from cwndlab.errors import CoreMissingError
 from cwndlab.judge.populations import populations
 from cwndlab.papers import paper_studies
-from cwndlab.schema import StudyModel
+from cwndlab.schema import Flow, StudyModel
 from cwndlab.schema import scenario as si
 from cwndlab.schema.json_schema import schema_text, study_schema, users_schema
 from maximal import live_paths, maximal_scenario, media
@@ -161,8 +165,25 @@ def test_scenarios_are_frozen_and_know_no_other_keys() -> None:
 def test_a_study_takes_the_keys_of_a_study_file() -> None:
     """`live` is of files alone, as is what `--quick` changes."""
     arguments = inspect.signature(cw.Study).parameters
+    about = " ".join(str(cw.Study.__init__.__doc__).split())
     assert set(arguments) == StudyModel.model_fields.keys() - {"live", "quick"}
     for name, argument in arguments.items():
-        default = StudyModel.model_fields[name].default
-        assert argument.default is None or argument.default in {default, "60 s"}, name
-        assert f"            {name}: " in str(cw.Study.__init__.__doc__)
+        field = StudyModel.model_fields[name]
+        assert argument.default is None or argument.default in {field.default, "60 s"}, name
+        assert f"{name}: {field.description}." in about
+
+
+@pytest.mark.parametrize("command", [compare_command, advise_command], ids=["compare", "advise"])
+def test_an_option_that_is_a_key_of_a_study_is_what_the_schema_says(command: click.Command) -> None:
+    plural = {"links": "link", "algorithms": "algorithm", "transfer": "bytes"}
+    fields = {**Flow.model_fields, **StudyModel.model_fields}
+    options = {plural.get(str(o.name), str(o.name)): o for o in command.params}
+    joined = {key: option for key, option in options.items() if key in fields}
+    assert joined.keys() >= {"link", "algorithm", "direction"}
+    for key, option in joined.items():
+        assert isinstance(option, click.Option)
+        assert str(option.help).startswith(help_of(fields[key])), key
+        default = option.get_default(click.Context(command))
+        if isinstance(default, int | str):
+            own = {"flows": 1, "duration": "60 s"}
+            assert default == own.get(key, fields[key].default), key

@@ -381,7 +381,7 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
         ({"link": "rate=9000000000 Gbit/s,delay=100000 h"}, "the largest is 4,294,967,295 packets"),
         (
             {"link": "rate=1 Mbit/s", "application": {"kind": "sized", "bytes": "0 B"}},
-            "bytes: must",
+            'application.bytes = "0 B"\n  must be greater than 0',
         ),
         ({"link": "delay=0 ms"}, "has neither a rate nor a delay"),
         ({"link": "loss=1 %"}, "has neither a rate nor a delay"),

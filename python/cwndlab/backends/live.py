@@ -29,7 +29,8 @@ from cwndlab.measure.wire.protocol import ProtocolError
 from cwndlab.results.blocks import DONE, SET_ASIDE
 from cwndlab.results.tables import split_files, to_parquet
 from cwndlab.run.executor import Batch, Note, Outcome
-from cwndlab.schema.scenario import Datagrams, LivePath, Video, Web
+from cwndlab.schema.application import Datagrams, Video, Web
+from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,8 @@ import click
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.apply import apply_winner
 from cwndlab.cli.options import jobs_option
-from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
+from cwndlab.cli.output import command_line, format_option, indented, say
+from cwndlab.cli.study_options import study_option
 
 if TYPE_CHECKING:
     from cwndlab.judge.answer import Answers
@@ -19,13 +20,7 @@ _TRACE_DELAY = "20 ms"
 
 
 @click.command("advise")
-@click.option(
-    "--link",
-    "links",
-    metavar="LINK",
-    multiple=True,
-    help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,..."; several are classes of users.',
-)
+@study_option("link", "--link", "links", multiple=True, more="Several are classes of users.")
 @click.option(
     "--users",
     metavar="NAME",
@@ -39,11 +34,11 @@ _TRACE_DELAY = "20 ms"
 @click.option("--results", type=click.Path(path_type=Path), help="Results that exist already.")
 @use_option
 @goal_option
-@click.option(
+@study_option(
+    "algorithm",
     "--algorithm",
     "algorithms",
-    metavar="NAMES",
-    help="Algorithms to compare, separated by commas; without it, six that Linux has.",
+    more="Several, separated by commas, are compared; without it, six that Linux has.",
 )
 @click.option(
     "--baseline",
@@ -52,7 +47,7 @@ _TRACE_DELAY = "20 ms"
     show_default=True,
     help="The algorithm that is run today.",
 )
-@direction_option
+@study_option("direction")
 @click.option(
     "--budget",
     metavar="TIME",

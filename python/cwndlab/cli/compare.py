@@ -11,13 +11,15 @@ from cwndlab.api.adding import adding
 from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.options import Where, backend_option, jobs_option
-from cwndlab.cli.output import command_line, direction_option, format_option, indented, say
+from cwndlab.cli.output import command_line, format_option, indented, say
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
+from cwndlab.cli.study_options import study_option
 from cwndlab.errors import plural
 from cwndlab.judge.limits import main_limits
 from cwndlab.judge.uses import use_named
+from cwndlab.schema.direction import Direction
 from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
@@ -29,49 +31,17 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.option(
-    "--link",
-    metavar="LINK",
-    required=True,
-    help='Preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
-)
-@click.option(
-    "--algorithm",
-    "algorithms",
-    metavar="NAMES",
-    required=True,
-    help="One or more, separated by commas.",
-)
-@click.option(
-    "--reverse-link",
-    metavar="LINK",
-    help="The ACKs' direction; as long as the link, else unlimited.",
-)
-@click.option(
-    "--flows",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="At once, all of one algorithm.",
-)
-@click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="Simulated time of a run."
-)
-@click.option("--warm-up", metavar="TIME", help="Left out of the statistics.")
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs each."
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
-)
-@click.option("--stack", metavar="NAME", help="Stack profile (cwndlab stack list).")
-@direction_option
-@click.option(
-    "--bytes",
-    "transfer",
-    metavar="SIZE",
-    help="Transfers of this size instead of bulk, as in 500 kB.",
-)
+@study_option("link", required=True)
+@study_option("algorithm", required=True, more="One or more, separated by commas.")
+@study_option("reverse_link")
+@study_option("flows", default=1, show_default=True)
+@study_option("duration")
+@study_option("warm_up", default=None)
+@study_option("repetitions", "--repeat", "repetitions")
+@study_option("seed")
+@study_option("stack", default=None)
+@study_option("direction")
+@study_option("bytes", "--bytes", "transfer")
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
@@ -84,12 +54,12 @@ if TYPE_CHECKING:
 @format_option
 def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     link: str,
-    algorithms: str,
+    algorithm: str,
     reverse_link: str | None,
     flows: int,
     duration: str,
     warm_up: str | None,
-    repeat: int,
+    repetitions: int,
     seed: int,
     stack: str | None,
     direction: str,
@@ -102,7 +72,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     output_format: str,
 ) -> None:
     """Compare algorithms on a link, on paired channels."""
-    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    names = [name.strip() for name in algorithm.split(",") if name.strip()]
     options: dict[str, Any] = {
         "reverse_link": reverse_link,
         "warm_up": warm_up,
@@ -116,11 +86,11 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         "algorithm": names or None,
         "flows": flows,
         "duration": duration,
-        "repetitions": repeat,
+        "repetitions": repetitions,
         "seed": seed,
         **given,
     }
-    if repeat > 1:
+    if repetitions > 1:
         document |= randomness(resolve_text(link))
     wanted = use_named(use)
     if use != "bulk":
@@ -145,7 +115,7 @@ def _title(document: dict[str, Any]) -> str:
     return " · ".join(
         [
             short_spec(document["link"]),
-            document["direction"],
+            Direction.of(document["direction"]).title,
             plural(_flows_of(document), "flow"),
             document["duration"],
         ]

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab.judge.comparison import compare
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
+from cwndlab.schema.live import LivePath
 from cwndlab.stats.students_t import quantile
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ MOST_REPETITIONS = 10_000
 _FEWEST_PAIRS = 2
 _OVERHEAD_S = 2.0  # of a live run without a pilot: connections, probes, the last samples
 _COLUMN = "goodput_mbit_s"
-_ENDLESS = (si.Bulk, si.OnOff, si.Paced)
+_ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +161,15 @@ def _flow_bytes(
     seconds = scenario.duration_ns / 1e9
     most = None if bits_per_sec is None else bits_per_sec * seconds / 8
     match flow.application:
-        case si.Sized() as sized:
+        case apps.Sized() as sized:
             return float(sized.bytes)
-        case si.Paced() as paced:
+        case apps.Paced() as paced:
             return paced.bits_per_sec * seconds / 8
-        case si.RequestResponse(count=int(count), response_bytes=size):
+        case apps.RequestResponse(count=int(count), response_bytes=size):
             return float(count * size)
-        case si.WindowedFile(total_bytes=int(size)) | si.Http(bytes=size) | si.Sftp(bytes=size):
+        case (
+            apps.WindowedFile(total_bytes=int(size)) | apps.Http(bytes=size) | apps.Sftp(bytes=size)
+        ):
             return float(size)
         case _:
             return most
@@ -190,4 +194,4 @@ def _overhead_s(pilot: Results | None) -> float:
 
 
 def _pause_s(path: si.Path) -> float:
-    return path.pause_ns / 1e9 if isinstance(path, si.LivePath) else 0.0
+    return path.pause_ns / 1e9 if isinstance(path, LivePath) else 0.0

@@ -23,7 +23,8 @@ from cwndlab.measure.wire.address import ServerUnreachableError
 from cwndlab.measure.wire.client import TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.results.tables import encode_result
-from cwndlab.schema import scenario as si
+from cwndlab.schema import application as apps
+from cwndlab.schema.live import LivePath
 from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ class Iperf3:
         if len(scenario.flows) > 1:
             words += ["--parallel", str(len(scenario.flows))]
         match flow.application:
-            case si.Sized() as sized:
+            case apps.Sized() as sized:
                 return [*words, "--bytes", str(sized.bytes)]
-            case si.Paced() as paced:
+            case apps.Paced() as paced:
                 words += ["--bitrate", str(paced.bits_per_sec), "--length", str(paced.write_bytes)]
         return [*words, "--time", str(scenario.duration_ns // _NS_PER_S - omit_s)]
 
@@ -161,7 +162,7 @@ def _obstacle(scenario: Scenario) -> str | None:
     application = flows[0].application
     obstacles = (
         (
-            not isinstance(application, si.Bulk | si.Sized | si.Paced),
+            not isinstance(application, apps.Bulk | apps.Sized | apps.Paced),
             f"iperf3 has no application {application.kind}",
         ),
         (
@@ -169,7 +170,7 @@ def _obstacle(scenario: Scenario) -> str | None:
             "flows of a test of iperf3 are alike: direction, algorithm, application",
         ),
         (
-            isinstance(application, si.Sized) and len(flows) > 1,
+            isinstance(application, apps.Sized) and len(flows) > 1,
             "iperf3 shares a size out among its flows",
         ),
         (
@@ -177,7 +178,7 @@ def _obstacle(scenario: Scenario) -> str | None:
             "flows of iperf3 begin and end together",
         ),
         (
-            isinstance(path, si.LivePath) and path.udp_bits_per_sec is not None,
+            isinstance(path, LivePath) and path.udp_bits_per_sec is not None,
             "iperf3 sends no datagrams beside the data",
         ),
         (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from cwndlab.schema.scenario import LivePath
+from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
     from collections import Counter

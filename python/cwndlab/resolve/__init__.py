@@ -17,7 +17,9 @@ from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
 from cwndlab.resolve.path import TraceReader, resolve_path
 from cwndlab.schema import scenario as si
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, plain_message
+from cwndlab.schema.written import to_si
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve.algorithms import FileAlgorithm
     from cwndlab.resolve.traces import Trace
     from cwndlab.schema.link import Link
-    from cwndlab.schema.study import Live, StudyModel
+    from cwndlab.schema.study import StudyModel
 
 __all__ = ["Resolved", "ResolvedLink", "resolve", "resolve_link"]
 
@@ -62,7 +64,8 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
 def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
     traces = TraceReader(folder)
     if study.link is None and study.live is not None:
-        path, has_reverse_link = _live_path(study.live), True
+        path: si.Path = to_si(study.live, LivePath, ("live",))
+        has_reverse_link = True
     else:
         path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
     algorithms = AlgorithmReader(folder, references)
@@ -135,18 +138,6 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
         for place, end in zip(("user_host", "server_host"), ends, strict=True):
             if end.host is not None and end.host.bits_per_sec is None:
                 raise FieldError((place,), "a wire grants nothing to a device: it needs a rate")
-
-
-def _live_path(live: Live) -> si.Path:
-    return si.LivePath(
-        place=live.place,
-        period=live.period,
-        days=live.days,
-        at_most=live.at_most,
-        pause_ns=live.pause,
-        algorithm_on=live.algorithm_on,
-        udp_bits_per_sec=live.udp,
-    )
 
 
 @dataclass(frozen=True, slots=True)

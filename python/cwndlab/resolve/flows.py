@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab import core
 from cwndlab.errors import CwndlabError
 from cwndlab.resolve.hosts import resolve_host
 from cwndlab.resolve.reno_variants import changes_of
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
 from cwndlab.schema import study as plan
 from cwndlab.schema.direction import Direction, WireDirection
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError
 from cwndlab.schema.sftp_clients import sftp_clients
+from cwndlab.schema.written import to_si
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.resolve.algorithms import AlgorithmReader
+    from cwndlab.schema.live import AlgorithmOn
     from cwndlab.text.toml import KeyPath
 
-Pattern = (
-    plan.Bulk | plan.Sized | plan.OnOff | plan.RequestResponse | plan.Paced | plan.WindowedFile
-)
-Noticed = plan.Web | plan.Video | plan.Datagrams
-_MAX_DATAGRAM_BYTES = 1_472  # what an Ethernet frame carries behind the headers of IPv4 and UDP
 Machine = Literal["user", "server"]
 DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that nobody touched
 
@@ -107,8 +106,8 @@ class _Ends:
         """The machine that keeps its default, as the other one was given the algorithm."""
         if self.study.live is None or self.study.link is None:
             return None
-        others: dict[si.AlgorithmOn, Machine] = {"client": "server", "server": "user"}
-        return others.get(self.study.live.algorithm_on)
+        others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
+        return others.get(to_si(self.study.live, LivePath, ("live",)).algorithm_on)
 
     def _stack(self, flow: plan.Flow, machine: Machine, key: KeyPath) -> core.Stack:
         own: str | None = getattr(self.study, f"{machine}_stack")
@@ -231,90 +230,24 @@ def _check_parameters(
 
 def _application(
     study: plan.StudyModel, flow: plan.Flow, direction: WireDirection, key: KeyPath
-) -> si.Application:
+) -> apps.Application:
     if flow.bytes is not None:
-        return si.Sized(bytes=flow.bytes)
-    application = flow.application or study.application
-    if isinstance(application, plan.Http | plan.Sftp):
-        place: KeyPath = (*(key if flow.application else ()), "application")
-        return _transfer(application, place, is_upload=direction == "reverse")
-    if isinstance(application, Noticed):
-        return _noticed(application, (*(key if flow.application else ()), "application"))
-    return _pattern(application)
+        return apps.Sized(bytes=flow.bytes)
+    application: Any = flow.application or study.application
+    place: KeyPath = (*(key if flow.application else ()), "application")
+    model: Any = apps.APPLICATIONS[application.kind]
+    inferred: dict[str, object] = {}
+    if "is_upload" in model.model_fields:  # the client is the user, who uploads what goes up
+        inferred["is_upload"] = direction == "reverse"
+    if model is apps.Sftp:
+        inferred |= _client(application.client, (*place, "client"))
+    found: apps.Application = to_si(application, model, place, **inferred)
+    return found
 
 
-def _transfer(
-    application: plan.Http | plan.Sftp, key: KeyPath, *, is_upload: bool
-) -> si.Http | si.Sftp:
-    """One file: the client is the user, who uploads what goes up."""
-    size = application.bytes
-    if isinstance(application, plan.Http):
-        return si.Http(bytes=size, chunk_bytes=application.chunk, is_upload=is_upload)
-    client = sftp_clients().get(application.client)
+def _client(name: str, key: KeyPath) -> dict[str, int]:
+    """How an SFTP client asks."""
+    client = sftp_clients().get(name)
     if client is None:
-        message = f"no such client; known: {', '.join(sftp_clients())}"
-        raise FieldError((*key, "client"), message)
-    return si.Sftp(
-        bytes=size,
-        request_bytes=client.request_bytes,
-        outstanding=client.outstanding,
-        is_upload=is_upload,
-    )
-
-
-def _pattern(application: Pattern) -> si.Application:
-    match application:
-        case plan.Bulk():
-            return si.Bulk()
-        case plan.Sized():
-            return si.Sized(bytes=application.bytes)
-        case plan.OnOff():
-            return si.OnOff(
-                on_ns=application.on,
-                off_ns=application.off,
-                distribution=application.distribution,
-            )
-        case plan.RequestResponse():
-            return si.RequestResponse(
-                request_bytes=application.request,
-                response_bytes=application.response,
-                think_ns=application.think,
-                count=application.count,
-            )
-        case plan.Paced():
-            return si.Paced(bits_per_sec=application.rate, write_bytes=application.write)
-        case plan.WindowedFile():
-            return si.WindowedFile(
-                request_bytes=application.request,
-                outstanding=application.outstanding,
-                total_bytes=application.total,
-            )
-
-
-def _noticed(application: Noticed, key: KeyPath) -> si.Web | si.Video | si.Datagrams:
-    """An application that results describe by what its user notices."""
-    match application:
-        case plan.Web():
-            return si.Web(
-                document_bytes=application.document,
-                objects=application.objects,
-                object_bytes=application.object,
-                parse_ns=application.parse,
-                think_ns=application.think,
-                count=application.count,
-            )
-        case plan.Video():
-            if list(application.ladder) != sorted(application.ladder):
-                raise FieldError((*key, "ladder"), "the rates must rise")
-            if application.buffer < 10 * application.chunk:
-                raise FieldError((*key, "buffer"), "it must hold ten chunks or more")
-            return si.Video(
-                rungs_bits_per_sec=application.ladder,
-                chunk_ns=application.chunk,
-                buffer_ns=application.buffer,
-            )
-        case plan.Datagrams():
-            if application.bytes > _MAX_DATAGRAM_BYTES:
-                message = f"a packet carries {_MAX_DATAGRAM_BYTES:,} bytes at most"
-                raise FieldError((*key, "bytes"), message)
-            return si.Datagrams(bytes=application.bytes, interval_ns=application.interval)
+        raise FieldError(key, f"no such client; known: {', '.join(sftp_clients())}")
+    return {"request_bytes": client.request_bytes, "outstanding": client.outstanding}

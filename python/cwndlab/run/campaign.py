@@ -28,7 +28,7 @@ from cwndlab.results.writer import Writer
 from cwndlab.run import progress
 from cwndlab.run.cost import Cost, cost_of
 from cwndlab.run.executor import Note, Part, Task
-from cwndlab.schema.scenario import LivePath
+from cwndlab.schema.live import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of

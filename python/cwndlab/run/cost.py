@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cwndlab.errors import StudyError
+from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
 
 if TYPE_CHECKING:
@@ -119,9 +120,9 @@ def _packets(resolved: Resolved, length_s: float) -> float:
 def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
     """Packets that a flow's application has to send; infinite if it always has."""
     match flow.application:
-        case si.Sized() | si.Http() | si.Sftp():
+        case apps.Sized() | apps.Http() | apps.Sftp():
             return flow.application.bytes * 8 / _PACKET_BITS
-        case si.Paced():
+        case apps.Paced():
             return flow.application.bits_per_sec * length_s / _PACKET_BITS
         case _:
             return float("inf")

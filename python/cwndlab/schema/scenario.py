@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from cwndlab.schema.application import Application, Bulk
 from cwndlab.schema.base import Count, Model, Packets, Ppb, canonical_json
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.direction import WireDirection
 from cwndlab.schema.host import Host
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.wifi import WifiPath
 
 SCENARIO_VERSION: Literal[1] = 1
@@ -174,7 +176,6 @@ Loss = Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")]
 Jitter = Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")]
 Transition = Literal["retime", "keep"]
 OutageKind = Literal["drop", "hold"]
-Distribution = Literal["fixed", "exponential", "pareto"]
 
 
 class Outage(Model):
@@ -208,10 +209,6 @@ class Stage(Model):
     transition: Transition = "retime"
 
 
-Days = Literal["all", "working", "weekend"]
-AlgorithmOn = Literal["sender", "client", "server"]
-
-
 class WirePath(Model):
     """Two independent directions, each a chain of stages."""
 
@@ -220,133 +217,7 @@ class WirePath(Model):
     reverse: tuple[Stage, ...] = ()
 
 
-class LivePath(Model):
-    """A real network, and when it is measured; the simulator does not take it."""
-
-    kind: Literal["live"] = "live"
-    place: str = "here"
-    period: str | None = None
-    days: Days = "all"
-    at_most: Annotated[int, Field(gt=0)] | None = None
-    pause_ns: Count = 0
-    algorithm_on: AlgorithmOn = "sender"
-    udp_bits_per_sec: Annotated[int, Field(gt=0)] | None = None
-
-
 Path = Annotated[WirePath | CellPath | WifiPath | LivePath, Field(discriminator="kind")]
-
-
-class Bulk(Model):
-    """As much as the connection takes, until the end."""
-
-    kind: Literal["bulk"] = "bulk"
-
-
-class Sized(Model):
-    """One transfer of a given size."""
-
-    kind: Literal["sized"] = "sized"
-    bytes: Annotated[Count, Field(gt=0)]
-
-
-class OnOff(Model):
-    """Bulk for a time, then silence for a time, in turn."""
-
-    kind: Literal["on_off"] = "on_off"
-    on_ns: Annotated[Count, Field(gt=0)]
-    off_ns: Annotated[Count, Field(gt=0)]
-    distribution: Distribution = "fixed"
-
-
-class RequestResponse(Model):
-    """The receiver of the data asks, their sender answers, the receiver thinks."""
-
-    kind: Literal["request_response"] = "request_response"
-    request_bytes: Annotated[Count, Field(gt=0)]
-    response_bytes: Annotated[Count, Field(gt=0)]
-    think_ns: Count = 0
-    count: Annotated[Count, Field(gt=0)] | None = None
-
-
-class Paced(Model):
-    """A write of the same size at equal distances."""
-
-    kind: Literal["paced"] = "paced"
-    bits_per_sec: Annotated[Count, Field(gt=0)]
-    write_bytes: Annotated[Count, Field(gt=0)]
-
-
-class WindowedFile(Model):
-    """Blocks of a file, each acknowledged by the application, a limited number outstanding."""
-
-    kind: Literal["windowed_file"] = "windowed_file"
-    request_bytes: Annotated[Count, Field(gt=0)]
-    outstanding: Annotated[Count, Field(gt=0)]
-    total_bytes: Annotated[Count, Field(gt=0)] | None = None
-
-
-class Http(Model):
-    """One file over HTTP: asked for, or uploaded whole or in chunks that are answered in turn."""
-
-    kind: Literal["http"] = "http"
-    bytes: Annotated[Count, Field(gt=0)]
-    chunk_bytes: Annotated[Count, Field(gt=0)] | None = None
-    is_upload: bool
-
-
-class Sftp(Model):
-    """One file over SFTP, in blocks that are written or asked for ahead of the answers."""
-
-    kind: Literal["sftp"] = "sftp"
-    bytes: Annotated[Count, Field(gt=0)]
-    request_bytes: Annotated[Count, Field(gt=0)]
-    outstanding: Annotated[Count, Field(gt=0)]
-    is_upload: bool
-
-
-class Web(Model):
-    """Web pages over one connection: a document, then all its objects at once."""
-
-    kind: Literal["web"] = "web"
-    document_bytes: Annotated[Count, Field(gt=0)]
-    objects: Count
-    object_bytes: Annotated[Count, Field(gt=0)]
-    parse_ns: Count = 0
-    think_ns: Count = 0
-    count: Annotated[Count, Field(gt=0)] | None = None
-
-
-class Video(Model):
-    """A video in chunks, whose client chooses the rate of each by what it has buffered."""
-
-    kind: Literal["video"] = "video"
-    rungs_bits_per_sec: Annotated[tuple[Annotated[Count, Field(gt=0)], ...], Field(min_length=1)]
-    chunk_ns: Annotated[Count, Field(gt=0)]
-    buffer_ns: Annotated[Count, Field(gt=0)]
-
-
-class Datagrams(Model):
-    """Datagrams of one size at equal distances, without a connection: a call."""
-
-    kind: Literal["datagrams"] = "datagrams"
-    bytes: Annotated[int, Field(gt=0, le=1472)]
-    interval_ns: Annotated[Count, Field(gt=0)]
-
-
-Application = Annotated[
-    Bulk
-    | Sized
-    | OnOff
-    | RequestResponse
-    | Paced
-    | WindowedFile
-    | Http
-    | Sftp
-    | Web
-    | Video
-    | Datagrams,
-    Field(discriminator="kind"),
-]
 
 
 class End(Model):

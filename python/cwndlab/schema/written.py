@@ -2,8 +2,9 @@
 
 A medium has too many figures to define each twice. Its SI model is the only definition: a field
 says with `Written` which quantity people write for it, and `written_form` makes the model that a
-study file is read into, in which every key may be absent, so that a preset's keys and those of a
-study go together. `to_si` makes the SI model of it.
+study file is read into. Every key of it may be absent, so that a preset's keys and those of a study
+go together, unless the form is whole: then what the SI model needs must be written. `to_si` makes
+the SI model of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from annotated_types import MinLen
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -76,6 +78,18 @@ class Several:
     alike: str
 
 
+@dataclass(frozen=True, slots=True)
+class IfAbsent:
+    """What a field is where people write nothing; the scenario itself always says it."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A field that follows from the rest of the study: people do not write it."""
+
+
 def written_key(field: FieldInfo, name: str) -> str:
     """What people call a field of an SI model."""
     written = _mark(field, Written)
@@ -83,10 +97,17 @@ def written_key(field: FieldInfo, name: str) -> str:
 
 
 @functools.cache
-def written_form(model: type[Model]) -> type[Model]:
-    """The model that people's keys are read into; each of them may be absent."""
+def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
+    """The model that people's keys are read into.
+
+    Args:
+        model: in whole SI units.
+        is_whole: what has no default must be written; else every key may be absent.
+    """
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
+        if _mark(field, Inferred):
+            continue
         several = _mark(field, Several)
         annotation = _form(field.annotation, field)
         if several:
@@ -98,18 +119,35 @@ def written_form(model: type[Model]) -> type[Model]:
                 _one_or_list(item, turns) | None,
                 Field(default=None, description=in_common),
             )
-        description = Field(default=None, description=field.description)
-        if name == "kind":
-            fields[name] = (
-                annotation,
-                Field(default=field.default, description=field.description),
-            )
+        key = written_key(field, name)
+        if is_whole:
+            fields[key] = _whole_field(field, annotation)
+        elif name == "kind":
+            fields[key] = (annotation, Field(default=field.default, description=field.description))
         else:
-            fields[written_key(field, name)] = (annotation | None, description)
+            fields[key] = (
+                annotation | None,
+                Field(default=None, description=field.description),
+            )
     form: type[Model] = create_model(
         model.__name__, __base__=Model, __doc__=model.__doc__, **fields
     )
     return form
+
+
+def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
+    """A field of a form that must say what has no default."""
+    if not _mark(field, Written):
+        constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
+        bare = field.annotation
+        annotation = Annotated[bare, *constraints] if constraints else bare
+    elif least := next((item for item in field.metadata if isinstance(item, MinLen)), None):
+        annotation = Annotated[annotation, least]
+    if type(None) in typing.get_args(field.annotation):
+        annotation = annotation | None
+    absent = _mark(field, IfAbsent)
+    default = absent.value if absent else field.default
+    return annotation, Field(default=default, description=field.description)
 
 
 def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
@@ -154,13 +192,19 @@ def word_as_kind(value: object) -> object:
 SI = TypeVar("SI", bound=Model)
 
 
-def to_si(value: Model, model: type[SI], key: KeyPath) -> SI:
+def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI:
     """The SI model of what people wrote at `key`.
+
+    Args:
+        value: what was written.
+        model: of the thing.
+        key: where it was written.
+        **inferred: the fields that people do not write.
 
     Raises:
         FieldError: something is missing, or does not fit.
     """
-    document = _document(value, model, key)
+    document = _document(value, model, key) | inferred
     try:
         return model.model_validate(document)
     except ValidationError as error:
@@ -173,6 +217,8 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
     """The SI model's own keys, with values that are not checked yet."""
     document: dict[str, Any] = {}
     for name, field in _written_fields(model).items():
+        if field.is_inferred:
+            continue
         given = getattr(value, field.key)
         place: KeyPath = (*key, field.key)
         if field.several:
@@ -195,6 +241,7 @@ class _WrittenField:
     annotation: Any
     written: Written | None
     several: Several | None
+    is_inferred: bool
 
 
 @functools.cache
@@ -206,6 +253,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
             field.annotation,
             _mark(field, Written),
             _mark(field, Several),
+            is_inferred=_mark(field, Inferred) is not None,
         )
         for name, field in model.model_fields.items()
     }
@@ -314,7 +362,7 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401  types
     return annotation
 
 
-Marked = TypeVar("Marked", Written, Several)
+Marked = TypeVar("Marked", Written, Several, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import copy
 import html
+import inspect
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
 from cwndlab.errors import StudyError, plural
 from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
@@ -36,13 +38,29 @@ if TYPE_CHECKING:
 
 _LINK_KEYS = ("link", "reverse_link")
 
+Keys = ParamSpec("Keys")
 Table = Mapping[str, Any]
 LinkLike = str | Table
+
+
+def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
+    """Add the keys of a study to a docstring, as the schema describes them."""
+    lines = []
+    for name in inspect.signature(method).parameters:
+        if name != "self":
+            about = f"{name}: {StudyModel.model_fields[name].description}."
+            lines.append(
+                textwrap.fill(about, 99, initial_indent=" " * 12, subsequent_indent=" " * 16)
+            )
+    keys = "\n".join(["Args:", *lines])
+    method.__doc__ = (method.__doc__ or "").replace("Raises:", f"{keys}\n\n        Raises:", 1)
+    return method
 
 
 class StudyDefinition:
     """A study that has been checked: every combination of its factors can be run."""
 
+    @_with_keys
     def __init__(  # noqa: PLR0913  one argument per key of a study file
         self,
         *,
@@ -76,36 +94,6 @@ class StudyDefinition:
         factors: Table | None = None,
     ) -> None:
         """Make a study of the keys of a study file; a list of values becomes a factor.
-
-        Args:
-            id: names the results folder.
-            title: what reports call the study.
-            description: what reports say of it.
-            link: a preset, `trace:PATH`, a TOML file, keys in one line, or a table of keys.
-            reverse_link: the other direction; without it, as long as `link` and without limits.
-            user_host: what stands between the user's sockets and the link: a name or a table.
-            server_host: the same of the server.
-            algorithm: congestion control of every flow that has none of its own.
-            stack: profile of every end that has none of its own.
-            user_stack: profile of the user's end, whichever way data go.
-            server_stack: profile of the far end, whichever way data go.
-            direction: `forward` (or `downlink`): data along `link`; `reverse` (or `uplink`).
-            user: of a shared medium, counted from 1; `each`: every flow has its own.
-            application: what sends: a kind, or a table with a `kind` and its keys.
-            flows: how many flows alike there are.
-            flow: tables of flows that differ.
-            duration: simulated time of each run.
-            warm_up: what is left out of the statistics at the beginning of each flow.
-            begin_within: each repetition begins later by up to this: in another part of a trace.
-            start_jitter: each flow starts later by up to this, otherwise in each repetition.
-            rotation: algorithms that took turns, as far as hosts remember of earlier ones.
-            repetitions: how often each combination is run, each with a seed of its own.
-            seed: of the study; the same seed gives the same results.
-            common_seeds: whether cells that differ in more than algorithms share seeds too.
-            parameters: by algorithm, then by parameter.
-            stack_overrides: values of the stack profile that differ from it.
-            record: what is kept beside the summary: `samples`, `events`, `ack_trace`, `pcap`.
-            factors: dotted paths and their values; or names with tables that set several paths.
 
         Raises:
             StudyError: something in it does not hold.

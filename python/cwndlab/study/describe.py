@@ -12,6 +12,7 @@ from cwndlab.errors import StudyError, plural
 from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.resolve.presets import load_preset
 from cwndlab.schema import scenario as si
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
 from cwndlab.schema.written import texts
@@ -158,14 +159,14 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
     """Each stage of both directions; of a medium each table of its figures."""
-    if isinstance(path, si.LivePath):
+    if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if not isinstance(path, si.WirePath):
         return _describe_medium(path)
     return [Fact(name, _describe_stage(stage, traces)) for name, stage in _stages(path)]
 
 
-def _describe_live(path: si.LivePath) -> str:
+def _describe_live(path: LivePath) -> str:
     when = f", {path.period}" if path.period else ""
     days = "" if path.days == "all" else f", {path.days} days"
     ends = "" if path.algorithm_on == "sender" else f", algorithm set on the {path.algorithm_on}"

@@ -25,8 +25,8 @@ from cwndlab.errors import (
 from cwndlab.resolve import Resolved, resolve
 from cwndlab.resolve.algorithms import references_in
 from cwndlab.schema import StudyModel
+from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, field_errors
-from cwndlab.schema.scenario import LivePath
 from cwndlab.study.draft import Draft
 from cwndlab.study.factors import Level, columns_of, groups_of, is_match, levels_of, rules_of
 from cwndlab.study.refusals import place_in_study

@@ -20,7 +20,7 @@ from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algori
 from cwndlab.measure.wire.near_datagrams import NearDatagrams
 from cwndlab.measure.wire.probes import Clock, Prober, ProbeResult
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.schema.scenario import Sftp, Sized
+from cwndlab.schema.application import Sftp, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

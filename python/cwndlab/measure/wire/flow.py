@@ -18,7 +18,7 @@ from cwndlab.measure.machine.host import describe_host
 from cwndlab.measure.wire import http, sftp
 from cwndlab.measure.wire.exchange import Exchange
 from cwndlab.results import tcp_info
-from cwndlab.schema import scenario as si
+from cwndlab.schema import application as apps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ class FlowEnd:
         self,
         connection: socket.socket,
         *,
-        application: si.Application,
+        application: apps.Application,
         is_sender: bool,
         duration_s: float,
         max_samples: int,
@@ -204,7 +204,7 @@ class FlowEnd:
         self.samples.append(SocketSample(now_ns(), self.moved_bytes, raw))
 
     def _run(self) -> None:
-        if isinstance(self._application, si.Http | si.Sftp):
+        if isinstance(self._application, apps.Http | apps.Sftp):
             self._exchange(self._application)
         elif self._is_sender:
             self._send()
@@ -217,26 +217,26 @@ class FlowEnd:
 
     def _send(self) -> None:
         match self._application:
-            case si.Bulk():
+            case apps.Bulk():
                 self._write(None)
-            case si.Sized() as sized:
+            case apps.Sized() as sized:
                 self._write(sized.bytes)
                 self._say_goodbye()
-            case si.OnOff() as on_off:
+            case apps.OnOff() as on_off:
                 while not self._is_over():
                     self._write(None, on_off.on_ns / _NS_PER_S)
                     self._stopping.wait(on_off.off_ns / _NS_PER_S)
-            case si.Paced() as paced:
+            case apps.Paced() as paced:
                 self._send_paced(paced)
-            case si.RequestResponse() as pattern:
+            case apps.RequestResponse() as pattern:
                 while not self._is_over() and self._read_exactly(pattern.request_bytes):
                     self._write(pattern.response_bytes)
-            case si.WindowedFile() as pattern:
+            case apps.WindowedFile() as pattern:
                 self._send_blocks(pattern)
 
     def _receive(self) -> None:
         match self._application:
-            case si.RequestResponse() as pattern:
+            case apps.RequestResponse() as pattern:
                 rounds = 0
                 while not self._is_over() and (pattern.count is None or rounds < pattern.count):
                     self._push(pattern.request_bytes)
@@ -244,7 +244,7 @@ class FlowEnd:
                         return
                     rounds += 1
                     self._stopping.wait(pattern.think_ns / _NS_PER_S)
-            case si.WindowedFile() as pattern:
+            case apps.WindowedFile() as pattern:
                 while self._read_counted(pattern.request_bytes):
                     self._push(1)
             case _:
@@ -253,18 +253,18 @@ class FlowEnd:
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)  # tells a sender that all was read
 
-    def _exchange(self, file: si.Http | si.Sftp) -> None:
+    def _exchange(self, file: apps.Http | apps.Sftp) -> None:
         """Move a file as a client does, which is at the user's end, or as its server."""
         exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
         is_client = self._is_sender == file.is_upload
         match file:
-            case si.Http() if is_client:
+            case apps.Http() if is_client:
                 http.be_client(exchange, file.chunk_bytes)
-            case si.Http():
+            case apps.Http():
                 http.be_server(exchange)
-            case si.Sftp() if is_client:
+            case apps.Sftp() if is_client:
                 sftp.be_client(exchange, self._secret, file.request_bytes, file.outstanding)
-            case si.Sftp():
+            case apps.Sftp():
                 sftp.be_server(exchange, self._secret)
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -273,7 +273,7 @@ class FlowEnd:
         """Count a part of the file; its last byte ends the transfer for who receives."""
         self.moved_bytes += size
         match self._application:
-            case si.Http(bytes=wanted) | si.Sftp(bytes=wanted) if not self._is_sender:
+            case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
                 if self.moved_bytes >= wanted:
                     self.ended_ns = self.ended_ns or now_ns()
 
@@ -297,7 +297,7 @@ class FlowEnd:
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
             left -= self._send_some(block)
 
-    def _send_paced(self, paced: si.Paced) -> None:
+    def _send_paced(self, paced: apps.Paced) -> None:
         step_s = paced.write_bytes * 8 / paced.bits_per_sec
         due_s = time.monotonic()
         while not self._is_over():
@@ -305,7 +305,7 @@ class FlowEnd:
             due_s += step_s
             self._stopping.wait(max(0.0, due_s - time.monotonic()))
 
-    def _send_blocks(self, pattern: si.WindowedFile) -> None:
+    def _send_blocks(self, pattern: apps.WindowedFile) -> None:
         outstanding = sent = 0
         total = pattern.total_bytes
         while not self._is_over() and (total is None or sent < total):

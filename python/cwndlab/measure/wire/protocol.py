@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cwndlab.errors import CwndlabError
+from cwndlab.schema.application import Application, Bulk
 from cwndlab.schema.base import Model, canonical_json
-from cwndlab.schema.scenario import Application, Bulk
 from cwndlab.text.untrusted import read_json
 
 DEFAULT_PORT = 5209

@@ -29,7 +29,7 @@ from cwndlab.measure.wire.lines import LineStream, closed_by_peer
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
 from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
 from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
-from cwndlab.schema.scenario import Sftp
+from cwndlab.schema.application import Sftp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -1,0 +1,47 @@
+"""A real network, and where and when it is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from cwndlab.schema.base import Count, Model
+from cwndlab.schema.types import DurationText, RateText
+from cwndlab.schema.written import IfAbsent, Inferred, Written, written_form
+
+Days = Literal["all", "working", "weekend"]
+AlgorithmOn = Literal["sender", "client", "server"]
+PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
+_Positive = Annotated[Count, Field(gt=0)]
+
+
+class LivePath(Model):
+    """Where and when a study is measured on a real network (`cwndlab live`)."""
+
+    kind: Annotated[Literal["live"], Inferred()] = "live"
+    place: str = Field(default="here", description="a name; measured where --place says the same")
+    period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
+        default=None, description='of the day, by this machine\'s clock: "06:00-07:30"'
+    )
+    days: Days = Field(default="all", description="days of the week on which it is measured")
+    at_most: _Positive | None = Field(
+        default=None, description="runs of one combination in a period of a day"
+    )
+    pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
+        default=0, description="between two runs"
+    )
+    algorithm_on: AlgorithmOn = Field(
+        default="sender",
+        description="which end is given the algorithm; the other keeps its machine's default, "
+        "in a simulation cubic",
+    )
+    udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
+        default=None, description="datagrams beside the data: what a call would lose of them"
+    )
+
+
+if TYPE_CHECKING:  # what people write is made of the SI model at run time
+    Live: TypeAlias = Model
+else:
+    Live = written_form(LivePath, is_whole=True)
