@@ -136,6 +136,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         match self {
             Self::Wire(link) => link.handle_packet(now, port, packet),
+            Self::Cell(link) => link.handle_packet(now, port, packet),
             composed => composed.handle_composed(now, port, packet),
         }
     }
@@ -144,6 +145,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         match self {
             Self::Wire(link) => link.poll(now),
+            Self::Cell(link) => link.poll(now),
             composed => composed.poll_composed(now),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct Air<P> {
     pub(crate) users: Vec<User<P>>,
     background: Vec<Demand>,
     scheduler: Scheduler,
-    pub(crate) outbox: Outbox<P>,
+    pub(crate) outbox: Outbox,
     /// The next slot in which there is something to do; the largest number if there is nothing.
     next: u64,
     /// When it begins; never if there is nothing.
@@ -146,15 +146,18 @@ impl<P: Packet> Air<P> {
         self.slot_at.min(self.timer)
     }
 
-    /// Something for a user will be there at `at`, so that its slot must be worked on.
+    /// Something for a user will be there at `at`, so that its slot must be worked on. Returns
+    /// whether that may be before anything else was to be done.
     #[inline]
-    pub(crate) fn expect(&mut self, at: Time) {
+    pub(crate) fn expect(&mut self, at: Time) -> bool {
         let earliest = at + self.plan.processing;
         // Dividing is dear, and mostly something is to be done sooner anyway.
-        if self.slot_at > earliest {
+        let is_sooner = self.slot_at > earliest;
+        if is_sooner {
             let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
             self.set_next(self.next.min(slot));
         }
+        is_sooner
     }
 
     fn set_next(&mut self, slot: u64) {
@@ -164,42 +167,52 @@ impl<P: Packet> Air<P> {
 
     /// A packet for a user, or from one, does not come to its queue.
     #[cold]
-    pub(crate) fn drop_packet(&mut self, at: Time, user: usize, packet: &P, reason: DropReason) {
+    pub(crate) fn drop_packet(
+        &mut self,
+        at: Time,
+        (user, stage): (usize, u16),
+        packet: &P,
+        reason: DropReason,
+    ) {
         // What comes from the core is looked at when the radio works, and its drop happens then.
         let drops_at = match self.direction {
             Direction::Forward => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
             Direction::Reverse => at,
         };
+        self.outbox.set_user(user, stage);
         self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
     }
 
-    /// A packet for a user, or from one.
-    #[inline]
-    pub(crate) fn handle_packet(&mut self, at: Time, user: usize, packet: P) -> Admission {
+    /// A packet for a user, or from one, whose stage of the link has this number.
+    #[inline(always)]
+    pub(crate) fn handle_packet(
+        &mut self,
+        at: Time,
+        (user, stage): (usize, u16),
+        packet: P,
+    ) -> Admission {
         let User { bearer, access, blocked_until, busy_since, .. } = &mut self.users[user];
         if at.saturating_since(bearer.active_at) > RAMP_PAUSE {
             *busy_since = at;
         }
-        let drop = bearer.drop_on_arrival(packet.wire_bytes());
-        if let Some(reason) = drop {
-            self.drop_packet(at, user, &packet, reason);
-        } else {
-            bearer.enqueue(at, packet);
-            if let Some(access) = access {
-                access.ask(&self.plan, at.max(*blocked_until));
-            }
+        if let Some(reason) = bearer.drop_on_arrival(packet.wire_bytes()) {
+            self.drop_packet(at, (user, stage), &packet, reason);
+            self.expect(at);
+            return Admission::Dropped;
+        }
+        bearer.enqueue(at, packet);
+        if let Some(access) = access {
+            access.ask(&self.plan, at.max(*blocked_until));
         }
         self.expect(at);
-        if drop.is_some() { Admission::Dropped } else { Admission::Queued }
+        Admission::Queued
     }
 
     /// The packet that is out, with its time and user.
     #[inline]
-    pub(crate) fn pop_packet(&mut self) -> (Time, u16, P) {
-        let (at, user, packet) = self.outbox.pop_packet().expect("a packet is due");
-        let bearer = &mut self.users[usize::from(user)].bearer;
-        bearer.counts.delivered.add(packet.wire_bytes());
-        (at, user, packet)
+    pub(crate) fn pop_packet(&mut self) -> Option<(Time, u16, P)> {
+        let (at, user) = self.outbox.pop_packet()?;
+        Some((at, user, self.users[usize::from(user)].bearer.pop()?))
     }
 
     /// Before `until` the user is not served.
@@ -325,20 +338,38 @@ impl<P: Packet> Air<P> {
             }
             self.candidates.push(demand.candidate);
         }
-        let mut shares = core::mem::take(&mut self.shares);
-        self.scheduler.share(&mut self.candidates, left, |candidate, units| {
-            shares.push((*candidate, units));
-        });
-        for (candidate, units) in shares.drain(..) {
-            let bits = self.plan.size(class, candidate.scheme, units).bits;
-            self.scheduler.note(candidate.user, bits);
-            if candidate.user < ports {
-                self.outbox.set_user(candidate.user, stage(candidate.user));
-                self.send_new(slot, now, candidate.user, candidate.scheme, class, units);
+        if let &[candidate] = self.candidates.as_slice() {
+            if let Some(units) = self.scheduler.serve_alone(&candidate, left) {
+                self.serve(slot, now, class, (candidate, units), &stage);
             }
+        } else {
+            let mut shares = core::mem::take(&mut self.shares);
+            self.scheduler.share(&mut self.candidates, left, |candidate, units| {
+                shares.push((*candidate, units));
+            });
+            for share in shares.drain(..) {
+                self.serve(slot, now, class, share, &stage);
+            }
+            self.shares = shares;
         }
-        self.shares = shares;
         self.scheduler.end_slot(slot);
+    }
+
+    /// Gives a candidate its units.
+    fn serve(
+        &mut self,
+        slot: u64,
+        now: Time,
+        class: u8,
+        (candidate, units): (Candidate, u16),
+        stage: &impl Fn(usize) -> u16,
+    ) {
+        let bits = self.plan.size(class, candidate.scheme, units).bits;
+        self.scheduler.note(candidate.user, bits);
+        if candidate.user < self.users.len() {
+            self.outbox.set_user(candidate.user, stage(candidate.user));
+            self.send_new(slot, now, candidate.user, candidate.scheme, class, units);
+        }
     }
 
     fn send_new(&mut self, slot: u64, now: Time, index: usize, scheme: u8, class: u8, units: u16) {

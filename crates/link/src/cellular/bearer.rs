@@ -4,9 +4,12 @@
 //! of its bytes are decoded and, unless the mode is transparent, all earlier ones too.
 //!
 //! ```text
-//!   front                              unsent          ready           back
-//!     | sent, not all of it decoded      | may be sent   | too fresh     |
+//!   front           out                            unsent          ready           back
+//!     | to be polled  | sent, not all of it decoded  | may be sent   | too fresh     |
 //! ```
+//!
+//! A packet that is out stays at the front of the line until it is polled; when that may happen is
+//! the outbox's matter, which counts packets and holds none.
 
 use std::collections::VecDeque;
 
@@ -29,7 +32,9 @@ pub(crate) struct Bearer<P> {
     processing: Duration,
     packet_overhead: u32,
     line: VecDeque<Entry<P>>,
-    /// How many entries of the line have been sent to their end, and how many may be sent.
+    /// How many entries of the line are out.
+    out: usize,
+    /// Behind those, how many have been sent to their end, and how many may be sent.
     unsent: usize,
     ready: usize,
     /// Where in the stream they end.
@@ -64,8 +69,7 @@ struct Entry<P> {
     /// Bytes that are not decoded; counted in transparent mode only.
     missing: u32,
     is_damaged: bool,
-    /// Nothing if it is out before an earlier one.
-    packet: Option<P>,
+    packet: P,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +121,7 @@ impl<P: Packet> Bearer<P> {
             processing,
             packet_overhead,
             line: VecDeque::new(),
+            out: 0,
             unsent: 0,
             ready: 0,
             sent: 0,
@@ -154,7 +159,7 @@ impl<P: Packet> Bearer<P> {
             bytes,
             missing: length,
             is_damaged: false,
-            packet: Some(packet),
+            packet,
         });
         self.count_queue(at);
         self.backlog.add(bytes);
@@ -168,18 +173,18 @@ impl<P: Packet> Bearer<P> {
         at: Time,
         packet: &P,
         reason: DropReason,
-        out: &mut Outbox<P>,
+        outbox: &mut Outbox,
     ) {
         let bytes = packet.wire_bytes();
         self.counts.dropped.add(bytes);
         self.counts.drops.add(reason);
-        out.tell_drop(at, packet.flow(), bytes, reason);
+        outbox.emit_drop(at, packet.flow(), bytes, reason);
     }
 
     /// Lets packets that have been processed be sent, and drops those that waited too long, each in
     /// time in proportion to the queue.
-    pub(crate) fn refresh(&mut self, now: Time, out: &mut Outbox<P>) {
-        while let Some(entry) = self.line.get(self.ready) {
+    pub(crate) fn refresh(&mut self, now: Time, outbox: &mut Outbox) {
+        while let Some(entry) = self.line.get(self.out + self.ready) {
             if entry.came + self.processing > now {
                 break;
             }
@@ -188,9 +193,10 @@ impl<P: Packet> Bearer<P> {
         }
         let Some(discard) = self.discard else { return };
         // What has been sent in part is sent to its end.
-        let begun = self.line.get(self.unsent).is_some_and(|entry| entry.start() < self.sent);
-        let first = self.unsent + usize::from(begun);
-        while first < self.ready && self.line[first].came + discard <= now {
+        let begun =
+            self.line.get(self.out + self.unsent).is_some_and(|entry| entry.start() < self.sent);
+        let first = self.out + self.unsent + usize::from(begun);
+        while first < self.out + self.ready && self.line[first].came + discard <= now {
             let entry = self.line.remove(first).expect("the entry was just seen");
             for later in self.line.range_mut(first..) {
                 later.end -= u64::from(entry.length);
@@ -198,9 +204,9 @@ impl<P: Packet> Bearer<P> {
             self.end -= u64::from(entry.length);
             self.ready_end -= u64::from(entry.length);
             self.ready -= 1;
-            self.leave_queue(now, entry.bytes);
-            let packet = entry.packet.expect("what was not sent is not out");
-            self.drop_packet(now, &packet, DropReason::Aqm, out);
+            self.count_queue(now);
+            self.backlog.remove(entry.bytes);
+            self.drop_packet(now, &entry.packet, DropReason::Aqm, outbox);
         }
     }
 
@@ -221,7 +227,7 @@ impl<P: Packet> Bearer<P> {
         let fresh = if self.ready_end > self.sent {
             Time::ZERO
         } else {
-            let next = self.line.get(self.ready);
+            let next = self.line.get(self.out + self.ready);
             next.map_or(Time::NEVER, |entry| entry.came + self.processing)
         };
         again.min(fresh)
@@ -229,7 +235,7 @@ impl<P: Packet> Bearer<P> {
 
     /// Whether there is nothing at all.
     pub(crate) fn is_idle(&self) -> bool {
-        self.line.is_empty() && self.blocks.is_empty()
+        self.line.len() == self.out && self.blocks.is_empty()
     }
 
     /// Takes up to `room` bytes for a new block.
@@ -255,13 +261,13 @@ impl<P: Packet> Bearer<P> {
             return None;
         }
         self.sent = end;
-        while let Some(entry) = self.line.get(self.unsent) {
+        self.count_queue(now);
+        while let Some(entry) = self.line.get(self.out + self.unsent) {
             if entry.end > end {
                 break;
             }
-            let bytes = entry.bytes;
             self.unsent += 1;
-            self.leave_queue(now, bytes);
+            self.backlog.remove(entry.bytes);
         }
         let range = Range { start, end };
         self.blocks.push_back(Block { range, state: State::Flying });
@@ -281,19 +287,19 @@ impl<P: Packet> Bearer<P> {
     }
 
     /// A block was decoded: gives out what is whole at `at`.
-    pub(crate) fn handle_decoded(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
+    pub(crate) fn handle_decoded(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let index = self.index_of(range.start);
         self.blocks[index].state = State::Decoded(at);
         if matches!(self.rlc, RlcConfig::Transparent {}) {
-            self.release_whole(at, range, out);
+            self.release_whole(at, range, outbox);
         }
         if index == 0 {
-            self.release(at, out);
+            self.release(at, outbox);
         }
     }
 
     /// HARQ gave a block up, and its receiver knows at `at`.
-    pub(crate) fn handle_failed(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
+    pub(crate) fn handle_failed(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let index = self.index_of(range.start);
         match self.rlc {
             RlcConfig::Acknowledged { recovery } => self.again.push_back((at + recovery, range)),
@@ -302,13 +308,13 @@ impl<P: Packet> Bearer<P> {
             }
             RlcConfig::Transparent {} => {
                 self.blocks[index].state = State::Lost(at);
-                self.release(at, out);
+                self.release(at, outbox);
             }
         }
     }
 
     /// The cell was left: what is under way is sent again from `now` on, or lost.
-    pub(crate) fn handle_handover(&mut self, now: Time, is_lossless: bool, out: &mut Outbox<P>) {
+    pub(crate) fn handle_handover(&mut self, now: Time, is_lossless: bool, outbox: &mut Outbox) {
         self.again.clear();
         for block in self.blocks.iter_mut().filter(|block| block.state == State::Flying) {
             if is_lossless {
@@ -317,7 +323,7 @@ impl<P: Packet> Bearer<P> {
                 block.state = State::Lost(now);
             }
         }
-        self.release(now, out);
+        self.release(now, outbox);
     }
 
     /// When a block that is lost is no longer waited for.
@@ -329,7 +335,7 @@ impl<P: Packet> Bearer<P> {
     }
 
     /// Gives out what is in order.
-    pub(crate) fn release(&mut self, at: Time, out: &mut Outbox<P>) {
+    pub(crate) fn release(&mut self, at: Time, outbox: &mut Outbox) {
         while let Some(&Block { range, state }) = self.blocks.front() {
             let whole_at = match state {
                 State::Decoded(whole_at) => whole_at,
@@ -341,12 +347,12 @@ impl<P: Packet> Bearer<P> {
             };
             self.blocks.pop_front();
             self.released_at = self.released_at.max(at).max(whole_at);
-            self.release_until(self.released_at, range.end, out);
+            self.release_until(self.released_at, range.end, outbox);
         }
     }
 
     fn damage(&mut self, range: Range) {
-        for entry in &mut self.line {
+        for entry in self.line.range_mut(self.out..) {
             if entry.start() >= range.end {
                 break;
             }
@@ -354,45 +360,53 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    fn release_until(&mut self, at: Time, end: u64, out: &mut Outbox<P>) {
-        while let Some(entry) = self.line.front_mut().filter(|entry| entry.end <= end) {
+    fn release_until(&mut self, at: Time, end: u64, outbox: &mut Outbox) {
+        let before = self.out;
+        while let Some(entry) = self.line.get(self.out).filter(|entry| entry.end <= end) {
             self.unsent -= 1;
             self.ready -= 1;
-            match entry.packet.take() {
-                Some(packet) if entry.is_damaged => {
-                    self.drop_packet(at, &packet, DropReason::Loss, out);
-                }
-                Some(packet) => out.push(at, packet),
-                None => {}
+            if entry.is_damaged {
+                let entry = self.line.remove(self.out).expect("the entry was just seen");
+                self.drop_packet(at, &entry.packet, DropReason::Loss, outbox);
+            } else {
+                self.out += 1;
             }
-            self.line.pop_front();
         }
+        outbox.push(at, self.out - before);
         self.active_at = self.active_at.max(at);
     }
 
-    /// Gives out the packets of a decoded block whose other bytes are decoded too.
-    fn release_whole(&mut self, at: Time, range: Range, out: &mut Outbox<P>) {
-        let first = self.line.partition_point(|entry| entry.end <= range.start);
-        for entry in self.line.range_mut(first..) {
-            let start = entry.start();
-            if start >= range.end {
-                break;
-            }
-            let common = entry.end.min(range.end) - start.max(range.start);
+    /// Gives out the packets of a decoded block whose other bytes are decoded too: they overtake
+    /// what is not.
+    fn release_whole(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
+        let before = self.out;
+        let behind = self.line.range(self.out..);
+        let mut place = self.out + behind.take_while(|entry| entry.end <= range.start).count();
+        while let Some(entry) = self.line.get_mut(place).filter(|entry| entry.start() < range.end) {
+            let common = entry.end.min(range.end) - entry.start().max(range.start);
             entry.missing -= common as u32;
-            if entry.missing == 0
-                && let Some(packet) = entry.packet.take()
-            {
-                out.push(at, packet);
+            if entry.missing == 0 {
+                let entry = self.line.remove(place).expect("the entry was just seen");
+                self.line.insert(self.out, entry);
+                self.out += 1;
+                self.unsent -= 1;
+                self.ready -= 1;
             }
+            place += 1;
         }
+        outbox.push(at, self.out - before);
     }
 
-    fn leave_queue(&mut self, now: Time, bytes: u32) {
-        self.count_queue(now);
-        self.backlog.remove(bytes);
+    /// Takes the first packet that is out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<P> {
+        let entry = self.line.pop_front()?;
+        self.out -= 1;
+        self.counts.delivered.add(entry.bytes);
+        Some(entry.packet)
     }
 
+    /// Counts the time until `now` with what waits, as before that changes.
     fn count_queue(&mut self, now: Time) {
         let since = now.saturating_since(self.counts.changed_at).as_nanos();
         self.counts.queue_time += u64::from(self.backlog.packets) * since;

@@ -63,8 +63,10 @@ use plan::Plan;
 #[derive(Clone, Debug)]
 pub struct Cell<P> {
     wake: Time,
-    /// When anything else is due than a packet on its way down.
+    /// When anything else is due than a packet that is out.
     rest_at: Time,
+    /// When the radio or a handover has something to do.
+    due: Time,
     down: Air<P>,
     up: Air<P>,
     core: Core,
@@ -109,6 +111,7 @@ impl<P: Packet> Cell<P> {
         let mut cell = Self {
             wake: Time::NEVER,
             rest_at: Time::NEVER,
+            due: Time::NEVER,
             down: Air::new(Direction::Forward, down, config, None, run_seed, name)?,
             up: Air::new(Direction::Reverse, up, config, Some(core_up), run_seed, name)?,
             core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
@@ -120,6 +123,7 @@ impl<P: Packet> Cell<P> {
             window: (vec![Counts::default(); 2 * config.users.len()], Time::ZERO),
         };
         cell.find_handover();
+        cell.due = cell.next_at();
         Ok(cell)
     }
 
@@ -144,11 +148,21 @@ impl<P: Packet> Cell<P> {
         self.down.next_at().min(self.up.next_at()).min(self.handover_at)
     }
 
+    /// Works out anew when what is due, after anything but a packet's leaving has changed.
     #[inline]
     fn set_wake(&mut self) {
-        let down = &self.down.outbox;
-        self.rest_at = down.news_at().min(self.up.outbox.next_at()).min(self.work_at());
-        self.wake = down.packet_at().min(self.rest_at);
+        let radio = self.down.next_at().min(self.up.next_at());
+        self.due = radio.min(self.handover_at);
+        let work_at = if radio.is_never() { radio } else { self.due };
+        let event_at = self.down.outbox.event_at().min(self.up.outbox.event_at());
+        self.rest_at = event_at.min(work_at);
+        self.wake = self.packet_at().min(self.rest_at);
+    }
+
+    /// When the first packet is out.
+    #[inline]
+    fn packet_at(&self) -> Time {
+        self.down.outbox.packet_at().min(self.up.outbox.packet_at())
     }
 
     /// When [`Cell::work`] is due: a handover alone wakes nobody.
@@ -216,23 +230,28 @@ impl<P: Packet> Cell<P> {
         self.expect_next();
     }
 
+    #[inline(always)]
     fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
         if self.mobility[user].may_sleep() {
             self.wake_user(at, user, direction);
         }
-        let is_down = direction == Direction::Forward;
-        let side = usize::from(!is_down);
-        let air = if is_down { &mut self.down } else { &mut self.up };
-        air.outbox.set_user(user, (2 * user + side) as u16);
+        let side = direction as usize;
+        let stage = (2 * user + side) as u16;
         let chance = self.losses[side];
-        if chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]) {
-            air.drop_packet(at, user, &packet, DropReason::Loss);
+        let is_lost = chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]);
+        let air = match direction {
+            Direction::Forward => &mut self.down,
+            Direction::Reverse => &mut self.up,
+        };
+        if is_lost {
+            air.drop_packet(at, (user, stage), &packet, DropReason::Loss);
             return Admission::Dropped;
         }
-        air.handle_packet(at, user, packet)
+        air.handle_packet(at, (user, stage), packet)
     }
 
     /// A user that has been silent may have to wake up for a packet.
+    #[inline(never)]
     fn wake_user(&mut self, at: Time, user: usize, direction: Direction) {
         let active = self.down.users[user].bearer.active_at;
         let active = active.max(self.up.users[user].bearer.active_at);
@@ -248,15 +267,36 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    #[inline]
-    fn pop_down(&mut self) -> Output<P, LinkEvent> {
-        let (at, user, packet) = self.down.pop_packet();
-        Output::Packet { at, port: user + 1, packet }
+    /// [`Link::poll`] where more than packets that are out may be due.
+    #[inline(never)]
+    fn work_and_poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+        loop {
+            let (down, up) = (self.down.outbox.event_at(), self.up.outbox.event_at());
+            let (event, packet) = (down.min(up), self.packet_at());
+            let due = self.work_at();
+            if due <= now && due < packet.min(event) {
+                self.work();
+                continue;
+            }
+            self.set_wake();
+            if event <= now && event <= packet {
+                let outbox = if down <= up { &mut self.down.outbox } else { &mut self.up.outbox };
+                let (at, event) = outbox.pop_event().expect("there is an event");
+                self.set_wake();
+                return Some(Output::Event { at, event });
+            }
+            return if packet <= now { self.pop_packet() } else { None };
+        }
     }
 
-    fn pop_up(&mut self) -> Output<P, LinkEvent> {
-        let (at, _, packet) = self.up.pop_packet();
-        Output::Packet { at, port: 0, packet }
+    /// Takes the first packet that is out.
+    #[inline(never)]
+    fn pop_packet(&mut self) -> Option<Output<P, LinkEvent>> {
+        let is_down = self.down.outbox.packet_at() <= self.up.outbox.packet_at();
+        let air = if is_down { &mut self.down } else { &mut self.up };
+        let (at, user, packet) = air.pop_packet()?;
+        self.wake = self.rest_at.min(self.packet_at());
+        Some(Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet })
     }
 
     fn bearer_counts(&mut self, stage: usize, now: Time) -> Counts {
@@ -266,61 +306,38 @@ impl<P: Packet> Cell<P> {
 }
 
 impl<P: Packet> Link<P> for Cell<P> {
+    #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        self.work_until(now);
+        if self.due <= now {
+            self.work_until(now);
+            self.set_wake();
+        }
         let bytes = packet.wire_bytes();
-        let admission = if port == 0 {
+        if port == 0 {
             let user = packet.user() - 1;
             self.down.users[usize::from(user)].bearer.counts.arrived.add(bytes);
             let at = self.core.leave(now);
             self.coming.push_back((at, user, packet));
-            self.down.expect(at);
-            Admission::Queued
-        } else {
-            let user = usize::from(port) - 1;
-            self.up.users[user].bearer.counts.arrived.add(bytes);
-            self.admit_until(now);
-            self.admit(now, user, Direction::Reverse, packet)
-        };
+            if self.down.expect(at) {
+                self.set_wake();
+            }
+            return Admission::Queued;
+        }
+        let user = usize::from(port) - 1;
+        self.up.users[user].bearer.counts.arrived.add(bytes);
+        self.admit_until(now);
+        let admission = self.admit(now, user, Direction::Reverse, packet);
         self.set_wake();
         admission
     }
 
+    #[inline]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         if self.wake > now {
             return None;
         }
-        // Packets of one block come one after the other, and nothing else between them.
-        if self.down.outbox.packet_at() == self.wake && self.rest_at > self.wake {
-            let output = self.pop_down();
-            self.wake = self.rest_at.min(self.down.outbox.packet_at());
-            return Some(output);
-        }
-        loop {
-            let (down, up) = (self.down.outbox.packet_at(), self.up.outbox.packet_at());
-            let (down_news, up_news) = (self.down.outbox.news_at(), self.up.outbox.news_at());
-            let first = down.min(up);
-            let news = down_news.min(up_news);
-            let due = self.work_at();
-            if due <= now && due < first.min(news) {
-                self.work();
-                continue;
-            }
-            if news <= now && news <= first {
-                let outbox =
-                    if down_news <= up_news { &mut self.down.outbox } else { &mut self.up.outbox };
-                let (at, event) = outbox.pop_news().expect("there are news");
-                self.set_wake();
-                return Some(Output::Event { at, event });
-            }
-            if first <= now {
-                let output = if down <= up { self.pop_down() } else { self.pop_up() };
-                self.set_wake();
-                return Some(output);
-            }
-            self.set_wake();
-            return None;
-        }
+        // Mostly packets of a block come one after the other, and nothing else between them.
+        if self.rest_at > self.wake { self.pop_packet() } else { self.work_and_poll(now) }
     }
 
     #[inline]

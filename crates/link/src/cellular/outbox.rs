@@ -7,31 +7,40 @@ use cwndlab_units::Time;
 use super::core::Core;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
 
-/// Packets and news of a direction, each in order of their times.
+/// When packets and events of a direction are out, each in order of their times. The packets
+/// themselves wait in their users' lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Outbox<P> {
+pub(crate) struct Outbox {
     /// What packets go through after the radio: the core on their way up.
     core: Option<Core>,
     /// Whose packets are put in now.
     user: u16,
     stage: u16,
-    packets: VecDeque<(Time, u16, P)>,
-    news: VecDeque<(Time, LinkEvent)>,
-    /// When the first packet is out, and when the first piece of news happened.
+    exits: VecDeque<Exit>,
+    events: VecDeque<(Time, LinkEvent)>,
+    /// When the first packet is out, and when the first event happened.
     packet_at: Time,
-    news_at: Time,
+    event_at: Time,
 }
 
-impl<P> Outbox<P> {
+/// The next packets of a user, which come out together.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    at: Time,
+    user: u16,
+    packets: u32,
+}
+
+impl Outbox {
     pub(crate) fn new(core: Option<Core>) -> Self {
         Self {
             core,
             user: 0,
             stage: 0,
-            packets: VecDeque::new(),
-            news: VecDeque::new(),
+            exits: VecDeque::new(),
+            events: VecDeque::new(),
             packet_at: Time::NEVER,
-            news_at: Time::NEVER,
+            event_at: Time::NEVER,
         }
     }
 
@@ -41,25 +50,28 @@ impl<P> Outbox<P> {
         self.stage = stage;
     }
 
-    /// A packet comes out of the radio.
-    pub(crate) fn push(&mut self, at: Time, packet: P) {
+    /// So many packets of the user come out of the radio.
+    pub(crate) fn push(&mut self, at: Time, packets: usize) {
+        if packets == 0 {
+            return;
+        }
         let at = self.core.as_mut().map_or(at, |core| core.leave(at));
         self.packet_at = self.packet_at.min(at);
-        let item = (at, self.user, packet);
-        if self.packets.back().is_none_or(|last| last.0 <= at) {
-            self.packets.push_back(item);
+        let exit = Exit { at, user: self.user, packets: packets as u32 };
+        if self.exits.back().is_none_or(|last| last.at <= at) {
+            self.exits.push_back(exit);
         } else {
             // A timer may give out something before a block that was decided earlier.
-            let place = later(&self.packets, |item| item.0 <= at);
-            self.packets.insert(place, item);
+            let place = later(&self.exits, |exit| exit.at <= at);
+            self.exits.insert(place, exit);
         }
     }
 
-    pub(crate) fn tell_drop(&mut self, at: Time, flow: u32, bytes: u32, reason: DropReason) {
-        self.news_at = self.news_at.min(at);
+    pub(crate) fn emit_drop(&mut self, at: Time, flow: u32, bytes: u32, reason: DropReason) {
+        self.event_at = self.event_at.min(at);
         let kind = LinkEventKind::Dropped { flow, bytes, reason };
-        let place = later(&self.news, |item| item.0 <= at);
-        self.news.insert(place, (at, LinkEvent { stage: self.stage, kind }));
+        let place = later(&self.events, |event| event.0 <= at);
+        self.events.insert(place, (at, LinkEvent { stage: self.stage, kind }));
     }
 
     /// When the first packet is out.
@@ -68,29 +80,28 @@ impl<P> Outbox<P> {
         self.packet_at
     }
 
-    /// When the first piece of news happened.
+    /// When the first event happened.
     #[inline]
-    pub(crate) fn news_at(&self) -> Time {
-        self.news_at
+    pub(crate) fn event_at(&self) -> Time {
+        self.event_at
     }
 
-    /// When the first of both is.
+    /// Takes out the first packet: its time and user.
     #[inline]
-    pub(crate) fn next_at(&self) -> Time {
-        self.packet_at.min(self.news_at)
+    pub(crate) fn pop_packet(&mut self) -> Option<(Time, u16)> {
+        let exit = self.exits.front_mut()?;
+        let first = (exit.at, exit.user);
+        exit.packets -= 1;
+        if exit.packets == 0 {
+            self.exits.pop_front();
+            self.packet_at = self.exits.front().map_or(Time::NEVER, |exit| exit.at);
+        }
+        Some(first)
     }
 
-    /// The first packet with its time and user.
-    #[inline]
-    pub(crate) fn pop_packet(&mut self) -> Option<(Time, u16, P)> {
-        let item = self.packets.pop_front();
-        self.packet_at = self.packets.front().map_or(Time::NEVER, |&(at, _, _)| at);
-        item
-    }
-
-    pub(crate) fn pop_news(&mut self) -> Option<(Time, LinkEvent)> {
-        let item = self.news.pop_front();
-        self.news_at = self.news.front().map_or(Time::NEVER, |&(at, _)| at);
+    pub(crate) fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {
+        let item = self.events.pop_front();
+        self.event_at = self.events.front().map_or(Time::NEVER, |&(at, _)| at);
         item
     }
 }

@@ -70,6 +70,15 @@ impl Scheduler {
         }
     }
 
+    /// What the only candidate of a slot gets of `left` units.
+    pub(crate) fn serve_alone(&mut self, candidate: &Candidate, left: u16) -> Option<u16> {
+        if left == 0 || left < candidate.least {
+            return None;
+        }
+        self.turn = candidate.user + 1;
+        Some(candidate.units.min(left))
+    }
+
     /// As ns-3: equal parts, but at least what is of use; who comes too late is first in the next slot.
     /// What one does not need is the next one's.
     fn share_in_turn(

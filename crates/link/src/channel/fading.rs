@@ -6,11 +6,13 @@
 //! of equal mean power stand for a wide band and more than one antenna, which both fade less. A
 //! steady wave beside the scattered ones makes it Rician. It is flat: all of the band fades alike.
 
+use core::f64::consts::{LN_10, SQRT_2, TAU};
+
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use super::decibel::{BELOW, Decibel, decibels, decibels_below, ratio};
-use super::series::{REACH, Series, Stretch};
+use super::series::{REACH, Series, Stretch, ninth_power};
 
 /// How a user's channel fades.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -51,6 +53,8 @@ pub(crate) struct Fading {
     half: Duration,
     stretch: Option<Stretch>,
     series: Vec<Series>,
+    /// The largest of their remainders.
+    remainder: f64,
     /// When bounds were asked for last.
     asked_at: Time,
 }
@@ -71,7 +75,7 @@ impl Fading {
             (0..config.branches).map(|_| Branch::new(doppler_hz, &mut random)).collect();
         let shifts = branches.iter().flat_map(|branch| &branch.shifts);
         let most = shifts.map(|shift| shift.unsigned_abs()).max().unwrap_or(0).max(1);
-        let fastest = most as f64 * (core::f64::consts::TAU / TURN);
+        let fastest = most as f64 * (TAU / TURN);
         let half = Duration::from_nanos((REACH / fastest) as u64).min(LONGEST_HALF);
         let rice = config.rice_mdb.map_or(0.0, |rice| ratio(rice.as_f64()));
         Self {
@@ -82,6 +86,7 @@ impl Fading {
             half,
             stretch: None,
             series: Vec::new(),
+            remainder: 0.0,
             asked_at: Time::ZERO,
         }
     }
@@ -97,26 +102,31 @@ impl Fading {
             let exact = self.decibels_at(at);
             return [exact, exact];
         };
-        let [mut least, mut most] = [0.0, 0.0];
+        let mut power = 0.0;
         for series in &self.series {
-            let ([real, imaginary], error) = series.at(x);
-            let error = self.scattered * (error + SINE_ERRORS);
-            let real = (self.steady + self.scattered * real).abs();
-            let imaginary = (self.scattered * imaginary).abs();
-            let [low_real, low_imaginary] = [(real - error).max(0.0), (imaginary - error).max(0.0)];
-            least += low_real * low_real + low_imaginary * low_imaginary;
-            most += (real + error) * (real + error) + (imaginary + error) * (imaginary + error);
+            let [real, imaginary] = series.at(x);
+            let real = self.steady + self.scattered * real;
+            let imaginary = self.scattered * imaginary;
+            power += real * real + imaginary * imaginary;
         }
-        let low = decibels_below(least / self.branches.len() as f64);
+        // An amplitude `a` that is wrong by up to `e` in each of both parts makes a power that is
+        // wrong by up to `2 sqrt(2) e a + 2 e^2`, and the amplitudes of `n` branches of power `p`
+        // add up to at most `sqrt(n p)`.
+        let error = self.scattered * (self.remainder * ninth_power(x.abs()) + SINE_ERRORS);
+        let branches = self.branches.len() as f64;
+        let amplitudes = libm::sqrt(branches * power);
+        let wrong = 2.0 * error * (SQRT_2 * amplitudes + branches * error);
+        let least = power - wrong;
+        let low = decibels_below(least / branches);
         // The logarithm lies below its tangent.
-        let spread = BELOW + 10.0 / core::f64::consts::LN_10 * ((most - least) / least);
-        [low, if spread < 1.0 { low + spread } else { f64::INFINITY }]
+        let spread = BELOW + 10.0 / LN_10 * (2.0 * wrong / least);
+        [low, if least > 0.0 && spread < 1.0 { low + spread } else { f64::INFINITY }]
     }
 
     /// Works out the series of a stretch that begins at `from`; its place there.
     fn begin_stretch(&mut self, from: Time) -> f64 {
         let stretch = Stretch::new(from, self.fastest, self.half);
-        let turns = self.fastest * (TURN / core::f64::consts::TAU);
+        let turns = self.fastest * (TURN / TAU);
         self.series.clear();
         self.series.extend(self.branches.iter().map(|branch| {
             let waves = branch.waves(stretch.middle());
@@ -124,6 +134,7 @@ impl Fading {
                 waves.zip(&branch.shifts).map(|(wave, &shift)| (wave, shift as f64 / turns)),
             )
         }));
+        self.remainder = self.series.iter().map(Series::remainder).fold(0.0, f64::max);
         self.stretch = Some(stretch);
         stretch.place(from).expect("a stretch holds its beginning")
     }
@@ -151,7 +162,7 @@ impl Branch {
         Self {
             phases: core::array::from_fn(|_| random.next_u64() as i64),
             shifts: core::array::from_fn(|wave| {
-                let angle = core::f64::consts::TAU * (wave as f64 + first) / WAVES as f64;
+                let angle = TAU * (wave as f64 + first) / WAVES as f64;
                 (turns_per_nano * libm::cos(angle)) as i64
             }),
         }
@@ -192,7 +203,7 @@ fn sine(phase: i32) -> f64 {
     // The second and third quarters are the first and fourth, mirrored.
     let folded =
         if phase.wrapping_add(QUARTER_TURN) < 0 { i32::MIN.wrapping_sub(phase) } else { phase };
-    let x = f64::from(folded) * (core::f64::consts::TAU / 4_294_967_296.0);
+    let x = f64::from(folded) * (TAU / 4_294_967_296.0);
     let s = x * x;
     let series = 1.0 / 120.0 + s * (-1.0 / 5_040.0 + s * (1.0 / 362_880.0));
     x * (1.0 + s * (-1.0 / 6.0 + s * series))
@@ -215,7 +226,7 @@ mod tests {
     fn sine_is_that_of_the_library() {
         for i in 0..1000_i64 {
             let turns = (i as f64 + 0.37) / 1000.0 - 0.5;
-            let exact = libm::sin(core::f64::consts::TAU * turns);
+            let exact = libm::sin(TAU * turns);
             let ours = sine((turns * 4_294_967_296.0) as i32);
             assert!((ours - exact).abs() < 4e-6, "{turns}: {ours} {exact}");
         }
@@ -261,7 +272,7 @@ mod tests {
                     .sum::<f64>()
                     / (n / 40) as f64;
             }
-            let exact = libm::j0(core::f64::consts::TAU * 0.01 * lag as f64);
+            let exact = libm::j0(TAU * 0.01 * lag as f64);
             worst = worst.max((sum / 4.0 - exact).abs());
         }
         assert!(worst < 0.05, "{worst}");
@@ -306,7 +317,7 @@ mod tests {
                     was_below = is_below;
                 }
             }
-            let root = libm::sqrt(core::f64::consts::TAU);
+            let root = libm::sqrt(TAU);
             let rate = root * doppler_hz * rho * libm::exp(-rho * rho);
             let fade = (libm::exp(rho * rho) - 1.0) / (rho * doppler_hz * root);
             let ours = crossings / f64::from(seconds);

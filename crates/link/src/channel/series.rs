@@ -50,20 +50,26 @@ impl Series {
         Self { coefficients, remainder: remainder / FACTORIAL }
     }
 
-    /// The sum at `x`, at most [`REACH`] from the middle, and by how much each part of it may be wrong.
+    /// The sum at `x`, at most [`REACH`] from the middle; each part of it may be wrong by
+    /// [`Series::remainder`] times [`ninth_power`] of `x`.
     #[inline]
-    pub(crate) fn at(&self, x: f64) -> ([f64; 2], f64) {
-        let [mut real, mut imaginary] = self.coefficients[ORDER];
-        for &[next_real, next_imaginary] in self.coefficients[..ORDER].iter().rev() {
-            (real, imaginary) = (real * x + next_real, imaginary * x + next_imaginary);
+    pub(crate) fn at(&self, x: f64) -> [f64; 2] {
+        let mut sum = self.coefficients[ORDER];
+        for next in self.coefficients[..ORDER].iter().rev() {
+            sum = [sum[0] * x + next[0], sum[1] * x + next[1]];
         }
-        ([real, imaginary], self.remainder * ninth_power(x.abs()))
+        sum
+    }
+
+    /// What the error grows with.
+    pub(crate) fn remainder(&self) -> f64 {
+        self.remainder
     }
 }
 
 /// `x^(ORDER + 1)`.
 #[inline]
-fn ninth_power(x: f64) -> f64 {
+pub(crate) fn ninth_power(x: f64) -> f64 {
     let square = x * x;
     let fourth = square * square;
     fourth * fourth * x
