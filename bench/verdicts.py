@@ -4,7 +4,9 @@ For every preset and the recorded traces of a folder, six algorithms run 30 s in
 with each of many seeds.  Each (link, seed) is one answer a goal.  The truth of a link is the mean
 of 200 repetitions with seeds of their own.  With --ends, the same is done at both ends of every
 range of the link, one key at a time.  With --draws, the certainty over networks like the link is
-set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.
+set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.  With
+--record, what was counted of each network goes to a file, and a network that is in it is read
+instead of run: both ends of all ranges take hours, which may be spent one by one.
 """
 
 from __future__ import annotations
@@ -62,6 +64,23 @@ class Tally:
     strong: list[bool] = field(default_factory=list)
     contradictions: list[bool] = field(default_factory=list)
 
+    def to_json(self) -> dict[str, list[int | float]]:
+        """For a record: truths as 0 and 1."""
+        lists = {name: getattr(self, name) for name in self.__slots__}
+        return {
+            name: [round(float(each), 5) if name == "regret" else int(each) for each in values]
+            for name, values in lists.items()
+        }
+
+    @classmethod
+    def from_json(cls, lists: dict[str, list[float]]) -> Tally:
+        """What a record has."""
+        numbers = ("extra", "regret")
+        return cls(**{
+            name: lists[name] if name in numbers else [bool(value) for value in lists[name]]
+            for name in cls.__slots__
+        })  # fmt: skip
+
     def add(self, other: Tally) -> None:
         """Count another's, too."""
         for name in self.__slots__:
@@ -102,6 +121,7 @@ def main() -> int:
     parser.add_argument("--ends", action="store_true", help="also at both ends of every range")
     parser.add_argument("--duration", default="30 s")
     parser.add_argument("--keep", type=Path, default=Path("target/verdicts"))
+    parser.add_argument("--record", type=Path, help="file of what was counted, read and added to")
     options = parser.parse_args()
     links = options.links or list(presets())
     if options.traces:
@@ -110,16 +130,16 @@ def main() -> int:
     totals = {goal.name: Tally() for goal in GOALS}
     missed = []
     print(f"{'link':26}{'goal':11} contradict repeat. with top in zone   size+   regret   p95")
+    record = Record(options)
     for link, change in itertools.chain.from_iterable(networks(each, options) for each in links):
-        answers = Answers(link, options, change)
-        for goal in GOALS:
-            tally = answers.tally(goal)
-            totals[goal.name].add(tally)
-            print(f"{answers.title:26}{goal.name:11} {tally.row()}", flush=True)
+        title = title_of(link, change)
+        for goal_name, tally in record.tallies(link, change).items():
+            totals[goal_name].add(tally)
+            print(f"{title:26}{goal_name:11} {tally.row()}", flush=True)
             if share(tally.contradictions) > 100 * MOST_ON_A_LINK:
-                missed.append(f"{answers.title}, {goal.name}: contradictions")
+                missed.append(f"{short(link)} {title.strip()}, {goal_name}: contradictions")
         if options.draws and change is None:
-            missed += answers.print_networks(options.draws)
+            missed += Answers(link, options).print_networks(options.draws)
     for name, tally in totals.items():
         print(f"{'all':26}{name:11} {tally.row()}")
         missed += [f"{name}: {bar}" for bar in tally.missed()]
@@ -135,12 +155,52 @@ def networks(link: str, options: argparse.Namespace) -> Iterable[tuple[str, Draw
         yield from ((link, draw) for draw in ends(link).draws)
 
 
+class Record:
+    """What was counted of networks, in a file if there is one."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.file: Path | None = options.record
+        lines = self.file.read_text().splitlines() if self.file and self.file.exists() else []
+        self.known = {self._key(entry): entry["counted"] for entry in map(json.loads, lines)}
+
+    def tallies(self, link: str, change: Draw | None) -> dict[str, Tally]:
+        """What was counted of a network, by goal."""
+        entry = {
+            "epoch": core.behaviour_epoch(),
+            "link": short(link),
+            "change": None if change is None else change.name,
+            "duration": self.options.duration,
+            "seeds": self.options.seeds,
+            "repetitions": self.options.repetitions,
+            "truth": self.options.truth,
+        }
+        counted = self.known.get(self._key(entry))
+        if counted is not None:
+            return {name: Tally.from_json(lists) for name, lists in counted.items()}
+        answers = Answers(link, self.options, change)
+        tallies = {goal.name: answers.tally(goal) for goal in GOALS}
+        if self.file:
+            entry["counted"] = {name: tally.to_json() for name, tally in tallies.items()}
+            with self.file.open("a") as file:
+                file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+        return tallies
+
+    @staticmethod
+    def _key(entry: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(value for name, value in entry.items() if name != "counted")
+
+
+def title_of(link: str, change: Draw | None) -> str:
+    """A network in a table."""
+    return short(link) if change is None else f"  {change.name}"
+
+
 class Answers:
     """The answers of one link, or of one with a key at an end of its range."""
 
     def __init__(self, link: str, options: argparse.Namespace, change: Draw | None = None) -> None:
         self.link, self.options, self.change = link, options, change
-        self.title = short(link) if change is None else f"  {change.name}"
         self.keep = options.keep
         self.truth = self._comparison(TRUTH_SEED, options.truth)
         self.seeds = [
