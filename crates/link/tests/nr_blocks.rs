@@ -194,3 +194,42 @@ fn widths_that_no_standard_has_are_refused() {
         "nr: slot 0 has 15 symbols: the most is 14"
     );
 }
+
+#[test]
+fn a_second_carrier_adds_what_it_alone_would_carry() {
+    let bits_in_10_ms = |bandwidth, second| {
+        let config = config(
+            |radio| {
+                (radio.bandwidth_mhz, radio.secondary_mhz) = (bandwidth, second);
+            },
+            15,
+        );
+        let mut cell = cell(&config, 1);
+        cell.record_blocks();
+        for number in 0..400 {
+            cell.handle_packet(Time::ZERO, 0, Frame::new(number, 60_000));
+        }
+        run_until(&mut cell, Time::from_millis(20), &mut Outcome::default());
+        let blocks = cell.take_blocks();
+        let in_window = blocks.iter().filter(|block| block.at >= Time::from_millis(10));
+        in_window.map(|block| u64::from(block.bits)).sum::<u64>()
+    };
+    let (wide, narrow) = (bits_in_10_ms(100, None), bits_in_10_ms(60, None));
+    assert_eq!(bits_in_10_ms(100, Some(60)), wide + narrow);
+    assert!(wide > narrow && narrow > 0);
+}
+
+#[test]
+fn a_short_queue_fits_the_first_carrier_and_wastes_nothing_on_the_second() {
+    let config = config(|radio| radio.secondary_mhz = Some(50), 15);
+    let mut cell = cell(&config, 1);
+    cell.record_blocks();
+    for number in 0..50 {
+        cell.handle_packet(Time::from_millis(number), 0, Frame::new(number as u32, 1_000));
+    }
+    let mut outcome = Outcome::default();
+    run_until(&mut cell, Time::from_millis(100), &mut outcome);
+    assert_eq!(outcome.numbers(), (0..50).collect::<Vec<_>>());
+    let blocks = cell.take_blocks();
+    assert!(blocks.iter().all(|block| block.payload_bytes > 0), "no padding");
+}

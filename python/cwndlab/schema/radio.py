@@ -47,6 +47,16 @@ class Umts(Model):
     )
 
 
+class LteCarrier(Model):
+    """A further carrier of LTE, downlink only; what is absent is as in the first."""
+
+    resource_blocks: Packets = Field(
+        description="bandwidth: 6, 15, 25, 50, 75 or 100 resource blocks"
+    )
+    layers: Small | None = Field(default=None, description="spatial layers: 1, 2, 4 or 8")
+    is_256qam: bool | None = Field(default=None, description="schemes up to 256QAM")
+
+
 class Lte(Model):
     """LTE, frequency-division duplex."""
 
@@ -59,6 +69,9 @@ class Lte(Model):
     is_256qam: bool | None = Field(
         default=None,
         description="downlink schemes up to 256QAM instead of 64QAM; categories 11 to 16",
+    )
+    secondary: tuple[LteCarrier, ...] | None = Field(
+        default=None, description="up to four further carriers, downlink only; none if absent"
     )
 
 
@@ -102,3 +115,8 @@ class Nr(Model):
         description="fewest slots from data to their acknowledgement (K1)"
     )
     grant_slots: Packets = Field(description="fewest slots from a grant to its block (K2)")
+    secondary_mhz: Megahertz | None = Field(
+        default=None,
+        description="bandwidth of a second carrier, downlink only, with the same slots; none if "
+        "absent",
+    )

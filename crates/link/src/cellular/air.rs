@@ -3,23 +3,23 @@
 //! Slots in which no user with a port has anything to do are skipped; the users in the background
 //! do not notice them.
 
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::Time;
 
 use super::access::Access;
 use super::bearer::{Bearer, Range};
 use super::block::BlockRecord;
+use super::carrier::Carrier;
 use super::check::check_direction;
 use super::config::{BlockErrors, CellConfig};
 use super::core::Core;
-use super::demand::Demand;
 use super::error::CellError;
-use super::harq::{Attempt, Harq};
+use super::harq::Attempt;
 use super::outbox::Outbox;
 use super::plan::Plan;
-use super::scheduler::{Candidate, Scheduler};
+use super::scheduler::Candidate;
 use super::user::{RAMP_PAUSE, User};
 use crate::Direction;
-use crate::channel::{Adaptation, AdaptationConfig, Decibel, Draws, Sinr};
+use crate::channel::{Decibel, Draws};
 use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
 
@@ -30,8 +30,7 @@ pub(crate) struct Air<P> {
     pub(crate) plan: Plan,
     rules: Rules,
     pub(crate) users: Vec<User<P>>,
-    background: Vec<Demand>,
-    scheduler: Scheduler,
+    carriers: Vec<Carrier>,
     pub(crate) outbox: Outbox,
     /// The next slot in which there is something to do; the largest number if there is nothing.
     next: u64,
@@ -43,7 +42,6 @@ pub(crate) struct Air<P> {
     timer: Time,
     /// What was sent, if somebody wants to know.
     pub(crate) blocks: Option<Vec<BlockRecord>>,
-    candidates: Vec<Candidate>,
     shares: Vec<(Candidate, u16)>,
 }
 
@@ -59,7 +57,7 @@ struct Rules {
 impl<P: Packet> Air<P> {
     pub(crate) fn new(
         direction: Direction,
-        plan: Plan,
+        mut plan: Plan,
         cell: &CellConfig,
         core: Option<Core>,
         run_seed: u64,
@@ -70,25 +68,10 @@ impl<P: Packet> Air<P> {
             Direction::Reverse => (&cell.uplink, "up"),
         };
         check_direction(direction, config, &plan)?;
-        let adaptation = |sinr: Sinr, component: &str| {
-            let phase = match config.adaptation {
-                AdaptationConfig::Reports { period, .. } => {
-                    let part = Draws::new(run_seed, &format!("{component}.{side}.report")).unit(0);
-                    Duration::from_nanos((part * period.as_nanos() as f64) as u64)
-                }
-                AdaptationConfig::Fixed { .. } => Duration::ZERO,
-            };
-            Adaptation::new(&config.adaptation, &plan.coding, sinr, phase)
-        };
+        let bands = core::mem::take(&mut plan.bands);
         let mut users = Vec::new();
-        for (index, user) in cell.users.iter().enumerate() {
+        for index in 0..cell.users.len() {
             let component = format!("{name}.{}", index + 1);
-            let mean = match direction {
-                Direction::Forward => user.downlink_mdb,
-                Direction::Reverse => user.uplink_mdb,
-            };
-            let fading = user.fading.as_ref();
-            let sinr = Sinr::new(mean, &user.drifts, fading, run_seed, &component, side);
             let draws = |what| Draws::new(run_seed, &format!("{component}.{side}.{what}"));
             let access = cell
                 .access
@@ -97,27 +80,18 @@ impl<P: Packet> Air<P> {
                 .map(|access| Access::new(access, &plan, draws("request").unit(0)));
             users.push(User {
                 bearer: Bearer::new(config, plan.processing, plan.packet_overhead),
-                harq: Harq::default(),
                 access,
-                adaptation: adaptation(sinr.clone(), &component),
-                sinr,
-                draws: draws("blocks"),
-                feedback: draws("feedback"),
                 blocked_until: Time::ZERO,
-                next_block: 0,
                 busy_since: Time::ZERO,
             });
         }
-        let mut background = Vec::new();
-        let groups = cell.background.iter().filter(|group| group.direction == direction);
-        for (group, config) in groups.enumerate() {
-            for number in 0..config.users {
-                let component = format!("{name}.background.{side}.{group}.{number}");
-                let make = |sinr| adaptation(sinr, &component);
-                background.push(Demand::new(config, make, number, run_seed, &component));
+        let carriers = bands.into_iter().enumerate().map(|(number, band)| match number {
+            0 => Carrier::new(band, cell, direction, side, run_seed, name),
+            _ => {
+                let side = format!("{side}.{}", number + 1);
+                Carrier::new(band, cell, direction, &side, run_seed, name)
             }
-        }
-        let participants = users.len() + background.len();
+        });
         Ok(Self {
             direction,
             rules: Rules {
@@ -126,15 +100,13 @@ impl<P: Packet> Air<P> {
                 feedback_error: config.feedback_error.threshold(),
             },
             users,
-            background,
-            scheduler: Scheduler::new(config.scheduler, participants),
+            carriers: carriers.collect(),
             outbox: Outbox::new(core),
             next: u64::MAX,
             slot_at: Time::NEVER,
             fresh: 0,
             timer: Time::NEVER,
             blocks: None,
-            candidates: Vec::new(),
             shares: Vec::new(),
             plan,
         })
@@ -229,9 +201,11 @@ impl<P: Packet> Air<P> {
         is_lossless: bool,
     ) {
         self.outbox.set_user(user, stage);
-        let User { bearer, harq, access, .. } = &mut self.users[user];
+        let User { bearer, access, .. } = &mut self.users[user];
         bearer.handle_handover(now, is_lossless, &mut self.outbox);
-        harq.clear();
+        for carrier in &mut self.carriers {
+            carrier.radios[user].harq.clear();
+        }
         if let Some(access) = access {
             access.clear();
         }
@@ -258,10 +232,19 @@ impl<P: Packet> Air<P> {
     }
 
     fn run_slot(&mut self, slot: u64, now: Time, stage: impl Fn(usize) -> u16) {
-        let class = self.plan.class(slot);
-        let mut left = self.plan.units;
-        self.candidates.clear();
         self.fresh = slot + 1;
+        for number in 0..self.carriers.len() {
+            self.run_carrier(number, slot, now, &stage);
+        }
+    }
+
+    /// Works on a slot of one carrier: what is left waiting is the next carrier's.
+    #[inline]
+    fn run_carrier(&mut self, number: usize, slot: u64, now: Time, stage: &impl Fn(usize) -> u16) {
+        let class = self.plan.class(slot);
+        let carrier = &mut self.carriers[number];
+        carrier.candidates.clear();
+        let mut left = carrier.band.units;
         for index in 0..self.users.len() {
             let user = &mut self.users[index];
             if user.bearer.is_idle() && user.access.is_none() {
@@ -269,30 +252,32 @@ impl<P: Packet> Air<P> {
             }
             self.outbox.set_user(index, stage(index));
             user.bearer.refresh(now, &mut self.outbox);
-            if user.blocked_until > now || user.next_block > slot {
+            let Carrier { band, scheduler, radios, candidates, .. } = &mut self.carriers[number];
+            let radio = &mut radios[index];
+            if user.blocked_until > now || radio.next_block > slot {
                 continue;
             }
-            if let Some(attempt) = user.harq.due(slot) {
+            if let Some(attempt) = radio.harq.due(slot) {
                 let units = attempt.units;
                 let fits = attempt.class <= class && (units <= left || self.plan.is_dedicated);
                 if fits {
-                    let attempt = user.harq.pop().expect("it is due");
+                    let attempt = radio.harq.pop().expect("it is due");
                     if !self.plan.is_dedicated {
                         left -= units;
                     }
-                    self.scheduler.note(index, attempt.bits);
-                    self.send(slot, now, index, attempt);
+                    scheduler.note(index, attempt.bits);
+                    self.send(number, slot, now, index, attempt);
                 }
                 continue;
             }
-            if !user.harq.free_one(slot, self.plan.processes) {
+            if !radio.harq.free_one(slot, self.plan.processes) {
                 continue;
             }
             let waiting = user.bearer.waiting(now);
             let wanted = match &mut user.access {
                 Some(access) => {
                     let wanted = access.wanted(slot, waiting);
-                    if wanted == 0 && waiting > 0 && user.harq.is_idle() {
+                    if wanted == 0 && waiting > 0 && radio.harq.is_idle() {
                         access.ask(&self.plan, now);
                     }
                     wanted
@@ -302,85 +287,89 @@ impl<P: Packet> Air<P> {
             if wanted == 0 {
                 continue;
             }
-            let Some(scheme) = user.adaptation.scheme(&self.plan.coding, now) else { continue };
+            let Some(scheme) = radio.adaptation.scheme(&band.coding, now) else { continue };
             if self.plan.is_dedicated {
-                self.send_new(slot, now, index, scheme, class, 1);
+                self.send_new(number, slot, now, (index, scheme, class, 1));
                 continue;
             }
-            let full = self.plan.size(class, scheme, self.plan.units);
+            let full = band.size(class, scheme, band.units);
             if full.payload_bytes == 0 {
                 // Too short a slot for so poor a channel: the next has room.
                 continue;
             }
             let full_bits = full.bits;
-            let least = self.plan.least_units(class, scheme);
-            let units = self.plan.units_for(class, scheme, wanted, least);
-            self.candidates.push(Candidate { user: index, scheme, least, units, full_bits });
+            let least = band.least_units(class, scheme);
+            let units = band.units_for(class, scheme, wanted, least);
+            candidates.push(Candidate { user: index, scheme, least, units, full_bits });
         }
         if !self.plan.is_dedicated {
-            self.share(slot, now, class, left, stage);
+            self.share(number, slot, now, class, left, stage);
         }
     }
 
-    fn share(&mut self, slot: u64, now: Time, class: u8, left: u16, stage: impl Fn(usize) -> u16) {
-        let ports = self.users.len();
-        for (index, demand) in self.background.iter_mut().enumerate() {
-            if !demand.advance(now) {
-                continue;
-            }
-            let Some(scheme) = demand.adaptation.scheme(&self.plan.coding, now) else { continue };
-            if demand.wants != (class, scheme) {
-                demand.wants = (class, scheme);
-                let (user, units) = (ports + index, self.plan.units);
-                let least = self.plan.least_units(class, scheme);
-                let full_bits = self.plan.size(class, scheme, units).bits;
-                demand.candidate = Candidate { user, scheme, least, units, full_bits };
-            }
-            self.candidates.push(demand.candidate);
-        }
-        if let &[candidate] = self.candidates.as_slice() {
-            if let Some(units) = self.scheduler.serve_alone(&candidate, left) {
-                self.serve(slot, now, class, (candidate, units), &stage);
+    fn share(
+        &mut self,
+        number: usize,
+        slot: u64,
+        now: Time,
+        class: u8,
+        left: u16,
+        stage: &impl Fn(usize) -> u16,
+    ) {
+        let carrier = &mut self.carriers[number];
+        carrier.add_background(class, now);
+        if let &[candidate] = carrier.candidates.as_slice() {
+            if let Some(units) = carrier.scheduler.serve_alone(&candidate, left) {
+                self.serve(number, slot, now, class, (candidate, units), stage);
             }
         } else {
             let mut shares = core::mem::take(&mut self.shares);
-            self.scheduler.share(&mut self.candidates, left, |candidate, units| {
+            carrier.scheduler.share(&mut carrier.candidates, left, |candidate, units| {
                 shares.push((*candidate, units));
             });
             for share in shares.drain(..) {
-                self.serve(slot, now, class, share, &stage);
+                self.serve(number, slot, now, class, share, stage);
             }
             self.shares = shares;
         }
-        self.scheduler.end_slot(slot);
+        self.carriers[number].scheduler.end_slot(slot);
     }
 
     /// Gives a candidate its units.
     fn serve(
         &mut self,
+        number: usize,
         slot: u64,
         now: Time,
         class: u8,
         (candidate, units): (Candidate, u16),
         stage: &impl Fn(usize) -> u16,
     ) {
-        let bits = self.plan.size(class, candidate.scheme, units).bits;
-        self.scheduler.note(candidate.user, bits);
-        if candidate.user < self.users.len() {
-            self.outbox.set_user(candidate.user, stage(candidate.user));
-            self.send_new(slot, now, candidate.user, candidate.scheme, class, units);
+        let Candidate { user, scheme, .. } = candidate;
+        let Carrier { band, scheduler, .. } = &mut self.carriers[number];
+        scheduler.note(user, band.size(class, scheme, units).bits);
+        if user < self.users.len() {
+            self.outbox.set_user(user, stage(user));
+            self.send_new(number, slot, now, (user, scheme, class, units));
         }
     }
 
-    fn send_new(&mut self, slot: u64, now: Time, index: usize, scheme: u8, class: u8, units: u16) {
-        let size = self.plan.size(class, scheme, units);
+    fn send_new(
+        &mut self,
+        number: usize,
+        slot: u64,
+        now: Time,
+        (index, scheme, class, units): (usize, u8, u8, u16),
+    ) {
+        let Carrier { band, radios, .. } = &mut self.carriers[number];
+        let size = band.size(class, scheme, units);
         let user = &mut self.users[index];
         let room = user.room(&self.plan, now, size);
         let range = user.bearer.take(now, room.into());
         if let Some(access) = &mut user.access {
             access.handle_grant(slot, room.into(), range.is_some());
         }
-        user.next_block = slot + self.plan.spacing;
+        radios[index].next_block = slot + self.plan.spacing;
         let Some(range) = range else {
             self.handle_padding(slot, now, index, scheme, units, size.bits);
             return;
@@ -393,7 +382,7 @@ impl<P: Packet> Air<P> {
         let (bits, transmission, energy) = (size.bits, 1, 0.0);
         let attempt =
             Attempt { slot, range, class, scheme, units, bits, transmission, energy, tells };
-        self.send(slot, now, index, attempt);
+        self.send(number, slot, now, index, attempt);
     }
 
     /// A grant that was not needed: nothing is lost if it fails.
@@ -417,24 +406,25 @@ impl<P: Packet> Air<P> {
     }
 
     /// Sends a block, decides whether it is decoded, and what follows from that.
-    fn send(&mut self, slot: u64, now: Time, index: usize, attempt: Attempt) {
+    fn send(&mut self, number: usize, slot: u64, now: Time, index: usize, attempt: Attempt) {
         let Attempt { range, transmission, .. } = attempt;
-        let user = &mut self.users[index];
-        let decibels = self.blocks.is_some().then(|| user.sinr.decibels_at(now));
+        let carrier = &mut self.carriers[number];
+        let decibels = self.blocks.is_some().then(|| carrier.radios[index].sinr.decibels_at(now));
         let energy = match &self.rules.errors {
-            BlockErrors::Curves => user.decode(&self.plan.coding, slot, now, &attempt),
+            BlockErrors::Curves => carrier.decode(index, slot, now, &attempt),
             BlockErrors::Given { ppb } => {
                 let rate = ppb[usize::from(transmission).min(ppb.len()) - 1];
-                (user.draws.bits(slot) < rate.threshold()).then_some(0.0)
+                (carrier.radios[index].draws.bits(slot) < rate.threshold()).then_some(0.0)
             }
         };
         let is_decoded = energy.is_none();
+        let (user, radio) = (&mut self.users[index], &mut carrier.radios[index]);
         if transmission == 1 {
-            user.adaptation.learn(&self.plan.coding, is_decoded);
+            radio.adaptation.learn(&carrier.band.coding, is_decoded);
         }
         let out_at = self.plan.decoded_at(slot);
         let is_given_up = transmission >= self.rules.transmissions
-            || user.feedback.bits(slot) < self.rules.feedback_error;
+            || radio.feedback.bits(slot) < self.rules.feedback_error;
         if is_decoded {
             user.bearer.handle_decoded(out_at, range, &mut self.outbox);
         } else if is_given_up {
@@ -443,7 +433,7 @@ impl<P: Packet> Air<P> {
         let again = self.plan.retransmission(slot);
         if is_decoded || is_given_up {
             if self.plan.processes < usize::MAX {
-                user.harq.set_busy(again);
+                radio.harq.set_busy(again);
             }
             if let Some(access) = &mut user.access
                 && attempt.tells
@@ -453,7 +443,7 @@ impl<P: Packet> Air<P> {
             }
         } else {
             let (transmission, energy) = (transmission + 1, energy.unwrap_or(0.0));
-            user.harq.set_pending(Attempt { slot: again, transmission, energy, ..attempt });
+            radio.harq.set_pending(Attempt { slot: again, transmission, energy, ..attempt });
         }
         user.bearer.active_at = user.bearer.active_at.max(now);
         self.record(now, index, &attempt, is_decoded, decibels.unwrap_or(0.0));
@@ -479,11 +469,14 @@ impl<P: Packet> Air<P> {
     pub(crate) fn plan_next(&mut self) {
         let mut next = u64::MAX;
         let mut timer = Time::NEVER;
-        for user in &self.users {
+        for (index, user) in self.users.iter().enumerate() {
             if user.bearer.is_idle() {
                 continue;
             }
-            next = next.min(user.next_slot(&self.plan, self.fresh));
+            let radios = || self.carriers.iter().map(|carrier| &carrier.radios[index]);
+            let fresh = radios().map(|radio| radio.next_block).min().unwrap_or(0);
+            let again = radios().map(|radio| radio.harq.next_slot()).min().unwrap_or(u64::MAX);
+            next = next.min(user.next_slot(&self.plan, self.fresh, fresh, again));
             timer = timer.min(user.bearer.timer());
         }
         self.timer = timer;

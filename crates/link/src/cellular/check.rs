@@ -4,7 +4,7 @@ use cwndlab_units::Duration;
 
 use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
 use super::error::CellError;
-use super::plan::Plan;
+use super::plan::{Band, Plan};
 use crate::EarlyDiscard;
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
 use crate::{Direction, Probability};
@@ -54,7 +54,8 @@ pub(crate) fn check_direction(
     config: &DirectionConfig,
     plan: &Plan,
 ) -> Result<(), CellError> {
-    let highest = plan.coding.count() - 1;
+    let schemes = plan.bands.iter().map(|band| band.coding.count()).min();
+    let highest = schemes.unwrap_or(1) - 1;
     match config.adaptation {
         AdaptationConfig::Fixed { scheme } if scheme > highest => {
             return Err(CellError::Scheme { direction, scheme, highest });
@@ -79,7 +80,7 @@ pub(crate) fn check_direction(
         return Err(CellError::NoTransmission(direction));
     }
     match &config.block_errors {
-        BlockErrors::Curves if matches!(plan.coding, Coding::Single) => {
+        BlockErrors::Curves if matches!(plan.bands[..], [Band { coding: Coding::Single, .. }]) => {
             return Err(CellError::NoCurves(direction));
         }
         BlockErrors::Given { ppb } if ppb.is_empty() => {

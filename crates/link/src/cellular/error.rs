@@ -25,6 +25,9 @@ pub enum CellError {
         /// The most.
         most: u8,
     },
+    /// Too many carriers of LTE.
+    #[error("lte: {0} carriers: the most is 5")]
+    Carriers(usize),
     /// A handset without 256QAM.
     #[error("lte: category {0} has no 256QAM: use 11 to 16")]
     No256Qam(u8),
@@ -140,6 +143,7 @@ impl CellError {
             | Self::Layers(..)
             | Self::LteLayers { .. }
             | Self::No256Qam(_)
+            | Self::Carriers(_)
             | Self::Category { .. }
             | Self::NrBandwidth { .. }
             | Self::Symbols { .. }

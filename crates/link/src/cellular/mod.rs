@@ -21,6 +21,7 @@ mod access;
 mod air;
 mod bearer;
 mod block;
+mod carrier;
 mod check;
 mod config;
 mod core;

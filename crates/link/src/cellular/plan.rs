@@ -20,8 +20,6 @@ pub(crate) struct Plan {
     classes: Vec<u8>,
     /// By slot of the pattern: slots to the first with room for data, which may be itself.
     ahead: Vec<u16>,
-    /// Parts in which the band is given away.
-    pub(crate) units: u16,
     /// Whether each user has all units for itself.
     pub(crate) is_dedicated: bool,
     /// Slots from one block for a user to the next.
@@ -37,12 +35,21 @@ pub(crate) struct Plan {
     /// By slot of the pattern: slots from what a user sends to the block that answers it; empty if
     /// nobody needs leave.
     respond: Vec<u32>,
-    pub(crate) coding: Coding,
-    sizes: Sizes,
     /// What each packet costs besides its own bytes.
     pub(crate) packet_overhead: u32,
     /// How long a grant grows from one unit of payload to all, and that unit.
     pub(crate) ramp: Option<Ramp>,
+    /// One for each carrier, whose slots are the same.
+    pub(crate) bands: Vec<Band>,
+}
+
+/// How much the blocks of a carrier hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    /// Parts in which it is given away.
+    pub(crate) units: u16,
+    pub(crate) coding: Coding,
+    sizes: Sizes,
 }
 
 /// What a block has room for.
@@ -170,7 +177,9 @@ impl Plan {
     pub(crate) fn has_grants(&self) -> bool {
         !self.respond.is_empty()
     }
+}
 
+impl Band {
     /// What a block has room for in a slot of a class.
     #[inline]
     pub(crate) fn size(&self, class: u8, scheme: u8, units: u16) -> Size {

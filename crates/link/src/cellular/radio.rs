@@ -83,6 +83,23 @@ pub struct LteConfig {
     /// is taken if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_256qam: Option<bool>,
+    /// Up to four further carriers, down only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secondary: Vec<LteCarrier>,
+}
+
+/// A further carrier of LTE; what is absent is as in the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LteCarrier {
+    /// Resource blocks.
+    pub resource_blocks: u16,
+    /// Layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u8>,
+    /// Whether schemes go up to 256QAM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_256qam: Option<bool>,
 }
 
 /// NR's carrier.
@@ -118,6 +135,9 @@ pub struct NrConfig {
     pub acknowledge_slots: u32,
     /// Least number of slots from a grant to its block, K2.
     pub grant_slots: u32,
+    /// Bandwidth of a second carrier, down only, with the same slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secondary_mhz: Option<u32>,
 }
 
 /// How NR's directions share the spectrum.

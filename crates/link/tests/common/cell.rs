@@ -72,6 +72,7 @@ pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig 
             layers: 1,
             category: 4,
             is_256qam: None,
+            secondary: Vec::new(),
         }),
         downlink: direction(scheme),
         uplink: direction(scheme),
@@ -111,6 +112,7 @@ pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
             base_slots: 4,
             acknowledge_slots: 2,
             grant_slots: 2,
+            secondary_mhz: None,
         }),
         access: Some(access(request_ms)),
         ..lte(50, 1, scheme)

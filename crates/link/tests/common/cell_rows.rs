@@ -77,7 +77,13 @@ fn largest(config: &CellConfig, is_uplink: bool) -> BlockRecord {
 fn peaks() -> Vec<Rows> {
     let with_radio = |radio: RadioConfig, config: CellConfig| CellConfig { radio, ..config };
     let radio = |resource_blocks, layers, category| {
-        RadioConfig::Lte(LteConfig { resource_blocks, layers, category, is_256qam: None })
+        RadioConfig::Lte(LteConfig {
+            resource_blocks,
+            layers,
+            category,
+            is_256qam: None,
+            secondary: Vec::new(),
+        })
     };
     let mut all = Vec::new();
     let peaks = [

@@ -2,11 +2,11 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Size, Sizes, round_trips};
+use super::{Band, Plan, Size, Sizes, round_trips};
 use crate::cellular::error::CellError;
-use crate::cellular::radio::LteConfig;
+use crate::cellular::radio::{LteCarrier, LteConfig};
 use crate::channel::Coding;
-use crate::channel::tables::lte::{self, LteScheme, Way};
+use crate::channel::tables::lte::{self, Category, LteScheme, Way};
 
 /// Acknowledged 4 subframes later, answered 3 subframes after that, sent 4 subframes after a grant:
 /// TS 36.213 sections 7.3 and 8.0, and so the round trip of 8 ms of TS 36.321.
@@ -19,6 +19,9 @@ const GRANT: u32 = 4;
 const PROCESSING: Duration = Duration::from_millis(1);
 const DECODE: Duration = Duration::from_micros(1_500);
 
+/// TS 36.300 section 5.5.
+const MOST_CARRIERS: usize = 5;
+
 /// MAC subheader 2, RLC 2 (TS 36.321 section 6.2.1, TS 36.322 section 6.2.1).
 const BLOCK_OVERHEAD: u32 = 4;
 /// PDCP 2, RLC length indicator 2 (TS 36.323 section 6.2.3; 11.5 bits, rounded up).
@@ -26,15 +29,46 @@ const PACKET_OVERHEAD: u32 = 4;
 
 pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
     let &LteConfig { resource_blocks, layers, category: number, .. } = radio;
-    let is_256qam = radio.is_256qam.unwrap_or(false);
-    if !lte::BANDWIDTHS.contains(&resource_blocks) {
-        return Err(CellError::LteBandwidth(resource_blocks));
-    }
     let category = usize::from(number).checked_sub(1).and_then(|index| lte::CATEGORIES.get(index));
     let Some(category) = category else {
         let known = "1 to 16";
         return Err(CellError::Category { technology: "lte", category: number, known });
     };
+    let first = LteCarrier { resource_blocks, layers: None, is_256qam: None };
+    let mut left = category.down_bits;
+    let mut bands = Vec::new();
+    for carrier in [first].iter().chain(&radio.secondary) {
+        let layers = carrier.layers.unwrap_or(layers);
+        let is_256qam = carrier.is_256qam.or(radio.is_256qam).unwrap_or(false);
+        check(carrier.resource_blocks, layers, is_256qam, number, category)?;
+        let band = downlink(carrier.resource_blocks, layers, is_256qam, category, left);
+        // TS 36.306 limits what a handset receives in an interval on all carriers together.
+        left -= band.size(1, band.coding.count() - 1, band.units).bits;
+        bands.push(band);
+    }
+    if bands.len() > MOST_CARRIERS {
+        return Err(CellError::Carriers(bands.len()));
+    }
+    // ns-3 gives away no fewer than 3 blocks up.
+    let uplink = band(resource_blocks, 1, 3, false, |scheme, resource_blocks| {
+        let bits = |scheme: &LteScheme| lte::block_bits(scheme, resource_blocks, Way::Up, 1);
+        limited(&lte::SCHEMES[..=usize::from(scheme)], category.up_bits, bits)
+    });
+    let respond = round_trips(&[1], &[1], 1 + BASE, GRANT);
+    Ok([plan(bands), Plan { respond, ..plan(vec![uplink]) }])
+}
+
+/// Whether a handset of a category has such a carrier.
+fn check(
+    resource_blocks: u16,
+    layers: u8,
+    is_256qam: bool,
+    number: u8,
+    category: &Category,
+) -> Result<(), CellError> {
+    if !lte::BANDWIDTHS.contains(&resource_blocks) {
+        return Err(CellError::LteBandwidth(resource_blocks));
+    }
     // Two codewords of one, two or four layers each: TS 36.211 table 6.3.3.2-1.
     if ![1, 2, 4, 8].contains(&layers) || layers > category.layers {
         return Err(CellError::LteLayers { layers, category: number, most: category.layers });
@@ -42,43 +76,50 @@ pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
     if is_256qam && !category.is_256qam {
         return Err(CellError::No256Qam(number));
     }
+    Ok(())
+}
+
+/// A carrier down, of which a handset takes at most so many bits in an interval.
+fn downlink(
+    resource_blocks: u16,
+    layers: u8,
+    is_256qam: bool,
+    category: &Category,
+    most_bits: u32,
+) -> Band {
     let codewords = layers.min(2);
-    let most = category.down_block_bits.min(category.down_bits / u32::from(codewords));
+    let most = category.down_block_bits.min(most_bits / u32::from(codewords));
     let schemes = if is_256qam { &lte::SCHEMES_256QAM[..] } else { &lte::SCHEMES[..] };
     let group = lte::group_size(resource_blocks);
-    let downlink = plan(resource_blocks, group, 1, is_256qam, |scheme, resource_blocks| {
+    band(resource_blocks, group, 1, is_256qam, |scheme, resource_blocks| {
         let bits = |scheme: &LteScheme| {
             lte::block_bits(scheme, resource_blocks, Way::Down, layers / codewords)
         };
         u32::from(codewords) * limited(&schemes[..=usize::from(scheme)], most, bits)
-    });
-    // ns-3 gives away no fewer than 3 blocks up.
-    let uplink = plan(resource_blocks, 1, 3, false, |scheme, resource_blocks| {
-        let bits = |scheme: &LteScheme| lte::block_bits(scheme, resource_blocks, Way::Up, 1);
-        limited(&lte::SCHEMES[..=usize::from(scheme)], category.up_bits, bits)
-    });
-    let respond = round_trips(&[1], &[1], 1 + BASE, GRANT);
-    Ok([downlink, Plan { respond, ..uplink }])
+    })
 }
 
-fn plan(
+fn band(
     resource_blocks: u16,
     group: u16,
     least_units: u16,
     is_256qam: bool,
     bits: impl Fn(u8, u16) -> u32,
-) -> Plan {
+) -> Band {
     let coding = Coding::lte(is_256qam);
     let units = resource_blocks.div_ceil(group);
     let sizes = Sizes::new(1, coding.count(), units, least_units, |_, scheme, units| {
         let bits = bits(scheme, (units * group).min(resource_blocks));
         Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
     });
+    Band { units, coding, sizes }
+}
+
+fn plan(bands: Vec<Band>) -> Plan {
     Plan {
         interval: Duration::from_millis(1),
         classes: vec![1],
         ahead: vec![0],
-        units,
         is_dedicated: false,
         spacing: 1,
         processing: PROCESSING,
@@ -86,10 +127,9 @@ fn plan(
         processes: 8,
         retransmit: round_trips(&[1], &[1], ACKNOWLEDGE, 1 + BASE),
         respond: Vec::new(),
-        coding,
-        sizes,
         packet_overhead: PACKET_OVERHEAD,
         ramp: None,
+        bands,
     }
 }
 
@@ -103,13 +143,72 @@ mod tests {
     use super::*;
 
     fn plans(resource_blocks: u16, layers: u8, category: u8) -> Result<[Plan; 2], CellError> {
-        both(&LteConfig { resource_blocks, layers, category, is_256qam: None })
+        both(&LteConfig { resource_blocks, layers, category, is_256qam: None, secondary: vec![] })
+    }
+
+    /// So many carriers of 20 MHz.
+    fn carriers(category: u8, layers: u8, is_256qam: bool, count: usize) -> LteConfig {
+        let further = LteCarrier { resource_blocks: 100, layers: None, is_256qam: None };
+        LteConfig {
+            resource_blocks: 100,
+            layers,
+            category,
+            is_256qam: Some(is_256qam),
+            secondary: vec![further; count - 1],
+        }
+    }
+
+    /// The bits of the largest blocks down of an interval.
+    fn down_bits(radio: &LteConfig) -> u32 {
+        let [down, _] = both(radio).expect("a plan");
+        let largest = |band: &Band| band.size(1, band.coding.count() - 1, band.units).bits;
+        down.bands.iter().map(largest).sum()
+    }
+
+    #[test]
+    fn categories_reach_their_peak() {
+        // TS 36.306 tables 4.1-1 and 4.1A-1: bits that each receives in 1 ms, with the carriers that
+        // it takes. Categories 15 and 16 have a range; this is its end.
+        let rows = [
+            (1, 1, false, 1, 10_296),
+            (2, 2, false, 1, 51_024),
+            (3, 2, false, 1, 102_048),
+            (4, 2, false, 1, 150_752),
+            (5, 4, false, 1, 299_552),
+            (6, 2, false, 2, 301_504),
+            (7, 2, false, 2, 301_504),
+            (8, 8, false, 5, 2_998_560),
+            (9, 2, false, 3, 452_256),
+            (10, 2, false, 3, 452_256),
+            (11, 2, false, 4, 603_008),
+            (12, 2, false, 4, 603_008),
+            (13, 4, true, 1, 391_632),
+            (14, 8, true, 5, 3_916_560),
+            (15, 4, false, 3, 807_744),
+            (16, 4, true, 3, 1_051_360),
+        ];
+        for (category, layers, is_256qam, count, peak) in rows {
+            let bits = down_bits(&carriers(category, layers, is_256qam, count));
+            let share = f64::from(bits) / f64::from(peak);
+            assert!((0.98..=1.0).contains(&share), "category {category}: {bits} of {peak}");
+        }
+    }
+
+    #[test]
+    fn a_carrier_may_differ_from_the_first() {
+        let mut radio = carriers(15, 4, false, 3);
+        radio.secondary[1] =
+            LteCarrier { resource_blocks: 50, layers: Some(2), is_256qam: Some(true) };
+        // 2 x 2 x 149776 and 2 x 48936.
+        assert_eq!(down_bits(&radio), 599_104 + 97_872);
+        let six = both(&carriers(16, 2, false, 6)).expect_err("too many").to_string();
+        assert_eq!(six, "lte: 6 carriers: the most is 5");
     }
 
     /// The largest block in each direction.
     fn peak_bits(resource_blocks: u16, layers: u8, category: u8) -> [u32; 2] {
         let plans = plans(resource_blocks, layers, category).expect("a plan");
-        plans.map(|plan| plan.size(1, 28, plan.units).bits)
+        plans.map(|plan| plan.bands[0].size(1, 28, plan.bands[0].units).bits)
     }
 
     #[test]
@@ -122,10 +221,9 @@ mod tests {
         assert_eq!(peak_bits(25, 1, 3), [18_336, 18_336]);
         assert_eq!(peak_bits(100, 4, 5), [299_552, 75_376]);
         assert_eq!(peak_bits(100, 4, 6), [299_552, 51_024]);
-        let config =
-            LteConfig { resource_blocks: 100, layers: 4, category: 13, is_256qam: Some(true) };
+        let config = carriers(13, 4, true, 1);
         let [down, _] = both(&config).expect("a plan");
-        assert_eq!(down.size(1, 27, down.units).bits, 391_632);
+        assert_eq!(down.bands[0].size(1, 27, down.bands[0].units).bits, 391_632);
         // No column of the table meets both limits of category 1 at one bandwidth.
         assert_eq!(peak_bits(100, 1, 1), [10_296, 4_584]);
         assert_eq!(peak_bits(50, 1, 1), [9_912, 5_160]);
@@ -152,8 +250,7 @@ mod tests {
         assert_eq!(message(50, 3, 9), "lte: 3 layers: category 9 has 1, 2, 4 or 8, at most 4");
         assert_eq!(message(50, 1, 17), "lte: no category 17: use 1 to 16");
         assert_eq!(message(50, 1, 0), "lte: no category 0: use 1 to 16");
-        let config =
-            LteConfig { resource_blocks: 50, layers: 2, category: 9, is_256qam: Some(true) };
+        let config = carriers(9, 2, true, 1);
         let message = both(&config).expect_err("no 256QAM").to_string();
         assert_eq!(message, "lte: category 9 has no 256QAM: use 11 to 16");
     }
@@ -163,10 +260,11 @@ mod tests {
         let [down, up] = plans(50, 1, 3).expect("a plan");
         for plan in [down, up] {
             for bytes in [1_u64, 40, 400, 1500, 3000, 4000, 1 << 40] {
-                let units = plan.units_for(1, 20, bytes, plan.least_units(1, 20));
-                let payload = |units| u64::from(plan.size(1, 20, units).payload_bytes);
-                assert!(payload(units) >= bytes || units == plan.units);
-                assert!(units == plan.least_units(1, 20) || payload(units - 1) < bytes);
+                let band = &plan.bands[0];
+                let units = band.units_for(1, 20, bytes, band.least_units(1, 20));
+                let payload = |units| u64::from(band.size(1, 20, units).payload_bytes);
+                assert!(payload(units) >= bytes || units == band.units);
+                assert!(units == band.least_units(1, 20) || payload(units - 1) < bytes);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Size, Sizes, ahead, check_pattern, round_trips};
+use super::{Band, Plan, Size, Sizes, ahead, check_pattern, round_trips};
 use crate::Direction;
 use crate::cellular::error::CellError;
 use crate::cellular::radio::{NrConfig, NrDuplex, SlotConfig};
@@ -28,8 +28,13 @@ const WHOLE_SLOT: SlotConfig = SlotConfig { downlink_symbols: 13, uplink_symbols
 pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
     let &NrConfig { subcarrier_khz, bandwidth_mhz, downlink_layers, uplink_layers, .. } = radio;
     let range = radio.frequency_range.unwrap_or(nr::usual_range(subcarrier_khz));
-    let resource_blocks = nr::resource_blocks(range, subcarrier_khz, bandwidth_mhz)
-        .ok_or_else(|| no_bandwidth(range, subcarrier_khz, bandwidth_mhz))?;
+    let elements = |bandwidth_mhz| {
+        let resource_blocks = nr::resource_blocks(range, subcarrier_khz, bandwidth_mhz)
+            .ok_or_else(|| no_bandwidth(range, subcarrier_khz, bandwidth_mhz))?;
+        let (is_256qam, overhead) = (radio.is_256qam, radio.overhead_elements);
+        Ok(Elements { resource_blocks, is_256qam, overhead })
+    };
+    let primary = elements(bandwidth_mhz)?;
     let whole = [WHOLE_SLOT];
     let duplex = radio.duplex.unwrap_or(NrDuplex::Tdd);
     let pattern = match (duplex, &radio.pattern[..]) {
@@ -54,13 +59,12 @@ pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
     }
     let down = Symbols::new(pattern, |slot| slot.downlink_symbols);
     let up = Symbols::new(pattern, |slot| slot.uplink_symbols);
-    let band = Band {
-        resource_blocks,
-        is_256qam: radio.is_256qam,
-        overhead_elements: radio.overhead_elements,
-    };
-    let down_plan = plan(&band, &down, downlink_layers);
-    let up_plan = plan(&band, &up, uplink_layers);
+    let mut down_bands = vec![band(&primary, &down, downlink_layers)];
+    if let Some(bandwidth_mhz) = radio.secondary_mhz {
+        down_bands.push(band(&elements(bandwidth_mhz)?, &down, downlink_layers));
+    }
+    let down_plan = plan(down_bands, &down);
+    let up_plan = plan(vec![band(&primary, &up, uplink_layers)], &up);
     check_pattern(&down_plan.classes, Direction::Forward)?;
     check_pattern(&up_plan.classes, Direction::Reverse)?;
 
@@ -94,10 +98,11 @@ fn no_bandwidth(range: FrequencyRange, subcarrier_khz: u32, bandwidth_mhz: u32) 
     CellError::NrBandwidth { bandwidth_mhz, subcarrier_khz, known }
 }
 
-struct Band {
+/// What of a slot there is for blocks.
+struct Elements {
     resource_blocks: u16,
     is_256qam: bool,
-    overhead_elements: u16,
+    overhead: u16,
 }
 
 /// A direction's slots by their number of symbols.
@@ -119,32 +124,37 @@ impl Symbols {
     }
 }
 
-fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
-    let coding = Coding::nr(band.is_256qam);
-    let table = if band.is_256qam { &nr::SCHEMES_256QAM[..] } else { &nr::SCHEMES_64QAM[..] };
-    let group = group_size(band.resource_blocks);
-    let units = band.resource_blocks.div_ceil(group);
+fn band(elements: &Elements, symbols: &Symbols, layers: u8) -> Band {
+    let Elements { resource_blocks, is_256qam, overhead } = *elements;
+    let coding = Coding::nr(is_256qam);
+    let table = if is_256qam { &nr::SCHEMES_256QAM[..] } else { &nr::SCHEMES_64QAM[..] };
+    let group = group_size(resource_blocks);
+    let units = resource_blocks.div_ceil(group);
     let classes = symbols.counts.len() as u8;
     let sizes = Sizes::new(classes, coding.count(), units, 1, |class, scheme, units| {
         let resources = nr::Resources {
-            resource_blocks: (units * group).min(band.resource_blocks),
+            resource_blocks: (units * group).min(resource_blocks),
             symbols: symbols.counts[usize::from(class) - 1],
-            overhead: band.overhead_elements,
+            overhead,
             layers,
         };
         let bits = nr::block_bits(&table[usize::from(scheme)], resources);
         Size { bits, payload_bytes: (bits / 8).saturating_sub(BLOCK_OVERHEAD) }
     });
+    Band { units, coding, sizes }
+}
+
+fn plan(bands: Vec<Band>, symbols: &Symbols) -> Plan {
     // The last scheme of a class has the largest block.
-    let last = coding.count() - 1;
-    let has_room = |class| sizes.size(class, last, units).payload_bytes > 0;
+    let first = &bands[0];
+    let last = first.coding.count() - 1;
+    let has_room = |class| first.size(class, last, first.units).payload_bytes > 0;
     let class_or_none = |&class: &u8| if class > 0 && has_room(class) { class } else { 0 };
     let classes: Vec<u8> = symbols.classes.iter().map(class_or_none).collect();
     Plan {
         interval: Duration::ZERO,
         ahead: ahead(&classes),
         classes,
-        units,
         is_dedicated: false,
         spacing: 1,
         processing: Duration::ZERO,
@@ -153,10 +163,9 @@ fn plan(band: &Band, symbols: &Symbols, layers: u8) -> Plan {
         processes: 16,
         retransmit: Vec::new(),
         respond: Vec::new(),
-        coding,
-        sizes,
         packet_overhead: PACKET_OVERHEAD,
         ramp: None,
+        bands,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Plan, Ramp, Size, Sizes};
+use super::{Band, Plan, Ramp, Size, Sizes};
 use crate::cellular::error::CellError;
 use crate::cellular::radio::{UmtsDownlink, UmtsUplink};
 use crate::channel::Coding;
@@ -48,9 +48,8 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
         // The round trip of 12 ms that six processes fill.
         processes: 6,
         retransmit: vec![6],
-        coding,
         is_dedicated: false,
-        ..single(Duration::from_millis(2), sizes)
+        ..single(Duration::from_millis(2), coding, sizes)
     })
 }
 
@@ -69,7 +68,11 @@ fn dedicated(kbit_s: u32) -> Result<Plan, CellError> {
         // No HARQ, only RLC.
         processes: usize::MAX,
         retransmit: vec![1],
-        ..single(Duration::from_millis(interval_ms), Sizes::new(1, 1, 1, 1, |_, _, _| size))
+        ..single(
+            Duration::from_millis(interval_ms),
+            Coding::Single,
+            Sizes::new(1, 1, 1, 1, |_, _, _| size),
+        )
     })
 }
 
@@ -93,17 +96,20 @@ fn hsupa(category: u8, ramp: Duration) -> Result<Plan, CellError> {
         processes,
         retransmit: vec![processes as u32],
         ramp: has_ramp.then_some(Ramp { length: ramp, least_bytes: hsdpa::UNIT_BYTES }),
-        ..single(Duration::from_millis(interval_ms), Sizes::new(1, 1, 1, 1, |_, _, _| size))
+        ..single(
+            Duration::from_millis(interval_ms),
+            Coding::Single,
+            Sizes::new(1, 1, 1, 1, |_, _, _| size),
+        )
     })
 }
 
 /// A channel of one unit that each user has for itself.
-fn single(interval: Duration, sizes: Sizes) -> Plan {
+fn single(interval: Duration, coding: Coding, sizes: Sizes) -> Plan {
     Plan {
         interval,
         classes: vec![1],
         ahead: vec![0],
-        units: 1,
         is_dedicated: true,
         spacing: 1,
         processing: Duration::ZERO,
@@ -111,9 +117,8 @@ fn single(interval: Duration, sizes: Sizes) -> Plan {
         processes: 1,
         retransmit: vec![1],
         respond: Vec::new(),
-        coding: Coding::Single,
-        sizes,
         packet_overhead: PACKET_OVERHEAD,
         ramp: None,
+        bands: vec![Band { units: 1, coding, sizes }],
     }
 }
