@@ -93,7 +93,7 @@ struct Counts {
 }
 
 impl<P: Packet> Link<P> for Wire<P> {
-    #[inline(never)]
+    #[inline(always)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;

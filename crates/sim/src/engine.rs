@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
         for (component, entry) in (NEAR..).zip(&self.components) {
             match *entry {
                 Component::Flow(index, Part::Sender) => {
-                    self.flows[index].begin(component, &mut self.path);
+                    self.flows[index].begin(component - NEAR, &mut self.path);
                 }
                 Component::WarmUp if self.warm_up_end > Time::ZERO => {
                     self.path.wakes.set(component, self.warm_up_end);

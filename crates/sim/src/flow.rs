@@ -56,7 +56,7 @@ pub(crate) struct Flow {
     awake_until: Time,
     /// Wake time of the control component.
     control_wake: Time,
-    first_component: usize,
+    first_leaf: usize,
 }
 
 /// A delay of one flow's own, in both directions, in which nothing is lost or overtaken.
@@ -129,13 +129,13 @@ impl Flow {
             read_time: config.receiver.host.map_or(Duration::ZERO, |host| host.read_time),
             awake_until: Time::ZERO,
             control_wake: Time::NEVER,
-            first_component: 0,
+            first_leaf: 0,
         }
     }
 
     /// Takes the flow's places among the components, and waits for its start.
-    pub(crate) fn begin(&mut self, first_component: usize, path: &mut Path) {
-        self.first_component = first_component;
+    pub(crate) fn begin(&mut self, first_leaf: usize, path: &mut Path) {
+        self.first_leaf = first_leaf;
         self.data_entrance = path.entrance(self.direction, self.user);
         self.ack_entrance = path.entrance(self.direction.opposite(), self.user);
         self.set_control(path);
@@ -453,7 +453,7 @@ impl Flow {
                 }
             }
         }
-        path.wakes.set(self.component(Part::Sender), next);
+        path.wakes.set_leaf(self.leaf(Part::Sender), next);
         if has_sent {
             if self.is_direct {
                 path.settle(self.data_entrance.link, now);
@@ -481,7 +481,7 @@ impl Flow {
                 has_sent = true;
             }
         }
-        path.wakes.set(self.component(Part::Receiver), next);
+        path.wakes.set_leaf(self.leaf(Part::Receiver), next);
         if has_sent {
             match self.stations[RECEIVER] {
                 None => {
@@ -580,7 +580,7 @@ impl Flow {
 
     fn set_control(&mut self, path: &mut Path) {
         self.control_wake = self.next_control();
-        path.wakes.set(self.component(Part::Control), self.control_wake);
+        path.wakes.set_leaf(self.leaf(Part::Control), self.control_wake);
     }
 
     /// When the flow's control has something to do.
@@ -607,12 +607,12 @@ impl Flow {
     }
 
     fn set_access(&self, path: &mut Path) {
-        path.wakes.set(self.component(Part::Access), self.access.due());
+        path.wakes.set_leaf(self.leaf(Part::Access), self.access.due());
     }
 
     #[inline]
-    fn component(&self, part: Part) -> usize {
-        self.first_component + part as usize
+    fn leaf(&self, part: Part) -> usize {
+        self.first_leaf + part as usize
     }
 }
 

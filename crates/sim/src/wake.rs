@@ -54,11 +54,15 @@ impl WakeTree {
     /// Sets a component's wake time; [`Time::NEVER`] takes it out.
     #[inline]
     pub(crate) fn set(&mut self, component: usize, wake: Time) {
-        if component < NEAR {
-            self.near[component] = wake;
-            return;
+        match component.checked_sub(NEAR) {
+            None => self.near[component] = wake,
+            Some(leaf) => self.set_leaf(leaf, wake),
         }
-        let index = component - NEAR;
+    }
+
+    /// The same of a component among the leaves.
+    #[inline]
+    pub(crate) fn set_leaf(&mut self, index: usize, wake: Time) {
         let leaf = &mut self.leaves[index];
         leaf.wake = wake;
         if wake < leaf.listed {

@@ -108,7 +108,7 @@ impl Endpoint {
     }
 
     /// The same, and the application reads everything then. Returns how many bytes. Poll afterwards.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
         match &mut self.stack {
             Stack::Linux(endpoint) => endpoint.handle_segment_and_read(now, segment),

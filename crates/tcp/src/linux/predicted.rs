@@ -21,15 +21,20 @@ use crate::info::CaState;
 
 impl LinuxEndpoint {
     /// Takes a segment, then the application reads everything. Returns how many bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
         if self.is_next_data(segment) {
             self.set_now(now);
             self.read_next_data(segment)
         } else {
-            self.handle_segment(now, segment);
-            self.read(now, u64::MAX)
+            self.handle_any_segment_and_read(now, segment)
         }
+    }
+
+    #[inline(never)]
+    fn handle_any_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
+        self.handle_segment(now, segment);
+        self.read(now, u64::MAX)
     }
 
     /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).

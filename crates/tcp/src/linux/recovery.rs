@@ -465,7 +465,9 @@ impl LinuxEndpoint {
         sample: &RateSample,
     ) {
         if self.congestion.has_cong_control() {
-            let requests = self.congestion.cong_control(&mut self.sk, ack, flags as i32, sample);
+            // A copy, so that the sample needs no memory where no algorithm looks at it.
+            let sample = *sample;
+            let requests = self.congestion.cong_control(&mut self.sk, ack, flags as i32, &sample);
             return self.serve(requests);
         }
         if self.in_cwnd_reduction() {

@@ -226,8 +226,8 @@ impl RtxQueue {
     #[inline]
     pub(crate) fn pop_untouched(&mut self, una: u32) -> Option<Untouched> {
         debug_assert!(self.is_untouched());
-        let first = *self.first().filter(|first| !after(first.end_seq, una))?;
-        let (mut number, mut last, mut shared) = (self.head, &first, 0);
+        let first = self.first().filter(|first| !after(first.end_seq, una))?;
+        let (mut number, mut last, mut shared) = (self.head, first, 0);
         loop {
             shared += u32::from(last.flags & SHARES_BUFFER != 0);
             number = number.wrapping_add(1);
@@ -238,7 +238,7 @@ impl RtxQueue {
             last = next;
         }
         let count = number.wrapping_sub(self.head);
-        let untouched = Untouched { first, last: *last, count, shared };
+        let untouched = Untouched { first: *first, last: *last, count, shared };
         self.head = number;
         if before(self.hint, number) {
             self.hint = number;

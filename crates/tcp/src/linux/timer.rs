@@ -78,7 +78,7 @@ impl LinuxEndpoint {
     }
 
     /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: Jiffies) {
         let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
         let ahead =
@@ -91,6 +91,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_rto_delta_us`: what is left of the timeout since the first segment was sent.
+    #[inline(always)]
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
         (sent + self.clock.us_of(self.timer.rto)) as i64 - self.sk.tcp_mstamp as i64
