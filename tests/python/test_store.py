@@ -207,12 +207,13 @@ def test_a_folder_without_results_says_where_some_are(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_kept_until_the_run_succeeds(folder: Path) -> None:
+    key = "f" * 32
     with Writer(folder, "x") as writer:
         writer.replace({"matrix.parquet": matrix(KEYS)})
-        writer.note_failure("k1", {"error": "boom"}, {"seed": 1})
-        assert Folder.open(folder).failed() == {"k1"}
-        assert json.loads((folder / "failed" / "k1.json").read_text()) == {"error": "boom"}
-        commit(writer, "k1")
+        writer.note_failure(key, {"error": "boom"}, {"seed": 1})
+        assert Folder.open(folder).failed() == {key}
+        assert json.loads((folder / "failed" / f"{key}.json").read_text()) == {"error": "boom"}
+        commit(writer, key)
         assert Folder.open(folder).failed() == set()
         writer.finish()
     assert [line["status"] for line in Folder.open(folder).history] == ["failed", "done"]

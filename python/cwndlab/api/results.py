@@ -49,7 +49,12 @@ class Results:
         if matrix_file is None:
             msg = f"{self.path}: its study was stopped before the first run; start it again"
             raise ResultsError(msg)
-        self._matrix = pl.read_parquet(matrix_file, memory_map=False)
+        self._matrix_file = matrix_file
+
+    @cached_property
+    def _matrix(self) -> pl.DataFrame:
+        """The runs of the study, read when they are needed."""
+        return pl.read_parquet(self._matrix_file, memory_map=False)
 
     @cached_property
     def study(self) -> StudyDefinition:

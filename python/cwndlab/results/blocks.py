@@ -39,6 +39,7 @@ _HISTORY_COLUMNS = {
     "facts": pl.String,
 }
 
+_ENTRIES_AT_ONCE = 1 << 12
 _NOT_HERE, _LOST_HERE = -1, -2  # instead of the number of a journal
 
 Entry = dict[str, Any]
@@ -124,7 +125,9 @@ class _RunRows:
                 values.append(value)
 
     def frame(self) -> pl.DataFrame:
-        return pl.DataFrame({name: np.array(own, np.uint32) for name, own in self._columns.items()})
+        return pl.DataFrame(
+            {name: np.frombuffer(own, np.uint32) for name, own in self._columns.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,28 +165,30 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
                 at += length
             own = [e for e in record.head.get("entries", ()) if e["status"] in {DONE, LOST}]
             numbers = numbering.numbers([entry["run"] for entry in own])
-            ended.extend([_NOT_HERE] * (len(numbering) - len(ended)))
+            ended += array("i", [_NOT_HERE]) * (len(numbering) - len(ended))
             for number, entry in zip(numbers, own, strict=True):
                 ended[number] = journal if entry["status"] == DONE else _LOST_HERE
             files.update(record.head.get("files", {}))
-    state = np.full(len(numbering), _NOT_HERE)
+    state = np.full(len(numbering), _NOT_HERE, np.int32)
     state[: len(ended)] = ended
     found = rows.frame()
     of_rows = np.array(journal_of, np.int32)[found["block"].to_numpy()]
-    counting = found.filter(state[found["number"].to_numpy()] == of_rows)
+    does_count = state[found["number"].to_numpy()] == of_rows
+    counting = found if does_count.all() else found.filter(does_count)
     is_done = state >= 0
     return Logged(is_done, state == _LOST_HERE, Blocks(tuple(blocks), counting), files)
 
 
-def read_history(paths: Iterable[Path]) -> pl.DataFrame:
-    """What journals say of each run that was tried, in the order of time."""
-    entries = (
-        record.head["entries"]
-        for path in paths
-        for record in read_records(path)
-        if "entries" in record.head
-    )
-    return pl.concat([history_frame([]), *map(history_frame, entries)])
+def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
+    """What journals say of each run that was tried, in the order of time, in pieces."""
+    entries: list[Entry] = []
+    for path in paths:
+        for record in read_records(path):
+            entries += record.head.get("entries", ())
+            if len(entries) >= _ENTRIES_AT_ONCE:
+                yield history_frame(entries)
+                entries = []
+    yield history_frame(entries)
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

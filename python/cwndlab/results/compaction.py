@@ -21,6 +21,7 @@ from cwndlab.results.tables import to_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -31,7 +32,6 @@ PART_VALUES = 1 << 19
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
-_BLOCKS_KEPT = 8
 
 Write = Callable[[str, bytes], None]
 """Is given the name of a file and its content."""
@@ -44,17 +44,21 @@ class Rows:
         """Find the rows of each of the runs with the numbers `order`."""
         self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
-        slices = blocks.of(table)
-        numbers = slices["number"].to_numpy()
-        places = np.full(max(order.max(initial=0), numbers.max(initial=0)) + 1, _NOWHERE)
-        places[order] = np.arange(order.size)
-        slices = slices.with_columns(order=places[numbers]).filter(pl.col("order") != _NOWHERE)
-        self._slices = slices.sort("order", "block", "start")
+        self._values = 0
+        self._slices = blocks.runs
+        numbers = self._slices["number"].to_numpy()
+        most = max(order.max(initial=0), numbers.max(initial=0))
+        places = np.full(most + 1, _NOWHERE, np.int32)
+        places[order] = np.arange(order.size, dtype=np.int32)
+        self._places = places[numbers]
+        is_own = np.array([block.table == table for block in blocks.files], np.bool_)
+        self._places[~is_own[self._slices["block"].to_numpy()]] = _NOWHERE
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
         """The rows of the runs from `first` to before `last`, in pieces."""
-        begin, end = self._slices["order"].search_sorted(pl.Series([first, last]), side="left")
-        wanted = self._slices.slice(begin, end - begin)
+        at = np.flatnonzero((self._places >= first) & (self._places < last))
+        found = self._slices[at].with_columns(order=self._places[at])
+        wanted = found.sort("order", "block", "start")
         is_new = (pl.col("block") != pl.col("block").shift()) | (
             pl.col("start") != (pl.col("start") + pl.col("rows")).shift()
         )
@@ -67,9 +71,11 @@ class Rows:
 
     def _frame(self, block: int) -> pl.DataFrame:
         if block not in self._read:
-            self._read[block] = self._blocks[block].read()
-            if len(self._read) > _BLOCKS_KEPT:
-                self._read.popitem(last=False)
+            while self._read and self._values > PART_VALUES:
+                _, oldest = self._read.popitem(last=False)
+                self._values -= oldest.height * oldest.width
+            found = self._read[block] = self._blocks[block].read()
+            self._values += found.height * found.width
         self._read.move_to_end(block)
         return self._read[block]
 
@@ -77,22 +83,26 @@ class Rows:
 class _Parts:
     """Cuts rows into files of a table, each row with the columns of the matrix."""
 
-    def __init__(self, table: str, matrix: pl.DataFrame, write: Write) -> None:
+    def __init__(self, table: str, write: Write) -> None:
         self._table = table
-        self._matrix = matrix
+        self._runs: list[pl.DataFrame] = []  # those of the matrix whose rows wait
         self._write = write
         self._waiting: list[pl.DataFrame] = []
         self._rows = 0
         self._count = 0
         self.labels: list[str] = []
 
-    def add(self, frame: pl.DataFrame) -> None:
+    def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
+        """Add rows of some runs, which are rows of the matrix."""
+        if not (self._runs and self._runs[-1] is runs):
+            self._runs.append(runs)
         self._waiting.append(frame)
         self._rows += frame.height
         while self._rows >= (most := PART_VALUES // frame.width):
             whole = joined(self._waiting)
             self._emit(whole.head(most))
             self._waiting = [whole.slice(most)]
+            self._runs = [runs]
             self._rows -= most
 
     def end(self) -> list[str]:
@@ -102,22 +112,22 @@ class _Parts:
         return self.labels
 
     def _emit(self, own: pl.DataFrame) -> None:
-        shown, self.labels = labelled(self._matrix, own)
+        shown, self.labels = labelled(pl.concat(self._runs), own)
         self._write(f"{self._table}/{self._count:05}.parquet", to_parquet(shown.rechunk()))
         self._count += 1
 
 
 def write_tables(
-    matrix: pl.DataFrame,
+    matrix: Path,
     order: NDArray[np.integer],
     blocks: Blocks,
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> dict[str, list[str]]:
-    """Write every table of the finished runs, with the columns of `matrix` in each row.
+    """Write every table of the finished runs, with the columns of the matrix in each row.
 
     Args:
-        matrix: the runs, with their factors, repetition and seed.
+        matrix: the file of the runs, with their factors, repetition and seed.
         order: the numbers of the finished ones, which are their places in it.
         blocks: where their rows are.
         labels: by table: columns of its blocks that are copied from an earlier matrix.
@@ -126,31 +136,42 @@ def write_tables(
     Returns:
         By table: the columns that are copied from the matrix.
     """
+    tables = sorted(blocks.tables)
     written = {}
-    rows = {table: Rows(table, order, blocks) for table in sorted(blocks.tables)}
-    for table, own in rows.items():
-        parts = _Parts(table, matrix, write)
-        for frame in own.between(0, order.size):
-            parts.add(frame.drop(labels.get(table, []), strict=False))
+    for table in tables:
+        rows, parts = Rows(table, order, blocks), _Parts(table, write)
+        for first, last, runs in _steps(matrix, order):
+            for frame in rows.between(first, last):
+                parts.add(frame.drop(labels.get(table, []), strict=False), runs)
         written[table] = parts.end()
-    if "flows" in rows:
-        parts = _Parts(RUNS, matrix, write)
-        for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
+    if "flows" in tables:
+        parts = _Parts(RUNS, write)
+        rows_of = {table: Rows(table, order, blocks) for table in {"flows", "links"} & set(tables)}
+        for first, last, runs in _steps(matrix, order):
             flows, links = (
                 joined(
                     [
                         frame.drop(labels.get(table, []), strict=False)
-                        for frame in rows[table].between(first, last)
+                        for frame in rows_of[table].between(first, last)
                     ]
                 )
-                if table in rows
+                if table in rows_of
                 else pl.DataFrame()
                 for table in ("flows", "links")
             )
             metrics = run_metrics(flows, links)
-            parts.add(metrics.drop("algorithm") if "algorithm" in matrix.columns else metrics)
+            parts.add(metrics.drop("algorithm") if "algorithm" in runs.columns else metrics, runs)
         written[RUNS] = parts.end()
     return written
+
+
+def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
+    """Some of the runs `order` after the other: from which to before which, and their rows."""
+    lazy = pl.scan_parquet(matrix)
+    for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
+        begin, end = int(order[first]), int(order[last - 1]) + 1
+        runs = lazy.slice(begin, end - begin).collect().drop("cell")
+        yield first, last, runs
 
 
 def write_unused(
@@ -163,10 +184,10 @@ def write_unused(
     """Write the rows of finished runs that the study does not name, without its columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
-        parts = _Parts(f"{UNUSED}/{table}", names, write)
+        parts = _Parts(f"{UNUSED}/{table}", write)
         rows = Rows(table, numbers, blocks)
         for frame in rows.between(0, numbers.size):
-            parts.add(frame.drop(labels.get(table, []), strict=False))
+            parts.add(frame.drop(labels.get(table, []), strict=False), names)
         parts.end()
 
 

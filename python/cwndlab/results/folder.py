@@ -18,6 +18,7 @@ from cwndlab.results.blocks import (
     Entry,
     Logged,
     history_entries,
+    history_frame,
     parts_of,
     read_history,
     read_journals,
@@ -30,10 +31,11 @@ from cwndlab.results.manifest import (
     located,
     read_manifest,
 )
-from cwndlab.results.numbering import Numbering, in_pieces
+from cwndlab.results.numbering import Numbering
+from cwndlab.results.tables import read_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -101,13 +103,15 @@ class Folder:
         path = located(self.path, name)
         return path if path.exists() else None
 
-    def _read(self, name: str, columns: list[str] | None = None) -> pl.DataFrame | None:
-        """A table that is one file; None if there is none."""
+    def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        """A table that is one file, some thousand rows at a time; nothing if there is none."""
         for _ in range(2):  # a writer may just have moved it to its place
             with contextlib.suppress(FileNotFoundError):
-                path = located(self.path, name)
-                return pl.read_parquet(path, columns=columns, memory_map=False)
-        return None
+                yield from read_pieces(located(self.path, name), columns)
+                return
+
+    def _is_damaged(self, name: str) -> bool:
+        return file_digest(located(self.path, name)) != self.manifest.files.get(name)
 
     def names(self, below: str) -> list[str]:
         """The names of the folder's files below one of its folders, sorted."""
@@ -145,10 +149,10 @@ class Folder:
     @cached_property
     def numbering(self) -> Numbering:
         """Numbers of the runs: their places in the matrix, and more for others."""
-        matrix = None
-        if file_digest(located(self.path, MATRIX)) == self.manifest.files.get(MATRIX):
-            matrix = self._read(MATRIX, ["run"])
-        return Numbering(pl.Series("run", [], pl.String) if matrix is None else matrix["run"])
+        if self._is_damaged(MATRIX):
+            return Numbering([])
+        numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
+        return Numbering([]) if self._is_damaged(MATRIX) else numbering  # it was replaced
 
     @cached_property
     def logged(self) -> Logged:
@@ -162,9 +166,14 @@ class Folder:
 
     def history_table(self) -> pl.DataFrame:
         """The same as a table."""
-        logged = read_history(self.journals)
-        earlier = self._read(HISTORY)
-        return logged if earlier is None else pl.concat([earlier.cast(logged.schema), logged])
+        return pl.concat(self.history_pieces())
+
+    def history_pieces(self) -> Iterator[pl.DataFrame]:
+        """The same in pieces, one of which is in memory at once."""
+        yield history_frame([])
+        for frame in self._pieces(HISTORY):
+            yield frame.cast(history_frame([]).schema)
+        yield from read_history(self.journals)
 
     def committed(self) -> pl.Series:
         """Keys of the runs that are finished."""
@@ -173,14 +182,12 @@ class Folder:
     def is_done(self) -> NDArray[np.bool_]:
         """By a run's number, whether it is finished."""
         logged = self.logged
-        tried = self._read(HISTORY, ["run", "status"])
-        ends = pl.DataFrame(schema={"run": pl.String, "status": pl.String})
-        if tried is not None:
-            ends = tried.filter(pl.col("status").cast(pl.String).is_in([DONE, LOST]))
-        numbers = [self.numbering.numbers(keys) for keys in in_pieces(ends["run"])]
         done = np.zeros(len(self.numbering), np.bool_)
-        if numbers:
-            done[np.concatenate(numbers)] = (ends["status"] == DONE).to_numpy()
+        for tried in self._pieces(HISTORY, ["run", "status"]):
+            ends = tried.filter(pl.col("status").cast(pl.String).is_in([DONE, LOST]))
+            numbers = self.numbering.numbers(ends["run"].to_list())
+            done = np.append(done, np.zeros(len(self.numbering) - len(done), np.bool_))
+            done[numbers] = (ends["status"] == DONE).to_numpy()
         done[: len(logged.done)] |= logged.done
         done[: len(logged.lost)] &= ~logged.lost
         return done

@@ -8,24 +8,28 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-_AT_ONCE = 1 << 12
+_KEY_BYTES = 16
+_PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """The runs of a matrix by their position in it; other runs have the numbers behind."""
+    """The runs of a matrix by their position in it; other runs have the numbers behind.
 
-    def __init__(self, keys: pl.Series) -> None:
-        """Number the runs of a matrix."""
-        self.of_matrix = len(keys)
-        self._keys = keys
-        pieces = [_encoded(some) for some in in_pieces(keys)]
-        whole = np.concatenate(pieces) if pieces else np.array([], np.bytes_)
-        self._order = np.argsort(whole, kind="stable").astype(np.uint32)
-        self._sorted = whole[self._order]
+    A key is 32 hexadecimal digits, and takes 20 bytes of memory: itself and its place in an order.
+    """
+
+    def __init__(self, pieces: Iterable[pl.Series]) -> None:
+        """Number the runs of a matrix, whose keys come in pieces."""
+        packed = bytearray()
+        for keys in pieces:
+            packed += _packed(keys.to_list())
+        self._keys = np.frombuffer(packed, _PACKED)
+        self.of_matrix = len(self._keys)
+        self._order = np.argsort(self._keys, kind="stable").astype(np.uint32)
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -34,29 +38,34 @@ class Numbering:
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
         """The number of each key; one that has none gets the next."""
-        wanted = _encoded(keys)
-        at = np.searchsorted(self._sorted, wanted)
+        wanted = np.frombuffer(_packed(keys), _PACKED)
+        at = np.searchsorted(self._keys, wanted, sorter=self._order)
         found = np.zeros(len(keys), np.uint32)
         is_known = at < self.of_matrix
-        is_known[is_known] = self._sorted[at[is_known]] == wanted[is_known]
         found[is_known] = self._order[at[is_known]]
+        is_known[is_known] = self._keys[found[is_known]] == wanted[is_known]
         for n in np.flatnonzero(~is_known).tolist():
             found[n] = self._others.setdefault(keys[n], len(self))
         return found
 
     def keys(self, numbers: NDArray[np.integer]) -> pl.Series:
-        """The keys of these numbers."""
-        of_matrix = self._keys.gather(numbers[numbers < self.of_matrix])
+        """The keys of these numbers: first those of the matrix."""
+        text = self._keys[numbers[numbers < self.of_matrix]].tobytes().hex()
+        width = 2 * _KEY_BYTES
+        of_matrix = [text[at : at + width] for at in range(0, len(text), width)]
         others = list(self._others)
         behind = [others[n - self.of_matrix] for n in numbers[numbers >= self.of_matrix]]
-        return of_matrix.append(pl.Series("run", behind, pl.String))
+        return pl.Series("run", of_matrix + behind, pl.String)
 
 
-def in_pieces(keys: pl.Series) -> Iterator[list[str]]:
-    """A column as lists that are not long."""
-    for first in range(0, len(keys), _AT_ONCE):
-        yield keys.slice(first, _AT_ONCE).to_list()
+def _packed(keys: Sequence[str]) -> bytes:
+    """The bytes that keys stand for.
 
-
-def _encoded(keys: Sequence[str]) -> NDArray[np.bytes_]:
-    return np.array([key.encode() for key in keys], np.bytes_)
+    Raises:
+        ValueError: one is not 32 hexadecimal digits.
+    """
+    content = bytes.fromhex("".join(keys))
+    if len(content) != _KEY_BYTES * len(keys):
+        msg = f"a key has other than {2 * _KEY_BYTES} digits"
+        raise ValueError(msg)
+    return content

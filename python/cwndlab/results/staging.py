@@ -10,16 +10,19 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cwndlab.results.manifest import COMMIT, COPY, MANIFEST, located
+from cwndlab.results.manifest import COMMIT, COPY, MANIFEST
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cwndlab.results.manifest import Manifest
 
 ASIDE = ".aside"
+
+Content = bytes | Callable[[Path], None]
+"""Of a file, or what writes it."""
 
 
 class Staging:
@@ -33,12 +36,23 @@ class Staging:
         """SHA-256 of the files that wait, by name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
-    def add(self, name: str, content: bytes) -> None:
+    def add(self, name: str, content: Content) -> None:
         """Let a file wait."""
         path = self._aside / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_synced(path, content)
-        self.digests[name] = hashlib.sha256(content).hexdigest()
+        if isinstance(content, bytes):
+            write_synced(path, content)
+            self.digests[name] = hashlib.sha256(content).hexdigest()
+            return
+        content(path)
+        with path.open("rb") as file:
+            self.digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+
+    def withdraw(self, name: str) -> None:
+        """Let a file not wait any more."""
+        (self._aside / name).unlink()
+        del self.digests[name]
 
     def publish(self, manifest: Manifest) -> None:
         """Put the files that wait, and the manifest, into the folder."""
@@ -74,14 +88,6 @@ def carry_out(folder: Path) -> None:
     for each in folders:
         sync_folder(each)
     shutil.rmtree(commit)
-
-
-def is_same(folder: Path, name: str, content: bytes) -> bool:
-    """Whether a file of the folder holds just this."""
-    try:
-        return located(folder, name).read_bytes() == content
-    except OSError:
-        return False
 
 
 def write_synced(path: Path, content: bytes) -> None:

@@ -7,18 +7,24 @@ has elsewhere, and every file of a table can be read together with the others.
 from __future__ import annotations
 
 import io
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from cwndlab.results.columns import Kind, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """What runs on a real network have beside them."""
+
+ROWS_AT_ONCE = 1 << 14
+"""Of a file that grows with a study: so many are in memory."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
 """Parquet, and whose the rows are: keys of runs, each with its number of rows."""
@@ -89,6 +95,48 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
         row_group_size=rows_at_once or max(frame.height, 1),
     )
     return file.getvalue()
+
+
+def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
+    """Write frames of the same columns below each other; some thousand rows are in memory at once.
+
+    Their bytes depend on the rows alone, not on how these are divided into frames.
+    """
+    left = iter(frames)
+    first: list[pl.DataFrame] = []
+    while (
+        sum(frame.height for frame in first) <= ROWS_AT_ONCE
+        and (frame := next(left, None)) is not None
+    ):
+        first.append(frame)
+    whole = pl.concat(first, rechunk=True)
+    if whole.height <= ROWS_AT_ONCE:
+        path.write_bytes(to_parquet(whole))
+        return
+
+    def pieces(
+        columns: list[str] | None, predicate: pl.Expr | None, most: int | None, size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        del columns, predicate, most, size  # a file takes all there is
+        yield from itertools.chain([whole], left)
+
+    register_io_source(pieces, schema=whole.schema).sink_parquet(
+        path,
+        compression="zstd",
+        compression_level=3,
+        statistics=False,
+        row_group_size=ROWS_AT_ONCE,
+    )
+
+
+def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The rows of a file, some thousand at a time."""
+    lazy = pl.scan_parquet(path)
+    lazy = lazy.select(columns) if columns else lazy
+    first = 0
+    while not (piece := lazy.slice(first, ROWS_AT_ONCE).collect()).is_empty():
+        yield piece
+        first += piece.height
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:

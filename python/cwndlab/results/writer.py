@@ -32,7 +32,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import polars as pl
 
 from cwndlab.errors import DamagedResultsError, ResultsError
 from cwndlab.results.blocks import DONE, FAILED, LOST, SET_ASIDE, history_frame, parts_of
@@ -49,19 +48,27 @@ from cwndlab.results.folder import (
 )
 from cwndlab.results.journal import Journal
 from cwndlab.results.lock import Lock, naming_failures, refuse_foreign
-from cwndlab.results.manifest import Manifest, read_manifest, restored_manifest
+from cwndlab.results.manifest import (
+    Manifest,
+    file_digest,
+    located,
+    read_manifest,
+    restored_manifest,
+)
 from cwndlab.results.mending import lost_runs
-from cwndlab.results.staging import ASIDE, Staging, carry_out, is_same, sync_folder
-from cwndlab.results.tables import split_files, to_parquet
+from cwndlab.results.staging import ASIDE, Staging, carry_out, sync_folder
+from cwndlab.results.tables import split_files, to_parquet, write_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cwndlab.results.blocks import Entry
-    from cwndlab.results.tables import Table
+    import polars as pl
+    from numpy.typing import NDArray
 
-_ROWS_AT_ONCE = 1 << 14
+    from cwndlab.results.blocks import Entry
+    from cwndlab.results.staging import Content
+    from cwndlab.results.tables import Table
 
 
 class Writer:
@@ -116,25 +123,37 @@ class Writer:
         """Keys of the runs that are finished, read from the disk."""
         return Folder(self.path, self._manifest).committed()
 
+    def is_done(self) -> NDArray[np.bool_]:
+        """Of each run of the matrix, whether it is finished."""
+        folder = Folder(self.path, self._manifest)
+        return folder.is_done()[: folder.numbering.of_matrix]
+
     def history(self) -> list[Entry]:
         """What is known of each run that was tried, in the order of time."""
         return Folder(self.path, self._manifest).history
 
-    def replace(self, files: Mapping[str, bytes]) -> None:
+    def replace(self, files: Mapping[str, Content]) -> None:
         """Put files into the folder, all or none of them; equal ones are left alone."""
-        changed = {
-            name: content
-            for name, content in files.items()
-            if not (name in self._manifest.files and is_same(self.path, name, content))
-        }
-        if not changed:
-            return
+
+        def is_there(name: str, digest: str) -> bool:
+            known = self._manifest.files.get(name)
+            return known == digest == file_digest(located(self.path, name))
+
         with naming_failures(self.path):
             staging = Staging(self.path)
             try:
-                for name, content in changed.items():
+                for name, content in files.items():
+                    if isinstance(content, bytes):
+                        if not is_there(name, hashlib.sha256(content).hexdigest()):
+                            staging.add(name, content)
+                        continue
                     staging.add(name, content)
-                self._has_new_matrix |= MATRIX in changed
+                    if is_there(name, staging.digests[name]):
+                        staging.withdraw(name)
+                if not staging.digests:
+                    staging.drop()
+                    return
+                self._has_new_matrix |= MATRIX in staging.digests
                 known = self._manifest.files | staging.digests
                 self._manifest = replace(self._manifest, files=known)
                 staging.publish(self._manifest)
@@ -304,16 +323,16 @@ class Writer:
 
     def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
         """Write all tables anew, and return the manifest with them."""
-        matrix = pl.read_parquet(self.path / MATRIX, memory_map=False).drop("cell")
         done, blocks = folder.is_done(), folder.blocks()
-        order, unused = np.split(np.flatnonzero(done), [done[: matrix.height].sum()])
+        of_matrix = done[: folder.numbering.of_matrix].sum()
+        order, unused = np.split(np.flatnonzero(done), [of_matrix])
+        matrix = self.path / MATRIX
         labels = write_tables(matrix, order, blocks, self._manifest.labels, staging.add)
         if unused.size:
             keys = folder.numbering.keys(unused)
             by_key = keys.arg_sort().to_numpy()
             write_unused(keys[by_key], unused[by_key], blocks, self._manifest.labels, staging.add)
-        del matrix, blocks  # before the history is in memory
-        staging.add(HISTORY, to_parquet(folder.history_table(), _ROWS_AT_ONCE))
+        staging.add(HISTORY, lambda path: write_pieces(path, folder.history_pieces()))
         kept = {
             name: digest
             for name, digest in folder.digests.items()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from cwndlab import core
@@ -23,7 +24,7 @@ from cwndlab.errors import (
 from cwndlab.resolve.presets import link_names, preset_file
 from cwndlab.results.blocks import DONE
 from cwndlab.results.folder import MATRIX
-from cwndlab.results.tables import to_parquet
+from cwndlab.results.tables import to_parquet, write_pieces
 from cwndlab.results.writer import Writer
 from cwndlab.run import progress
 from cwndlab.run.cost import Cost, cost_of
@@ -36,6 +37,7 @@ from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cwndlab.results.staging import Content
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Batch, Executor, Outcome
     from cwndlab.run.progress import Reporter
@@ -86,15 +88,16 @@ def run_study(
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
-        keys = keep_study(study, matrix, writer)
-        missing = (~keys.is_in(writer.committed().implode())).arg_true()
-        session = _Session(writer, matrix, keys, backend.name)
+        keep_study(study, matrix, writer)
+        count = len(matrix.runs)
+        missing = np.flatnonzero(~writer.is_done())
+        session = _Session(writer, matrix, backend.name)
         try:
-            if not missing.is_empty():
-                left = cost.times(len(missing) / len(keys))
+            if missing.size:
+                left = cost.times(missing.size / count)
                 if left.is_worth_saying:
                     progress.tell(f"{study.title}: {left.sentence(cores)}")
-                with report(study.title, len(keys), len(keys) - len(missing)) as reporter:
+                with report(study.title, count, count - missing.size) as reporter:
                     executor = backend.executor(matrix, writer.history)
                     session.compute(missing, executor, reporter)
             writer.finish()
@@ -106,7 +109,7 @@ def run_study(
             raise type(error)(message) from error
     if session.failures:
         message = (
-            f"{session.failures:,} of {plural(len(keys), 'run')} failed, {session.safe()}; "
+            f"{session.failures:,} of {plural(count, 'run')} failed, {session.safe()}; "
             f"why is in {folder / 'failed'}, the first: {session.first_failure}"
         )
         raise RunsFailedError(message)
@@ -115,10 +118,9 @@ def run_study(
 class _Session:
     """Computes runs of a study and keeps them."""
 
-    def __init__(self, writer: Writer, matrix: Matrix, keys: pl.Series, backend: str) -> None:
+    def __init__(self, writer: Writer, matrix: Matrix, backend: str) -> None:
         self._writer = writer
         self._runs = matrix.runs
-        self._keys = keys
         self._made_by = {
             "kernel": platform.release(),
             "backend": backend,
@@ -131,9 +133,9 @@ class _Session:
 
     def safe(self) -> str:
         """How much is done."""
-        count = self._keys.is_in(self._writer.committed().implode()).sum()
-        verb = "is" if len(self._keys) == 1 else "are"
-        return f"{count:,} of {plural(len(self._keys), 'run')} {verb} safe"
+        is_done = self._writer.is_done()
+        verb = "is" if is_done.size == 1 else "are"
+        return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
 
     def compute(self, missing: Iterable[int], executor: Executor, reporter: Reporter) -> None:
         for done in executor.batches(tasks(self._begun(missing))):
@@ -149,7 +151,7 @@ class _Session:
 
     def _begun(self, missing: Iterable[int]) -> Iterator[Run]:
         for n in missing:
-            run = self._runs[n]
+            run = self._runs[int(n)]
             self._at_work[run.key] = run
             yield run
 
@@ -216,13 +218,10 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
         yield Task(run.key, run.scenario_json, traces, programs, problem, weight)
 
 
-def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> pl.Series:
-    """Keep all that determines the study's runs, so that the folder tells all by itself.
-
-    Returns:
-        The keys of the runs, in the order of the matrix.
-    """
-    files, names = _algorithm_files(study)
+def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
+    """Keep all that determines the study's runs, so that the folder tells all by itself."""
+    copies, names = _algorithm_files(study)
+    files: dict[str, Content] = {**copies}
     for cell in matrix.cells:
         for trace in cell.resolved.traces.values():
             name = f"{TRACES}/{trace.sha256[:8]}-{trace.path.name}"
@@ -230,14 +229,12 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> pl.Ser
             files[name] = trace.original
             if trace.content != trace.original:
                 files[f"{name}.log"] = trace.content
-    frame = matrix_frame(matrix)
     files |= _link_files(study.document, study.folder, names)
     document = _with_copies(study.document, study.folder, names)
     files[STUDY] = write_toml(study.in_file_form(document)).encode()
     files[SCENARIOS] = to_parquet(scenario_frame(matrix.cells))
-    files[MATRIX] = to_parquet(frame)
+    files[MATRIX] = lambda path: write_pieces(path, matrix_frames(matrix))
     writer.replace(files)
-    return frame["run"]
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
@@ -283,22 +280,20 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
     return contents, names
 
 
-def matrix_frame(matrix: Matrix) -> pl.DataFrame:
-    """The runs of a study as a table."""
+def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
+    """The runs of a study as a table, in pieces."""
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
-    frames = [pl.DataFrame(schema=schema)]
-    for first in range(0, len(matrix.runs), _RUNS_AT_ONCE):
-        some = matrix.runs[first : first + _RUNS_AT_ONCE]
-        rows = [(run.key, run.cell, run.repetition, run.seed) for run in some]
-        frames.append(pl.DataFrame(rows, schema, orient="row"))
-    frame = pl.concat(frames, rechunk=True)
     labels = {}
     for name in matrix.columns:
         found = [cell.labels[name] for cell in matrix.cells]
         is_mixed = len({type(label) for label in found}) > 1
-        of_cells = pl.Series(name, [str(label) for label in found] if is_mixed else found)
-        labels[name] = of_cells.gather(frame["cell"])
-    return frame.select("run", "cell", *labels.values(), "repetition", "seed")
+        labels[name] = pl.Series(name, [str(label) for label in found] if is_mixed else found)
+    for first in range(0, len(matrix.runs) or 1, _RUNS_AT_ONCE):
+        some = matrix.runs[first : first + _RUNS_AT_ONCE]
+        rows = [(run.key, run.cell, run.repetition, run.seed) for run in some]
+        frame = pl.DataFrame(rows, schema, orient="row")
+        of_runs = [of_cells.gather(frame["cell"]) for of_cells in labels.values()]
+        yield frame.select("run", "cell", *of_runs, "repetition", "seed")
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
