@@ -384,32 +384,32 @@ fn always() -> Probability {
 }
 
 /// TARGET of RFC 8289 section 5.
-fn codel_target() -> Duration {
+pub(crate) fn codel_target() -> Duration {
     Duration::from_millis(5)
 }
 
 /// INTERVAL of RFC 8289 section 5.
-fn codel_interval() -> Duration {
+pub(crate) fn codel_interval() -> Duration {
     Duration::from_millis(100)
 }
 
 /// RFC 8290 section 5.2.5.
-fn fq_codel_queues() -> NonZeroU32 {
+pub(crate) fn fq_codel_queues() -> NonZeroU32 {
     NonZeroU32::new(1024).expect("more than none")
 }
 
 /// RFC 8290 section 5.2.4: an Ethernet frame.
-fn fq_codel_quantum() -> Bytes {
+pub(crate) fn fq_codel_quantum() -> Bytes {
     Bytes(1514)
 }
 
 /// QDELAY_REF of RFC 8033 section 4.2.
-fn pie_target() -> Duration {
+pub(crate) fn pie_target() -> Duration {
     Duration::from_millis(15)
 }
 
 /// MAX_BURST of RFC 8033 section 4.4.
-fn pie_burst() -> Duration {
+pub(crate) fn pie_burst() -> Duration {
     Duration::from_millis(150)
 }
 

@@ -2,11 +2,13 @@
 
 mod common;
 
+use core::num::NonZeroU32;
+
 use common::cell::{access, cell, direction, hsdpa, lte, nr, ppb, user};
 use common::{Frame, Outcome, drain, run_until, us};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig, RadioConfig,
-    RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
+    BackgroundConfig, BearerAqm, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig,
+    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
@@ -37,17 +39,27 @@ fn schedulers() -> impl Strategy<Value = SchedulerConfig> {
     ]
 }
 
+fn managements() -> impl Strategy<Value = BearerAqm> {
+    let (target, interval, ecn) = (ms(5), ms(40), false);
+    let (queues, quantum) = (NonZeroU32::MIN.saturating_add(15), Bytes(1514));
+    prop_oneof![
+        Just(BearerAqm::Codel { target, interval, ecn }),
+        Just(BearerAqm::FqCodel { queues, quantum, target, interval, ecn }),
+        Just(BearerAqm::Pie { target: ms(15), burst: ms(30), ecn }),
+    ]
+}
+
 fn directions() -> impl Strategy<Value = DirectionConfig> {
     (
         (rlc(), schedulers(), prop::option::of(2_u32..40), prop::option::of(3_000_u64..60_000)),
         (prop::option::of(5_u64..80), 1_u8..5, 0_u32..300, 0_u32..50, any::<bool>()),
-        (0_u64..20, 0_u64..8, any::<bool>()),
+        (0_u64..20, 0_u64..8, any::<bool>(), prop::option::of(managements())),
     )
         .prop_map(
             |(
                 (rlc, scheduler, queue_packets, queue_bytes),
                 (discard, transmissions, errors, loss, is_adaptive),
-                (core, jitter, is_framed),
+                (core, jitter, is_framed, aqm),
             )| {
                 let adaptation = if is_adaptive {
                     AdaptationConfig::Reports {
@@ -67,10 +79,11 @@ fn directions() -> impl Strategy<Value = DirectionConfig> {
                     core_frame: if is_framed { ms(10) } else { Duration::ZERO },
                     queue_packets,
                     queue_bytes: queue_bytes.map(Bytes),
-                    discard: discard.map(ms),
-                    early_discard: queue_packets.filter(|most| *most > 10).map(|most| {
-                        EarlyDiscard { at_packets: most / 2, spacing_packets: most % 7 + 1 }
-                    }),
+                    discard: discard.map(ms).filter(|_| aqm.is_none()),
+                    early_discard: queue_packets.filter(|most| *most > 10 && aqm.is_none()).map(
+                        |most| EarlyDiscard { at_packets: most / 2, spacing_packets: most % 7 + 1 },
+                    ),
+                    aqm,
                     residual_loss: ppb(loss * 1_000_000),
                     rlc,
                     scheduler,
@@ -301,7 +314,9 @@ proptest! {
         for port in 0..=config.users.len() as u16 {
             for from in 0..=config.users.len() as u16 {
                 let side = if port == 0 { &config.uplink } else { &config.downlink };
-                if matches!(side.rlc, RlcConfig::Transparent {}) {
+                // Queues of flows let one overtake another.
+                let has_flow_queues = matches!(side.aqm, Some(BearerAqm::FqCodel { .. }));
+                if matches!(side.rlc, RlcConfig::Transparent {}) || has_flow_queues {
                     continue;
                 }
                 let direction = outcome.left.iter().filter(|left| {

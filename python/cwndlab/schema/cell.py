@@ -130,6 +130,47 @@ class EarlyDiscard(Model):
     spacing_packets: Packets = Field(description="packets that pass between two discards")
 
 
+class CellCodel(Model):
+    """Controlled delay, RFC 8289."""
+
+    kind: Literal["codel"] = "codel"
+    target_ns: Nanoseconds = Field(default=5_000_000, description="acceptable standing delay")
+    interval_ns: Nanoseconds = Field(
+        default=100_000_000, description="time that senders are given to react"
+    )
+    ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
+
+
+class CellFqCodel(Model):
+    """A queue for each flow of a user, with CoDel in each: FQ-CoDel, RFC 8290."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    queues: Annotated[int, Field(gt=0, le=65_536)] = Field(
+        default=1024, description="how many queues flows are hashed into"
+    )
+    quantum_bytes: Size = Field(default=1514, description="what a queue may send in its turn")
+    target_ns: Nanoseconds = Field(default=5_000_000, description="acceptable standing delay")
+    interval_ns: Nanoseconds = Field(
+        default=100_000_000, description="time that senders are given to react"
+    )
+    ecn: bool = Field(default=False, description="mark ECN-capable packets instead of dropping")
+
+
+class CellPie(Model):
+    """Proportional integral controller enhanced: PIE, RFC 8033."""
+
+    kind: Literal["pie"] = "pie"
+    target_ns: Nanoseconds = Field(
+        default=15_000_000, description="delay to which the queue is controlled"
+    )
+    burst_ns: Nanoseconds = Field(
+        default=150_000_000, description="how long a burst after calm is let in unhindered"
+    )
+    ecn: bool = Field(
+        default=False, description="mark ECN-capable packets instead, below a probability of 10 %"
+    )
+
+
 class CellDirection(Model):
     """One direction of a cell."""
 
@@ -154,6 +195,10 @@ class CellDirection(Model):
     )
     early_discard: EarlyDiscard | None = Field(
         default=None, description="discards single packets of a long queue; none if absent"
+    )
+    aqm: Annotated[CellCodel | CellFqCodel | CellPie, Field(discriminator="kind")] | None = Field(
+        default=None,
+        description="management of each user's queue: codel, fq_codel or pie; drop-tail if absent",
     )
     residual_loss_ppb: Share = Field(
         default=0, description="share lost before the queue, such as by a serial line"

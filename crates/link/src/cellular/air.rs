@@ -6,6 +6,7 @@
 use cwndlab_units::Time;
 
 use super::access::Access;
+use super::aqm::Aqm;
 use super::bearer::{Bearer, Range};
 use super::block::BlockRecord;
 use super::carrier::Carrier;
@@ -79,7 +80,12 @@ impl<P: Packet> Air<P> {
                 .filter(|_| plan.has_grants())
                 .map(|access| Access::new(access, &plan, draws("request").unit(0)));
             users.push(User {
-                bearer: Bearer::new(config, plan.processing, plan.packet_overhead),
+                bearer: Bearer::new(
+                    config,
+                    plan.processing,
+                    plan.packet_overhead,
+                    Aqm::new(config, run_seed, &format!("{component}.{side}.aqm")),
+                ),
                 access,
                 blocked_until: Time::ZERO,
                 busy_since: Time::ZERO,
@@ -137,6 +143,31 @@ impl<P: Packet> Air<P> {
         self.slot_at = if slot == u64::MAX { Time::NEVER } else { self.plan.start(slot) };
     }
 
+    /// When what becomes of a packet on arrival happens: what comes from the core is looked at when
+    /// the radio works.
+    fn seen_at(&self, at: Time) -> Time {
+        match self.direction {
+            Direction::Forward => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
+            Direction::Reverse => at,
+        }
+    }
+
+    /// A packet comes to a queue that is managed.
+    #[cold]
+    fn manage(&mut self, at: Time, (user, stage): (usize, u16), packet: P) -> Admission {
+        let seen_at = self.seen_at(at);
+        self.outbox.set_user(user, stage);
+        let User { bearer, access, blocked_until, .. } = &mut self.users[user];
+        let admission = bearer.manage(at, seen_at, packet, &mut self.outbox);
+        if let Some(access) = access
+            && admission != Admission::Dropped
+        {
+            access.ask(&self.plan, at.max(*blocked_until));
+        }
+        self.expect(at);
+        admission
+    }
+
     /// A packet for a user, or from one, does not come to its queue.
     #[cold]
     pub(crate) fn drop_packet(
@@ -146,11 +177,7 @@ impl<P: Packet> Air<P> {
         packet: &P,
         reason: DropReason,
     ) {
-        // What comes from the core is looked at when the radio works, and its drop happens then.
-        let drops_at = match self.direction {
-            Direction::Forward => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
-            Direction::Reverse => at,
-        };
+        let drops_at = self.seen_at(at);
         self.outbox.set_user(user, stage);
         self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
     }
@@ -166,6 +193,9 @@ impl<P: Packet> Air<P> {
         let User { bearer, access, blocked_until, busy_since, .. } = &mut self.users[user];
         if at.saturating_since(bearer.active_at) > RAMP_PAUSE {
             *busy_since = at;
+        }
+        if bearer.is_managed() {
+            return self.manage(at, (user, stage), packet);
         }
         if let Some(reason) = bearer.drop_on_arrival(packet.wire_bytes()) {
             self.drop_packet(at, (user, stage), &packet, reason);
@@ -365,7 +395,7 @@ impl<P: Packet> Air<P> {
         let size = band.size(class, scheme, units);
         let user = &mut self.users[index];
         let room = user.room(&self.plan, now, size);
-        let range = user.bearer.take(now, room.into());
+        let range = user.bearer.take(now, room.into(), &mut self.outbox);
         if let Some(access) = &mut user.access {
             access.handle_grant(slot, room.into(), range.is_some());
         }

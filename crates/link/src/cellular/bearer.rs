@@ -15,12 +15,13 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Time};
 
+use super::aqm::Aqm;
 use super::config::{DirectionConfig, RlcConfig};
 use super::outbox::Outbox;
 use crate::counters::{Backlog, Drops, Tally};
 use crate::event::DropReason;
-use crate::packet::Packet;
-use crate::queue::{Limits, SpacedDiscard};
+use crate::packet::{Admission, Packet};
+use crate::queue::{Arrival, Limits, SpacedDiscard, Verdict, Waiting};
 
 /// One user's data in one direction.
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ pub(crate) struct Bearer<P> {
     limits: Limits,
     discard: Option<Duration>,
     early_discard: Option<SpacedDiscard>,
+    aqm: Option<Box<Aqm<P>>>,
     rlc: RlcConfig,
     processing: Duration,
     packet_overhead: u32,
@@ -94,6 +96,7 @@ pub(crate) struct Counts {
     pub(crate) delivered: Tally,
     pub(crate) dropped: Tally,
     pub(crate) drops: Drops,
+    pub(crate) marked: Tally,
     /// Packets in the queue times nanoseconds, until the last change.
     pub(crate) queue_time: u64,
     changed_at: Time,
@@ -112,11 +115,13 @@ impl<P: Packet> Bearer<P> {
         config: &DirectionConfig,
         processing: Duration,
         packet_overhead: u32,
+        aqm: Option<Aqm<P>>,
     ) -> Self {
         Self {
             limits: Limits::new(config.queue_packets, config.queue_bytes),
             discard: config.discard,
             early_discard: config.early_discard.map(SpacedDiscard::new),
+            aqm: aqm.map(Box::new),
             rlc: config.rlc,
             processing,
             packet_overhead,
@@ -150,21 +155,115 @@ impl<P: Packet> Bearer<P> {
     #[inline]
     pub(crate) fn enqueue(&mut self, at: Time, packet: P) {
         let bytes = packet.wire_bytes();
+        self.append(at, bytes, packet);
+        self.count_arrival(at, bytes);
+    }
+
+    #[inline]
+    fn append(&mut self, came: Time, bytes: u32, packet: P) {
         let length = bytes + self.packet_overhead;
         self.end += u64::from(length);
-        self.line.push_back(Entry {
-            came: at,
-            end: self.end,
-            length,
-            bytes,
-            missing: length,
-            is_damaged: false,
-            packet,
-        });
+        let (end, missing, is_damaged) = (self.end, length, false);
+        self.line.push_back(Entry { came, end, length, bytes, missing, is_damaged, packet });
+    }
+
+    #[inline]
+    fn count_arrival(&mut self, at: Time, bytes: u32) {
         self.count_queue(at);
         self.backlog.add(bytes);
         self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
         self.active_at = at;
+    }
+
+    /// Whether the queue is managed, so that arrivals go to [`Bearer::manage`].
+    #[inline]
+    pub(crate) fn is_managed(&self) -> bool {
+        self.aqm.is_some()
+    }
+
+    /// Asks the management for room for a packet that comes now; what it does happens at `done_at`.
+    pub(crate) fn manage(
+        &mut self,
+        at: Time,
+        done_at: Time,
+        mut packet: P,
+        outbox: &mut Outbox,
+    ) -> Admission {
+        let mut aqm = self.aqm.take().expect("the queue is managed");
+        let bytes = packet.wire_bytes();
+        let mut admission = Admission::Queued;
+        match &mut *aqm {
+            Aqm::Pie(pie) => {
+                let is_ecn_capable = packet.ecn().is_capable();
+                let arrival = Arrival { bytes, is_ecn_capable, idle_since: None };
+                let verdict = pie.admit(at, self.backlog, arrival);
+                if let Verdict::Drop(reason) = verdict {
+                    self.drop_packet(done_at, &packet, reason, outbox);
+                    admission = Admission::Dropped;
+                } else {
+                    if verdict == Verdict::Mark {
+                        packet.mark_ce();
+                        self.count_mark(done_at, &packet, outbox);
+                        admission = Admission::Marked;
+                    }
+                    pie.queued(at, Time::NEVER);
+                    self.enqueue(at, packet);
+                }
+            }
+            Aqm::Late(room) => {
+                self.count_queue(at);
+                self.backlog.add(bytes);
+                self.active_at = at;
+                let waiting = Waiting { packet, bytes, arrived: at };
+                room.push(waiting, self.processing, |gone, is_last| {
+                    self.backlog.remove(gone.bytes);
+                    self.drop_packet(done_at, &gone.packet, DropReason::Overflow, outbox);
+                    if is_last {
+                        admission = Admission::Dropped;
+                    }
+                });
+                self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
+            }
+        }
+        self.aqm = Some(aqm);
+        admission
+    }
+
+    /// Moves packets whose turn it is into the line, until it fills a block with so much room.
+    #[cold]
+    fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
+        let mut aqm = self.aqm.take().expect("the queue is managed");
+        if let Aqm::Late(waiting) = &mut *aqm {
+            while self.end - self.sent < room {
+                let next = waiting.pop(now, |gone| {
+                    self.count_queue(now);
+                    self.backlog.remove(gone.bytes);
+                    self.drop_packet(now, &gone.packet, DropReason::Aqm, outbox);
+                });
+                let Some((head, is_marked)) = next else { break };
+                if is_marked {
+                    self.count_mark(now, &head.packet, outbox);
+                }
+                self.append(head.arrived, head.bytes, head.packet);
+                self.ready += 1;
+                self.ready_end = self.end;
+            }
+        }
+        self.aqm = Some(aqm);
+    }
+
+    fn count_mark(&mut self, at: Time, packet: &P, outbox: &mut Outbox) {
+        let bytes = packet.wire_bytes();
+        self.counts.marked.add(bytes);
+        outbox.emit_mark(at, packet.flow(), bytes);
+    }
+
+    /// What waits for a turn, if so much is decided late: when it may have one, and its bytes.
+    fn undecided(&self) -> Option<(Time, u64)> {
+        let Some(Aqm::Late(room)) = self.aqm.as_deref() else { return None };
+        let Backlog { packets, bytes } = room.queue.backlog();
+        let overhead = u64::from(packets) * u64::from(self.packet_overhead);
+        (packets > 0).then_some((room.ready_at, bytes + overhead))
     }
 
     /// Counts a packet out that never comes to the queue, or not further.
@@ -218,7 +317,8 @@ impl<P: Packet> Bearer<P> {
             .take_while(|(from, _)| *from <= now)
             .map(|(_, range)| range.end - range.start)
             .sum();
-        again + (self.ready_end - self.sent)
+        let undecided = self.undecided().filter(|&(ready_at, _)| ready_at <= now);
+        again + (self.ready_end - self.sent) + undecided.map_or(0, |(_, bytes)| bytes)
     }
 
     /// When a block could carry something, if not now.
@@ -228,18 +328,19 @@ impl<P: Packet> Bearer<P> {
             Time::ZERO
         } else {
             let next = self.line.get(self.out + self.ready);
-            next.map_or(Time::NEVER, |entry| entry.came + self.processing)
+            let next = next.map_or(Time::NEVER, |entry| entry.came + self.processing);
+            self.undecided().map_or(next, |(ready_at, _)| next.min(ready_at))
         };
         again.min(fresh)
     }
 
     /// Whether there is nothing at all.
     pub(crate) fn is_idle(&self) -> bool {
-        self.line.len() == self.out && self.blocks.is_empty()
+        self.line.len() == self.out && self.blocks.is_empty() && self.undecided().is_none()
     }
 
     /// Takes up to `room` bytes for a new block.
-    pub(crate) fn take(&mut self, now: Time, room: u64) -> Option<Range> {
+    pub(crate) fn take(&mut self, now: Time, room: u64, outbox: &mut Outbox) -> Option<Range> {
         if room == 0 {
             return None;
         }
@@ -255,6 +356,9 @@ impl<P: Packet> Bearer<P> {
             }
             return Some(range);
         }
+        if self.is_managed() {
+            self.fill(now, room, outbox);
+        }
         let start = self.sent;
         let end = self.ready_end.min(start + room);
         if end == start {
@@ -268,6 +372,9 @@ impl<P: Packet> Bearer<P> {
             }
             self.unsent += 1;
             self.backlog.remove(entry.bytes);
+            if let Some(Aqm::Pie(pie)) = self.aqm.as_deref_mut() {
+                pie.leave(now);
+            }
         }
         let range = Range { start, end };
         self.blocks.push_back(Block { range, state: State::Flying });

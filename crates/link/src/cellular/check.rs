@@ -2,7 +2,9 @@
 
 use cwndlab_units::Duration;
 
-use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
+use super::config::{
+    BackgroundConfig, BearerAqm, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig,
+};
 use super::error::CellError;
 use super::plan::{Band, Plan};
 use crate::EarlyDiscard;
@@ -75,6 +77,15 @@ pub(crate) fn check_direction(
         if at_packets == 0 || spacing_packets == 0 || !is_reached {
             return Err(CellError::EarlyDiscard(direction));
         }
+    }
+    if config.aqm.is_some() && (config.discard.is_some() || config.early_discard.is_some()) {
+        return Err(CellError::Aqm(direction));
+    }
+    if let Some(BearerAqm::Codel { interval, .. } | BearerAqm::FqCodel { interval, .. }) =
+        config.aqm
+        && interval == Duration::ZERO
+    {
+        return Err(CellError::AqmInterval(direction));
     }
     if config.transmissions == 0 {
         return Err(CellError::NoTransmission(direction));

@@ -91,6 +91,12 @@ pub enum CellError {
          spacing_packets at least 1"
     )]
     EarlyDiscard(Direction),
+    /// Two ways to drop packets early.
+    #[error("a queue with aqm has neither discard_ns nor early_discard")]
+    Aqm(Direction),
+    /// CoDel without an interval.
+    #[error("interval_ns must be more than 0")]
+    AqmInterval(Direction),
     /// A block that is never sent.
     #[error("transmissions must be at least 1")]
     NoTransmission(Direction),
@@ -153,6 +159,7 @@ impl CellError {
             | Self::ReportPeriod(direction)
             | Self::OuterLoopTarget(direction) => (Some(direction), "adaptation"),
             Self::EarlyDiscard(direction) => (Some(direction), "early_discard"),
+            Self::Aqm(direction) | Self::AqmInterval(direction) => (Some(direction), "aqm"),
             Self::NoTransmission(direction) => (Some(direction), "transmissions"),
             Self::NoErrorRate(direction)
             | Self::HopelessErrors(direction)

@@ -19,6 +19,7 @@
 
 mod access;
 mod air;
+mod aqm;
 mod bearer;
 mod block;
 mod carrier;
@@ -42,8 +43,8 @@ use cwndlab_units::{Duration, Output, Stream, Time};
 
 pub use block::BlockRecord;
 pub use config::{
-    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
-    ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, UserConfig,
+    AccessConfig, BackgroundConfig, BearerAqm, BlockErrors, CellConfig, DirectionConfig,
+    HandoverConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, UserConfig,
 };
 pub use error::CellError;
 pub use radio::{LteConfig, NrConfig, NrDuplex, RadioConfig, SlotConfig, UmtsDownlink, UmtsUplink};
@@ -372,7 +373,7 @@ impl<P: Packet> Stages for Cell<P> {
             delivered: counts.delivered - before.delivered,
             dropped: counts.dropped - before.dropped,
             drops: counts.drops - before.drops,
-            marked: Default::default(),
+            marked: counts.marked - before.marked,
             offered: None,
             queue_mean_packets: is_time.then(|| queue_time as f64 / window.as_nanos() as f64),
             queue_max_packets: counts.queue_max,

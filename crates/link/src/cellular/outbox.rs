@@ -68,8 +68,15 @@ impl Outbox {
     }
 
     pub(crate) fn emit_drop(&mut self, at: Time, flow: u32, bytes: u32, reason: DropReason) {
+        self.emit(at, LinkEventKind::Dropped { flow, bytes, reason });
+    }
+
+    pub(crate) fn emit_mark(&mut self, at: Time, flow: u32, bytes: u32) {
+        self.emit(at, LinkEventKind::Marked { flow, bytes });
+    }
+
+    fn emit(&mut self, at: Time, kind: LinkEventKind) {
         self.event_at = self.event_at.min(at);
-        let kind = LinkEventKind::Dropped { flow, bytes, reason };
         let place = later(&self.events, |event| event.0 <= at);
         self.events.insert(place, (at, LinkEvent { stage: self.stage, kind }));
     }

@@ -79,9 +79,17 @@ impl Pie {
         }
     }
 
-    /// Takes note of a packet that came now and whose turn comes then.
+    /// Takes note of a packet that came now and whose turn comes then; never if that is not known.
     pub(crate) fn queued(&mut self, now: Time, turn: Time) {
         self.waiting.push_back((turn, now));
+    }
+
+    /// The packet that came first, whose turn was not known beforehand, has it now.
+    pub(crate) fn leave(&mut self, now: Time) {
+        if let Some(first) = self.waiting.front_mut() {
+            first.0 = now;
+        }
+        self.pass(now);
     }
 
     /// Where nothing is dropped early, RFC 8033 section 4.1. Two packets are told by their number

@@ -36,6 +36,7 @@ pub(crate) fn direction(scheme: u8) -> DirectionConfig {
         queue_bytes: None,
         discard: None,
         early_discard: None,
+        aqm: None,
         residual_loss: Probability::ZERO,
         rlc: RlcConfig::default(),
         scheduler: SchedulerConfig::RoundRobin,
