@@ -36,7 +36,7 @@ from cwndlab.results.manifest import COPY, MANIFEST, located, read_manifest
 from cwndlab.results.tables import encode_result
 from cwndlab.text import quantity
 from cwndlab.text.linkspec import parse_spec, short_spec
-from cwndlab.text.toml import TomlSource, read_toml
+from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
     import random
@@ -203,8 +203,8 @@ def claim_expression(data: bytes) -> None:
 
 def claims(data: bytes) -> None:
     """A document holds claims, or is refused."""
-    with contextlib.suppress(ValueError):
-        parse_claims(read_toml(_text(data)), "fuzz")
+    with contextlib.suppress(CwndlabError):
+        parse_claims(TomlSource("fuzz.toml", _text(data)), "fuzz")
 
 
 def manifest(data: bytes) -> None:

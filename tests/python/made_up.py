@@ -1,10 +1,13 @@
-"""Comparisons whose runs are given, for what is computed from them."""
+"""Comparisons whose runs are given, for what is computed from them; and files."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from cwndlab.judge.cell import Comparison
+from cwndlab.text.toml import TomlSource
+from cwndlab.text.toml_writer import write_toml
 
 
 def comparison_of(
@@ -35,3 +38,8 @@ def comparison_of(
 def around(level: float, spread: float, seed: int, count: int = 12) -> list[float]:
     """Runs that scatter around a level by this part of it."""
     return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
+
+
+def toml(document: Mapping[str, Any]) -> TomlSource:
+    """A file that says this."""
+    return TomlSource("mine.toml", write_toml(document))

@@ -1,31 +1,33 @@
 """A paper's claims as data: what each says, and the parts of the test that decides it.
 
-They are our own files, `data/papers/ID/claims.toml`; unknown keys are errors.
+They are our own files, `data/papers/ID/claims.toml`; what is wrong in one is said with its line.
 """
 
 import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal, Self
+
+from pydantic import Field, InstanceOf, model_validator
 
 from cwndlab.papers.expression import Expression
-from cwndlab.papers.library import claimed_papers, claims_document
-
-_WRITTEN_OTHERWISE = frozenset({"each", "value", "where", "what"})
+from cwndlab.papers.facts import Level, Way
+from cwndlab.papers.library import claims_file
+from cwndlab.schema.base import Model
+from cwndlab.schema.checking import checked, told
+from cwndlab.schema.problems import FieldError
+from cwndlab.text.toml import TomlSource
 
 Test = Literal["bounds", "equality", "sign"]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPart:
-    """One value that a claim is decided by, and its bounds."""
+class _Bounds(Model):
+    """How a part is measured, and what it must be."""
 
-    value: Expression
     metric: str
     """Column of the flows' results; of their samples if `of_samples` is set; a measure of
     `cwndlab.papers.reading` if `at` is."""
-    direction: str
+    direction: Way
     at_least: float = -math.inf
     at_most: float = math.inf
     is_open: bool = False
@@ -50,10 +52,23 @@ class ClaimPart:
     """The factor whose levels the names of its cells are; the study's variants if None."""
     is_by_sender: bool = False
     """Whether the sender ran the variant in these runs, though the paper's did not."""
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: dict[str, Level] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
     what: str = ""
     """The value in words."""
+
+
+class _WrittenPart(_Bounds):
+    """Parts as a file has them: one for each combination of what `each` lists."""
+
+    value: str
+    each: dict[str, tuple[str | int, ...]] = Field(default={})
+
+
+class ClaimPart(_Bounds):
+    """One value that a claim is decided by, and its bounds."""
+
+    value: InstanceOf[Expression]
 
     @property
     def is_of_variants(self) -> bool:
@@ -96,48 +111,90 @@ class ClaimPart:
         return f"{way}{what}{where}: {self.value} {self.asked}"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What a paper says, and how a program decides it."""
+class _ClaimFacts(Model):
+    """What a claim says."""
 
     id: str
     says: str
     own_data: str
     """Where the paper's own numbers stand if they are not in its tables."""
-    parts: tuple[ClaimPart, ...]
     lacks: str = ""
     """What the study does not run of it; a claim without a part is not run at all."""
 
 
-@dataclass(frozen=True)
-class Experiment:
+class _WrittenClaim(_ClaimFacts):
+    """A claim as a file has it."""
+
+    part: tuple[_WrittenPart, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_decided_or_lacks(self) -> Self:
+        if not self.part and not self.lacks:
+            msg = f"{self.id}: a claim without a part says what the study lacks"
+            raise ValueError(msg)
+        return self
+
+
+class Claim(_ClaimFacts):
+    """What a paper says, and how a program decides it."""
+
+    parts: tuple[ClaimPart, ...]
+
+
+class Experiment(Model):
     """One thing changed in the study, and the claims and tables that it may explain."""
 
     changed: str
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-    levels: Mapping[str, str] = field(default_factory=dict)
+    levels: dict[str, Level] = Field(default={})
     """Levels of factors that its runs have in place of a claim's own."""
-    among: Mapping[str, str] = field(default_factory=dict)
+    among: dict[str, Level] = Field(default={})
     """Levels that both sides are kept to, where the experiment does not run all of them."""
-    variants: Mapping[str, str] = field(default_factory=dict)
+    variants: dict[str, str] = Field(default={})
     """Variants that stand in the place of others."""
 
+    @model_validator(mode="after")
+    def _explains(self) -> Self:
+        if not (self.levels or self.variants) or not (self.claims or self.tables):
+            msg = f"{self.changed}: an experiment says what it runs, and what that may explain"
+            raise ValueError(msg)
+        return self
 
-@dataclass(frozen=True)
-class Claims:
-    """The claims of a paper, and where a study has what they speak of."""
 
-    paper: str
+class _StudyOfClaims(Model):
+    """Where a study has what claims speak of."""
+
     preset: str
     variants: tuple[str, ...]
     variant_factor: str
-    row_factor: str | None
-    varied_by_sender: tuple[str, ...]
+    row_factor: str | None = None
+    varied_by_sender: tuple[Way, ...]
     """Directions in which the paper's sender ran the variant.  Elsewhere a difference between
     variants is nobody's."""
-    is_deterministic: bool
+    is_deterministic: bool = False
     """Whether nothing in the study is drawn: one run says all."""
+
+
+class _WrittenStudy(_StudyOfClaims):
+    """The same as a file has it."""
+
+    where: dict[str, Level] = Field(default={})
+    """Levels that every part asks for that names none."""
+
+
+class _ClaimsFile(Model):
+    """The file of a paper's claims."""
+
+    study: _WrittenStudy
+    claim: tuple[_WrittenClaim, ...]
+    experiment: tuple[Experiment, ...] = ()
+
+
+class Claims(_StudyOfClaims):
+    """The claims of a paper, and where a study has what they speak of."""
+
+    paper: str
     claims: tuple[Claim, ...]
     experiments: tuple[Experiment, ...] = ()
 
@@ -146,88 +203,74 @@ def load_claims(paper_id: str) -> Claims:
     """Return a paper's claims.
 
     Raises:
-        ValueError: There are none of such a paper, or its file is wrong.
+        UnknownNameError: there are none of such a paper.
+        CwndlabError: its file is wrong; names the line.
     """
-    if paper_id not in claimed_papers():
-        msg = f'no claims of "{paper_id}"; there are those of {", ".join(claimed_papers())}'
-        raise ValueError(msg)
-    return parse_claims(claims_document(paper_id), paper_id)
+    return parse_claims(claims_file(paper_id), paper_id)
 
 
-def parse_claims(document: Mapping[str, Any], paper_id: str) -> Claims:
-    """Return the claims that a document holds.
+def parse_claims(source: TomlSource, paper_id: str) -> Claims:
+    """Return the claims that a file holds.
 
     Raises:
-        ValueError: A key is missing or unknown, or a test is no expression.
+        CwndlabError: a key is missing, unknown or of another type, or a test is no expression;
+            names the line.
     """
-    unknown = set(document) - {"study", "claim", "experiment"}
-    if unknown:
-        msg = f"{paper_id}: unknown table {', '.join(sorted(unknown))}"
-        raise ValueError(msg)
-    try:
-        study = {"row_factor": None, "is_deterministic": False, **document["study"]}
-        variants = tuple(study.pop("variants"))
-        where = study.pop("where", {})
-        claims = tuple(_claim(table, variants, where) for table in document["claim"])
-        known = {claim.id for claim in claims}
-        return Claims(
-            paper=paper_id,
-            variants=variants,
-            varied_by_sender=tuple(study.pop("varied_by_sender")),
-            claims=claims,
-            experiments=tuple(
-                _experiment(table, known) for table in document.get("experiment", [])
-            ),
-            **study,
+    written = checked(source, _ClaimsFile)
+    known = {claim.id for claim in written.claim}
+    strangers = [
+        FieldError(
+            ("experiment", n, "claims"), f"explains {', '.join(unknown)}, which are no claims"
         )
-    except KeyError as error:
-        msg = f"{paper_id}: {error} is missing"
-        raise ValueError(msg) from None
-    except (TypeError, ValueError, AttributeError, IndexError) as error:
-        msg = f"{paper_id}: {str(error).replace('.__init__()', ':')}"
-        raise ValueError(msg) from None
-
-
-def _experiment(table: Mapping[str, Any], known: set[str]) -> Experiment:
-    lists = {key: tuple(table.get(key, ())) for key in ("claims", "tables")}
-    found = Experiment(**{**table, **lists})
-    if unknown := set(found.claims) - known:
-        msg = f"{found.changed}: explains {', '.join(sorted(unknown))}, which are no claims"
-        raise ValueError(msg)
-    if not (found.levels or found.variants) or not (found.claims or found.tables):
-        msg = f"{found.changed}: an experiment says what it runs, and what that may explain"
-        raise ValueError(msg)
-    return found
-
-
-def _claim(table: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]) -> Claim:
-    parts = [part for entry in table.get("part", []) for part in _parts(entry, variants, where)]
-    if not parts and not table.get("lacks"):
-        msg = f"{table['id']}: a claim without a part says what the study lacks"
-        raise ValueError(msg)
-    own = {key: value for key, value in table.items() if key != "part"}
-    return Claim(**own, parts=tuple(parts))
+        for n, experiment in enumerate(written.experiment)
+        if (unknown := sorted(set(experiment.claims) - known))
+    ]
+    if strangers:
+        raise told(source, strangers)
+    try:
+        claims = tuple(
+            Claim(
+                **{name: getattr(claim, name) for name in _ClaimFacts.model_fields},
+                parts=tuple(
+                    part
+                    for m, each in enumerate(claim.part)
+                    for part in _parts(each, written.study, ("claim", n, "part", m))
+                ),
+            )
+            for n, claim in enumerate(written.claim)
+        )
+    except FieldError as error:
+        raise told(source, [error]) from None
+    study = {name: getattr(written.study, name) for name in _StudyOfClaims.model_fields}
+    return Claims(paper=paper_id, claims=claims, experiments=written.experiment, **study)
 
 
 def _parts(
-    entry: Mapping[str, Any], variants: tuple[str, ...], where: Mapping[str, str]
-) -> list[ClaimPart]:
-    """Return an entry's parts: one for each combination of what `each` lists.
+    written: _WrittenPart, study: _WrittenStudy, key: tuple[str | int, ...]
+) -> Iterator[ClaimPart]:
+    """Return the parts that are written at a key: one for each combination of what `each` lists.
 
     A part that has a factor for its rows is asked for none of its levels by `where`, nor is one
     that says "any" of a factor that the study's own `where` asks for.
+
+    Raises:
+        FieldError: the value is no expression, or the words name what `each` does not list.
     """
-    own = {key: value for key, value in entry.items() if key not in _WRITTEN_OTHERWISE}
-    each: Mapping[str, list[str | int]] = entry.get("each", {})
-    asked = {**where, **entry.get("where", {})}
-    asked.pop(str(entry.get("row_factor")), None)
-    parts = []
-    for values in itertools.product(*each.values()):
-        given = dict(zip(each, values, strict=True))
+    settings = {name: getattr(written, name) for name in _Bounds.model_fields}
+    asked = {**study.where, **written.where}
+    asked.pop(str(written.row_factor), None)
+    for values in itertools.product(*written.each.values()):
+        given = dict(zip(written.each, values, strict=True))
         levels = {
             name: str(given.get(level, level)) for name, level in asked.items() if level != "any"
         }
-        value = Expression(entry["value"], variants, given)
-        what = entry.get("what", "").format(**given)
-        parts.append(ClaimPart(value, where=levels, what=what, **own))
-    return parts
+        try:
+            value = Expression(written.value, study.variants, given)
+        except (ValueError, TypeError, LookupError) as error:
+            raise FieldError((*key, "value"), str(error)) from None
+        try:
+            what = written.what.format(**given)
+        except (ValueError, LookupError, AttributeError) as error:
+            message = f"{error} is none of what `each` lists: {', '.join(given) or 'nothing'}"
+            raise FieldError((*key, "what"), message) from None
+        yield ClaimPart(**{**settings, "value": value, "where": levels, "what": what})

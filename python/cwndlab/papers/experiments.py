@@ -158,8 +158,8 @@ def _try_claim(
     for part in judgement.claim.parts:
         if part.is_beside:
             continue
-        kept = replace(part, where={**part.where, **experiment.among})
-        changed = replace(part, where={**kept.where, **experiment.levels})
+        kept = part.model_copy(update={"where": {**part.where, **experiment.among}})
+        changed = part.model_copy(update={"where": {**kept.where, **experiment.levels}})
         before = decided(kept, runs)
         after = decided(changed, _Renamed(runs, experiment))
         if {before.verdict, after.verdict} <= _TESTED:
@@ -232,8 +232,9 @@ def try_tables(
 
 def _try_table(experiment: Experiment, table: PaperTable, flows: pl.DataFrame) -> TableTrial | None:
     kept = {**table.where, **experiment.among}
-    before = read_table(replace(table, where=kept), flows)
-    after = read_table(replace(table, where={**kept, **experiment.levels}), flows)
+    changed = {**kept, **experiment.levels}
+    before = read_table(table.model_copy(update={"where": kept}), flows)
+    after = read_table(table.model_copy(update={"where": changed}), flows)
     both = [
         (one.away, other.away)
         for one, other in zip(before, after, strict=True)

@@ -1,8 +1,9 @@
 """The folder of each paper: its facts, its claims, and the studies that reproduce it."""
 
-import tomllib
 from pathlib import Path
-from typing import Any
+
+from cwndlab.errors import UnknownNameError
+from cwndlab.text.toml import TomlSource
 
 _FOLDER = Path(__file__).parents[1] / "data" / "papers"
 _PAPER, _CLAIMS, _STUDY = "paper", "claims", "study"
@@ -18,14 +19,28 @@ def claimed_papers() -> list[str]:
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_CLAIMS}.toml"))
 
 
-def facts_document(paper_id: str) -> dict[str, Any]:
-    """Return the document of a paper's facts."""
-    return tomllib.loads((_FOLDER / paper_id / f"{_PAPER}.toml").read_text("utf-8"))
+def facts_file(paper_id: str) -> TomlSource:
+    """Return the file of a paper's facts.
+
+    Raises:
+        UnknownNameError: there is no such paper.
+    """
+    return _file(paper_id, paper_ids(), _PAPER, "paper")
 
 
-def claims_document(paper_id: str) -> dict[str, Any]:
-    """Return the document of a paper's claims."""
-    return tomllib.loads((_FOLDER / paper_id / f"{_CLAIMS}.toml").read_text("utf-8"))
+def claims_file(paper_id: str) -> TomlSource:
+    """Return the file of a paper's claims.
+
+    Raises:
+        UnknownNameError: there is no such paper, or none of its claims are here.
+    """
+    return _file(paper_id, claimed_papers(), _CLAIMS, "paper with claims")
+
+
+def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
+    if paper_id not in known:
+        raise UnknownNameError(paper_id, known, "cwndlab papers", kind=kind)
+    return TomlSource.read(_FOLDER / paper_id / f"{stem}.toml")
 
 
 def paper_studies() -> dict[str, Path]:

@@ -10,13 +10,14 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from cwndlab.errors import CwndlabError, UnknownNameError
+from cwndlab.errors import UnknownNameError
 from cwndlab.resolve.presets import Mark
 from cwndlab.schema.base import Model
+from cwndlab.schema.checking import checked
 from cwndlab.schema.host import NO_HOST, Host, WrittenHost
-from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.problems import FieldError
 from cwndlab.schema.written import merged, to_si
 from cwndlab.text.toml import TomlSource
 
@@ -53,13 +54,7 @@ def load_host(name: str) -> HostPreset:
     """
     if name not in hosts():
         raise UnknownNameError(name, (*hosts(), NO_HOST), "cwndlab host list", kind="host")
-    source = TomlSource.read(hosts()[name])
-    try:
-        return HostPreset.model_validate(source.document)
-    except ValidationError as error:
-        problems = field_errors(error, HostPreset, source.document)
-        told = [source.problem(problem.key, problem.message) for problem in problems]
-        raise CwndlabError("\n".join(told)) from None
+    return checked(TomlSource.read(hosts()[name]), HostPreset)
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:

@@ -10,12 +10,14 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from cwndlab.errors import CwndlabError
 from cwndlab.papers import ClaimVerdict, claimed_papers, load_claims, load_paper
 from cwndlab.papers.claims import ClaimPart, Claims, parse_claims
 from cwndlab.papers.evidence import PaperRuns, PaperTables
 from cwndlab.papers.expression import Expression, Name
 from cwndlab.papers.judgement import Judgement, judge
 from cwndlab.stats import mean_interval
+from made_up import toml
 
 Floats = npt.NDArray[np.float64]
 RNG = np.random.default_rng(3)
@@ -38,18 +40,16 @@ class Given:
 
 def claims_of(text: str, **study: object) -> Claims:
     own = {"varied_by_sender": ["downlink"], **study}
-    return parse_claims(
-        {
-            "study": {
-                "preset": "p",
-                "variants": ["reno", "cubic"],
-                "variant_factor": "algorithm",
-                **own,
-            },
-            **tomllib.loads(text),
+    document = {
+        "study": {
+            "preset": "p",
+            "variants": ["reno", "cubic"],
+            "variant_factor": "algorithm",
+            **own,
         },
-        "x",
-    )
+        **tomllib.loads(text),
+    }
+    return parse_claims(toml(document), "x")
 
 
 def claim(parts: str, name: str = "c") -> str:
@@ -233,9 +233,9 @@ def test_several_values_without_a_word_on_them_are_refused() -> None:
 
 
 def test_unknown_key_or_empty_claim_is_refused() -> None:
-    with pytest.raises(ValueError, match="atleast"):
+    with pytest.raises(CwndlabError, match="did you mean at_least"):
         claims_of(claim(part(atleast="1")))
-    with pytest.raises(ValueError, match="what the study lacks"):
+    with pytest.raises(CwndlabError, match="what the study lacks"):
         claims_of(claim(""))
 
 
@@ -309,7 +309,9 @@ def test_runs_give_one_number_a_repetition_by_direction_row_and_way_of_adding() 
     def values(
         row: str, direction: str = "uplink", *, metric: str = "m", is_total: bool = False
     ) -> list[float] | None:
-        asked = ClaimPart(Expression("cubic"), metric, "uplink", is_total=is_total)
+        asked = ClaimPart(
+            value=Expression("cubic"), metric=metric, direction="uplink", is_total=is_total
+        )
         found = PaperRuns(known, Results()).values(asked, Name("cubic", direction, row))
         return None if found is None else found.tolist()
 
@@ -457,7 +459,10 @@ def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
             )
 
     own = ClaimPart(
-        Expression("cubic"), "ssthresh_pkts", "downlink", of_samples="after losses over the path"
+        value=Expression("cubic"),
+        metric="ssthresh_pkts",
+        direction="downlink",
+        of_samples="after losses over the path",
     )
     found = PaperRuns(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
     assert found == pytest.approx([1.1]), "120, 80 and 110 were left; the first has no before"

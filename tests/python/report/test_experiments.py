@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from cwndlab.api.study import Study
+from cwndlab.errors import CwndlabError
 from cwndlab.papers import (
     ClaimVerdict,
     TrialEffect,
@@ -22,6 +23,8 @@ from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import parse_paper
 from cwndlab.papers.judgement import Judgement, judge
 from cwndlab.report.sections.claims import causes_sentence
+from cwndlab.text.toml import TomlSource
+from made_up import toml
 
 Floats = npt.NDArray[np.float64]
 SPREAD = np.random.default_rng(5).normal(0, 0.1, 10)
@@ -46,7 +49,6 @@ def tried(
     experiment: str = 'levels = { part = "other" }',
     repetitions: int = 10,
 ) -> list[ClaimTrial]:
-    import tomllib  # noqa: PLC0415  only here
 
     common = 'metric = "m", direction = "downlink"'
     entries = parts.replace("{ value", "{ " + common + ", value")
@@ -67,7 +69,7 @@ def tried(
     claims = ["c"]
     {experiment}
     """
-    claims = parse_claims(tomllib.loads(text), "x")
+    claims = parse_claims(TomlSource("x.toml", text), "x")
     runs = Runs(values, repetitions)
     judged = judge(claims, Runs({}), runs, lambda _: False)
     return try_claims(claims, judged, runs, lambda _: False)
@@ -155,10 +157,10 @@ def test_another_variant_may_stand_in_the_place_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("experiment", "message"),
-    [("", "says what it runs"), ('levels = { part = "a" }\nwhy = "b"', "unexpected keyword")],
+    [("", "says what it runs"), ('levels = { part = "a" }\nwhy = "b"', "unknown key")],
 )
 def test_a_wrong_experiment_is_refused(experiment: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(CwndlabError, match=message):
         tried({}, experiment=experiment)
 
 
@@ -168,8 +170,8 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         "claim": [],
         "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
     }
-    with pytest.raises(ValueError, match="explains d, which are no claims"):
-        parse_claims(document, "x")
+    with pytest.raises(CwndlabError, match="explains d, which are no claims"):
+        parse_claims(toml(document), "x")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_a_table_is_judged_by_its_mean_difference(
         "values": [[1.0, 1.0]],
     }
     about = dict.fromkeys(("title", "authors", "method", "conclusion"), "")
-    paper = parse_paper({"paper": about, "table": [table]}, "x")
+    paper = parse_paper(toml({"paper": about, "table": [table]}), "x")
     flows = pl.DataFrame(
         {
             "algorithm": ["reno", "cubic"] * 2,
@@ -215,7 +217,7 @@ def test_a_table_is_judged_by_its_mean_difference(
         "claim": [],
         "experiment": [{"changed": "x", "tables": ["Table 1"], "levels": {"part": "other"}}],
     }
-    experiments = parse_claims(document, "x").experiments
+    experiments = parse_claims(toml(document), "x").experiments
     (trial,) = try_tables(experiments, paper.tables, flows)
     assert (trial.effect, trial.cells) == (effect, 2)
     assert trial.before == pytest.approx(0.5)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab import core, papers, report
+from cwndlab.errors import CwndlabError, UnknownNameError
 from cwndlab.papers import paper_studies
 from cwndlab.papers.facts import PaperNumber, parse_paper
 from cwndlab.papers.reading import WindowSeries
@@ -26,6 +27,7 @@ from cwndlab.report.sections.paper import (
     paper_sections,
     readings,
 )
+from cwndlab.text.toml import TomlSource
 
 Floats = npt.NDArray[np.float64]
 
@@ -149,7 +151,7 @@ def test_every_check_of_every_paper_is_of_a_known_measure_and_variant() -> None:
             assert check.unit in {"s", "packets"}
             papers.read_check(check, series, paper)
     assert papers.find_paper("my-own-study") is None
-    with pytest.raises(ValueError, match='"lte"; there are'):
+    with pytest.raises(UnknownNameError, match='unknown paper "lte"'):
         papers.load_paper("lte")
 
 
@@ -177,9 +179,8 @@ def test_reading_is_relative_for_times_and_in_packets_for_windows(
     ours: float, unit: str, low: float, high: float, difference: float, *, holds: bool
 ) -> None:
     paper = papers.load_paper("lte-ns2-2011")
-    check = PaperNumber(
-        "x", "says", "first reached" if unit == "s" else "largest", unit, low, high, 10
-    )
+    measure = "first reached" if unit == "s" else "largest"
+    check = number(measure, unit, (low, high), 10)
     series = WindowSeries(np.array([0.0, ours]), np.array([1.0, ours if unit == "packets" else 10]))
     reading = papers.read_check(check, series, paper)
     assert reading.difference == pytest.approx(difference, abs=1e-3)
@@ -189,24 +190,30 @@ def test_reading_is_relative_for_times_and_in_packets_for_windows(
 def test_what_cannot_be_measured_does_not_hold() -> None:
     paper = papers.load_paper("lte-ns2-2011")
     flat = WindowSeries(np.arange(5.0), np.full(5, 8.0))
-    reading = papers.read_check(PaperNumber("x", "says", "period", "s", 5, 5), flat, paper)
+    reading = papers.read_check(number("period", "s", (5, 5)), flat, paper)
     assert reading.ours is None
     assert not reading.holds
     with pytest.raises(ValueError, match='no measure is called "perod"'):
-        papers.read_check(PaperNumber("x", "says", "perod", "s", 5, 5), flat, paper)
+        papers.read_check(number("perod", "s", (5, 5)), flat, paper)
 
 
 @pytest.mark.parametrize(
-    ("document", "message"),
+    ("text", "message"),
     [
-        ({"paper": {}, "chekc": []}, "unknown table chekc"),
-        ({"paper": {"title": "x"}}, "missing"),
-        ({"check": [{"variant": "a", "value": 3, "wrong": 1}]}, "wrong"),
+        ("chekc = []", "mine.toml:1: chekc\n  unknown key; did you mean check?"),
+        ('[paper]\ntitle = "x"', "mine.toml:1: paper.authors\n  this key is needed here"),
+        ("[[check]]\nvalue = 3\nwrong = 1", "mine.toml:3: check[0].wrong = 1\n  unknown key"),
+        ("[[check]]\nvalue = 'a'", "mine.toml:2: check[0].value"),
+        ('[[plot]]\ndirection = "up"', "plot[0].direction = \"up\"\n  must be 'downlink'"),
     ],
 )
-def test_mistakes_in_a_papers_file_are_named(document: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        parse_paper(document, "mine")
+def test_mistakes_in_a_papers_file_are_named_with_their_line(text: str, message: str) -> None:
+    with pytest.raises(CwndlabError, match=re.escape(message)):
+        parse_paper(TomlSource("mine.toml", text), "mine")
+
+
+def number(measure: str, unit: str, value: tuple[float, float], at: float = 0) -> PaperNumber:
+    return PaperNumber(variant="x", says="says", measure=measure, unit=unit, value=value, at=at)
 
 
 def scenario(algorithm: str, stack: str = "ns-2-packet", **overrides: object) -> dict[str, Any]:
