@@ -212,7 +212,7 @@ def test_a_client_that_does_not_read_blocks_itself_alone(address: Address) -> No
 
 
 def test_datagrams_end_with_who_asked_for_them() -> None:
-    request = protocol.Datagrams(
+    request = protocol.DatagramTest(
         direction="forward", bits_per_sec=800_000, payload_bytes=100, duration_ns=600 * 10**9
     )
     with server_here(Limits(flow_s=600)) as address, Session(address) as session:

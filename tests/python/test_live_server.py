@@ -233,7 +233,7 @@ def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Addres
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Address) -> None:  # noqa: ANN401  a literal
-    request = protocol.Datagrams(
+    request = protocol.DatagramTest(
         direction=direction, bits_per_sec=4_000_000, payload_bytes=500, duration_ns=SECOND_NS // 2
     )
     with Session(address) as session:

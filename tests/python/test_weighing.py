@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cwndlab.judge.decision import Runs
+from cwndlab.judge.decision import GainsAndCosts
 from cwndlab.judge.goals import BALANCE, THROUGHPUT
 from cwndlab.judge.sentences import sentences
 from cwndlab.judge.weighing import Weights, decide_population, equal_weights
@@ -12,10 +12,10 @@ from made_up import around
 NAMES = ("cubic", "bbr")
 
 
-def runs(cubic: float, bbr: float) -> Runs:
+def runs(cubic: float, bbr: float) -> GainsAndCosts:
     """Logarithms of goodput around these means."""
     gain = np.log([around(cubic, 0.01, 1), around(bbr, 0.01, 2)])
-    return Runs(gain, np.zeros_like(gain))
+    return GainsAndCosts(gain, np.zeros_like(gain))
 
 
 def test_a_class_that_the_best_mean_starves_is_named() -> None:
@@ -50,7 +50,7 @@ def test_nobody_loses_where_all_classes_agree() -> None:
 def test_the_change_of_a_population_shows_the_delay_where_it_has_a_price() -> None:
     gain = np.log([around(10, 0.01, 1), around(9.8, 0.01, 2)])
     cost = np.log([around(400, 0.01, 3), around(100, 0.01, 4)])
-    by_class = {"phones": Runs(gain, cost), "laptops": Runs(gain, cost)}
+    by_class = {"phones": GainsAndCosts(gain, cost), "laptops": GainsAndCosts(gain, cost)}
     weights = equal_weights(tuple(by_class))
     balanced = decide_population(NAMES, by_class, weights, BALANCE, "cubic")
     assert balanced.best == ("bbr",)

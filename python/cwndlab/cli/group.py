@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command: where it is written, and the first sentence of its help."""
 
     module: str
@@ -26,117 +26,117 @@ class Entry:
         return command
 
 
-SECTIONS: Mapping[str, Mapping[str, Entry]] = {
+SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     "Answers": {
-        "compare": Entry(
+        "compare": CommandEntry(
             "cwndlab.cli.compare",
             "compare_command",
             "Compare algorithms on a link, on paired channels.",
         ),
-        "advise": Entry(
+        "advise": CommandEntry(
             "cwndlab.cli.advise",
             "advise_command",
             "Say which congestion control to use on a network.",
         ),
     },
     "Studies": {
-        "run": Entry(
+        "run": CommandEntry(
             "cwndlab.cli.studies",
             "run_command",
             "Run STUDY. Finished runs are kept, so you can stop and resume.",
         ),
-        "report": Entry(
+        "report": CommandEntry(
             "cwndlab.cli.studies",
             "report_command",
             "Write the report on RESULTS and print its path.",
         ),
-        "pack": Entry(
+        "pack": CommandEntry(
             "cwndlab.cli.packing",
             "pack_command",
             "Pack RESULTS with all that others need to check them.",
         ),
-        "import": Entry(
+        "import": CommandEntry(
             "cwndlab.cli.importing",
             "import_command",
             "Read measured files of FOLDER into results.",
         ),
-        "papers": Entry(
+        "papers": CommandEntry(
             "cwndlab.cli.papers",
             "papers_command",
             "List the published studies that `reproduce` repeats.",
         ),
-        "reproduce": Entry(
+        "reproduce": CommandEntry(
             "cwndlab.cli.reproduce",
             "reproduce_command",
             "Run a published study again and decide its claims.",
         ),
     },
     "Measurements on real networks": {
-        "plan": Entry(
+        "plan": CommandEntry(
             "cwndlab.cli.plan",
             "plan_command",
             "Estimate the runs, hours and gigabytes a live campaign of STUDY needs.",
         ),
-        "serve": Entry(
+        "serve": CommandEntry(
             "cwndlab.cli.live",
             "serve_command",
             "Run the measurement server. Clients need its token.",
         ),
-        "preflight": Entry(
+        "preflight": CommandEntry(
             "cwndlab.cli.live",
             "preflight_command",
             "Look at both ends and the path before a campaign.",
         ),
-        "live": Entry(
+        "live": CommandEntry(
             "cwndlab.cli.live",
             "live_command",
             "Measure what STUDY lacks, between this machine and a server.",
         ),
-        "watch": Entry(
+        "watch": CommandEntry(
             "cwndlab.cli.watch",
             "watch_command",
             "Plot throughput, RTT and cwnd of this machine's transfers.",
         ),
     },
     "The kernel of this machine": {
-        "shell": Entry(
+        "shell": CommandEntry(
             "cwndlab.cli.shell",
             "shell_command",
             "Run COMMAND behind a link: a browser, curl, a whole shell.",
         ),
-        "validate": Entry(
+        "validate": CommandEntry(
             "cwndlab.cli.validate",
             "validate_command",
             "Compare the simulator with this machine's kernel.",
         ),
-        "doctor": Entry(
+        "doctor": CommandEntry(
             "cwndlab.cli.doctor",
             "doctor_command",
             "Check what works here, and say how to mend what does not.",
         ),
     },
     "Parts of a study": {
-        "algorithm": Entry(
+        "algorithm": CommandEntry(
             "cwndlab.cli.algorithm",
             "algorithm_group",
             "Congestion control: built in, your own, and a kernel's.",
         ),
-        "link": Entry(
+        "link": CommandEntry(
             "cwndlab.cli.link",
             "link_group",
             "Links: presets, traces, or keys in one line.",
         ),
-        "host": Entry(
+        "host": CommandEntry(
             "cwndlab.cli.profiles",
             "host_group",
             "Hosts: devices and queues between sockets and link.",
         ),
-        "stack": Entry(
+        "stack": CommandEntry(
             "cwndlab.cli.profiles",
             "stack_group",
             "Stack profiles: what a release of a TCP stack does.",
         ),
-        "schema": Entry(
+        "schema": CommandEntry(
             "cwndlab.cli.profiles",
             "schema_command",
             "Print the JSON Schema of study files, or of files of users, for editors.",

@@ -66,7 +66,7 @@ class ImportSummary:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ImportedRun:
     """A run, of one file or of one from each end."""
 
     paths: list[Path]
@@ -142,7 +142,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
 
 def _read_all(
     files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
-) -> Iterator[_Run]:
+) -> Iterator[_ImportedRun]:
     """The runs that files hold, one after the other; those that hold none are left out."""
     for number, (path, fields) in enumerate(files.items()):
         try:
@@ -153,7 +153,7 @@ def _read_all(
         except OSError as error:
             left_out.append(read_failure(path, error))
             continue
-        run = _Run([path], dict(fields), measurement, digest)
+        run = _ImportedRun([path], dict(fields), measurement, digest)
         if not measurement.identity:  # another file about the same transfer may follow
             run.spool(spool / str(number))
         yield run
@@ -190,9 +190,9 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
     raise MeasurementError(msg)
 
 
-def _merged(runs: Iterable[_Run]) -> list[_Run]:
+def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
     """Files of both ends about the same transfer are one run."""
-    found: dict[object, _Run] = {}
+    found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
         identity = run.measurement.identity
@@ -204,11 +204,13 @@ def _merged(runs: Iterable[_Run]) -> list[_Run]:
         first, second = (run, other) if side == "client" else (other, run)
         measurement = merge(first.measurement, second.measurement)
         digest = hashlib.sha256((first.digest + second.digest).encode()).hexdigest()
-        found[key] = _Run([*first.paths, *second.paths], run.fields, measurement, digest)
+        found[key] = _ImportedRun([*first.paths, *second.paths], run.fields, measurement, digest)
     return list(found.values())
 
 
-def _name_algorithms(runs: list[_Run], request: ImportRequest, left_out: list[str]) -> list[str]:
+def _name_algorithms(
+    runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
+) -> list[str]:
     """Name each run's algorithm by its file's name, unless its sender says that it ran another.
 
     Nothing is attributed to an algorithm in a direction in which it did not send. A run whose
@@ -251,9 +253,9 @@ def _canonical(name: str) -> str:
         return name.lower()
 
 
-def _number(runs: list[_Run]) -> None:
+def _number(runs: list[_ImportedRun]) -> None:
     """Count the repetitions of each combination: by their names, or in the order of time."""
-    cells: dict[tuple[tuple[str, str], ...], list[_Run]] = defaultdict(list)
+    cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)
     for alike in cells.values():
@@ -272,7 +274,7 @@ def _number(runs: list[_Run]) -> None:
     runs.sort(key=lambda run: (run.repetition, run.measurement.began_unix_s or 0.0))
 
 
-def _matrix(runs: list[_Run], columns: list[str], request: ImportRequest) -> pl.DataFrame:
+def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
     """The runs as a study's matrix has them; equal seeds mean that runs belong together."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
@@ -290,11 +292,11 @@ def _matrix(runs: list[_Run], columns: list[str], request: ImportRequest) -> pl.
     return pl.DataFrame(frame)
 
 
-def _cell(run: _Run) -> tuple[tuple[str, str], ...]:
+def _cell(run: _ImportedRun) -> tuple[tuple[str, str], ...]:
     return tuple(run.labels.items())
 
 
-def _entry(run: _Run, request: ImportRequest) -> dict[str, Any]:
+def _entry(run: _ImportedRun, request: ImportRequest) -> dict[str, Any]:
     began = run.measurement.began_unix_s
     entry: dict[str, Any] = {
         "cell": run.labels,
@@ -310,11 +312,11 @@ def _entry(run: _Run, request: ImportRequest) -> dict[str, Any]:
     return entry
 
 
-def _files(run: _Run) -> str:
+def _files(run: _ImportedRun) -> str:
     return ", ".join(path.name for path in run.paths)
 
 
-def _names(run: _Run, request: ImportRequest) -> list[str]:
+def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
     return [path.relative_to(request.folder).as_posix() for path in run.paths]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cwndlab.judge.coexistence import judge_coexistence
 from cwndlab.judge.comparison import flows_of
-from cwndlab.judge.decision import Decision, Runs, decide, runs_of
+from cwndlab.judge.decision import Decision, GainsAndCosts, decide, runs_of
 from cwndlab.judge.directions import compare_directions
 from cwndlab.judge.evidence import networks
 from cwndlab.judge.goals import BALANCE, SHORT_TRANSFERS, THROUGHPUT
@@ -184,13 +184,15 @@ def class_name(comparison: Comparison, title: str) -> str:
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
-def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Runs:
+def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> GainsAndCosts:
     runs = runs_of(comparison, goal)
     order = [comparison.contestants.index(name) for name in names]
-    return Runs(runs.gain[order], runs.cost[order])
+    return GainsAndCosts(runs.gain[order], runs.cost[order])
 
 
-def _with(knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: Runs) -> Decision:
+def _with(
+    knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
+) -> Decision:
     """Return the decision with what runs beside those of the network say."""
     return replace(
         decision,
@@ -208,7 +210,7 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 
 
 def _networks(
-    knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: Runs
+    knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
     """Return what runs on networks like the link say of the decision."""
     beside = knowledge.networks

@@ -120,7 +120,7 @@ def judge_coexistence(
         mixes: that were run.
         neighbour: beside whom they ran.
     """
-    measured = _Measured(flows)
+    measured = _MeasuredMix(flows)
     return tuple(
         _coexistence(measured, candidate, beside, mix, neighbour)
         for mix in mixes
@@ -148,7 +148,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
     return harm
 
 
-class _Measured:
+class _MeasuredMix:
     """Metrics of the sides of encounters, one value a repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
@@ -189,7 +189,7 @@ def _expression(metric: Metric) -> pl.Expr:
 
 
 def _coexistence(
-    measured: _Measured, candidate: str, beside: str, mix: Mix, neighbour: str
+    measured: _MeasuredMix, candidate: str, beside: str, mix: Mix, neighbour: str
 ) -> Coexistence:
     both = meeting(candidate, beside, mix)
     own_kind = meeting(beside, beside, mix)
@@ -212,7 +212,7 @@ def _coexistence(
     )
 
 
-def _harms(measured: _Measured, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
+def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
     """The neighbour's harm in each metric, one value a repetition."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
@@ -236,7 +236,7 @@ def _harms(measured: _Measured, both: Encounter, *, has_transfers: bool) -> dict
     return found
 
 
-def _suffered(measured: _Measured, both: Encounter) -> dict[Metric, Floats]:
+def _suffered(measured: _MeasuredMix, both: Encounter) -> dict[Metric, Floats]:
     solo = alone(both.candidate or NEIGHBOUR, replace(both.mix, rtt_ratio=1.0))
     found = {
         metric: _harm(

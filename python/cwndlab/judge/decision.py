@@ -83,7 +83,7 @@ class Entrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Replacement:
     """What changes from one algorithm to another, as shares: -0.04 is 4 % less."""
 
     old: str
@@ -112,7 +112,7 @@ class Decision:
     """Probability that the first is, on this very link, within the zone of the best."""
     is_settled: bool
     """Whether everyone is known to be in the set or not, however often one looked."""
-    step: Step | None = None
+    step: Replacement | None = None
     """From the baseline to the first of the set; None where that is the baseline."""
     baseline: str | None = None
     networks: Networks | None = None
@@ -216,7 +216,7 @@ _JSON_NAMES = {
 }
 
 
-def _shares(step: Step) -> dict[str, Any]:
+def _shares(step: Replacement) -> dict[str, Any]:
     return {
         _JSON_NAMES.get(name, name): {"estimate": b.estimate, "low": b.low, "high": b.high}
         for name, b in step.changes.items()
@@ -232,7 +232,7 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class GainsAndCosts:
     """Logarithms of what is good and bad: a row an algorithm, a column a repetition."""
 
     gain: Floats
@@ -243,13 +243,15 @@ class Runs:
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
-def runs_of(comparison: Comparison, goal: Goal) -> Runs:
+def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
     """Return what counts of the runs of one setting."""
     gain = rows(comparison, goal.gain)
-    return Runs(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
+    return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 
 
-def decide_runs(names: Sequence[str], runs: Runs, goal: Goal, baseline: str | None) -> Decision:
+def decide_runs(
+    names: Sequence[str], runs: GainsAndCosts, goal: Goal, baseline: str | None
+) -> Decision:
     """Decide a goal from what counts of the runs of algorithms."""
     chosen = chosen_of(runs.gain, runs.cost, goal.price)
     entrants = tuple(
@@ -295,7 +297,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
     )
 
 
-def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Step:
+def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
     """Return what changes from one contestant to another, pair by pair."""
     values = comparison.values
     changes = {}
@@ -305,16 +307,20 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
                 share = _share(np.log(values[new][column]), np.log(values[old][column]))
             if share is not None:
                 changes[column] = share
-    return Step(old, new, changes)
+    return Replacement(old, new, changes)
 
 
-def step_of_runs(names: Sequence[str], runs: Runs, goal: Goal, old: str, new: str) -> Step:
+def step_of_runs(
+    names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
+) -> Replacement:
     """Return what changes from one algorithm to another, by logarithms of goodput and delay."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at], runs.gain[before])}
     if goal.cost and goal.price:
         shares[goal.cost] = _share(runs.cost[at], runs.cost[before])
-    return Step(old, new, {name: share for name, share in shares.items() if share is not None})
+    return Replacement(
+        old, new, {name: share for name, share in shares.items() if share is not None}
+    )
 
 
 def _share(ours: Floats, theirs: Floats) -> Bounds | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cwndlab.judge.decision import Runs
+    from cwndlab.judge.decision import GainsAndCosts
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Distance
     from cwndlab.judge.sampling import Sample
@@ -43,7 +43,7 @@ class DrawnKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnNetwork:
     """One network, or one of each class of a population."""
 
     keys: Mapping[str, float | str]
@@ -57,12 +57,12 @@ class Draws:
     """Networks like the link."""
 
     keys: tuple[DrawnKey, ...]
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[DrawnNetwork, ...]
 
 
 def networks(
     names: Sequence[str],
-    runs: Runs,
+    runs: GainsAndCosts,
     choice: str,
     goal: Goal,
     measured: pl.DataFrame,
@@ -172,12 +172,12 @@ def _noise(utilities: Floats, choice: int) -> Floats:
 def draws_of_link(sample: Sample) -> Draws:
     """Return the networks of one link."""
     keys = tuple(DrawnKey(key.name, key.unit, key.is_log) for key in sample.keys)
-    return Draws(keys, tuple(Drawn(dict(d.keys), {d.name: 1.0}) for d in sample.draws))
+    return Draws(keys, tuple(DrawnNetwork(dict(d.keys), {d.name: 1.0}) for d in sample.draws))
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
     """Return the networks of a population: of each draw the settings with their weights."""
-    return Draws((), tuple(Drawn({}, dict(each)) for each in levels))
+    return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
@@ -197,7 +197,7 @@ def read_draws(folder: Path) -> Draws:
         document = json.loads(path.read_text(encoding="utf-8"))
         return Draws(
             tuple(DrawnKey(**key) for key in document["keys"]),
-            tuple(Drawn(**each) for each in document["drawn"]),
+            tuple(DrawnNetwork(**each) for each in document["drawn"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = f"{path}: damaged ({error}); ask again"

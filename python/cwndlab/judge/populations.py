@@ -67,7 +67,7 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnClass:
     """A class, and networks drawn over the ranges of its link."""
 
     users: Class
@@ -115,7 +115,7 @@ def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Popu
 
 def expand(
     population: Population, draws: int, seed: int, *, given: Collection[str] = ()
-) -> tuple[Drawn, ...]:
+) -> tuple[DrawnClass, ...]:
     """Draw as many networks of each class; draw n of all has the same share of every range.
 
     That the classes share their random numbers leaves what tells them apart to the classes.
@@ -123,7 +123,7 @@ def expand(
     Args and errors as of `vary`. What a class sets is not drawn.
     """
     return tuple(
-        Drawn(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
+        DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
         for each in population.classes
     )
 

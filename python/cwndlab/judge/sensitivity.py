@@ -20,14 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cwndlab.stats import students_t
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from cwndlab.stats.bootstrap import Floats
+
 Values: TypeAlias = Sequence[float] | Sequence[str]
 Side = Literal["above", "below", "is"]
 
@@ -139,7 +141,7 @@ def variance_shares(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShareTurn:
     """The weight of one class at which the answer turns, the other classes' proportions kept."""
 
     class_name: str
@@ -164,7 +166,7 @@ class Weighing:
     """By algorithm and class: how far behind the class's own best it is."""
     loser: str | None
     """The class that the best one serves worst, if by more than the zone."""
-    turns: tuple[Turn, ...]
+    turns: tuple[ShareTurn, ...]
     """Of each class whose weight can turn the answer, the nearest such weight; nearest first."""
 
 
@@ -210,7 +212,9 @@ def weigh(
     )
 
 
-def _nearest_turn(by_class: Floats, shares: Floats, best: int, n: int, name: str) -> Turn | None:
+def _nearest_turn(
+    by_class: Floats, shares: Floats, best: int, n: int, name: str
+) -> ShareTurn | None:
     """The nearest weight of class `n` at which another algorithm overtakes the best."""
     weight = float(shares[n])
     if weight >= 1:
@@ -225,7 +229,7 @@ def _nearest_turn(by_class: Floats, shares: Floats, best: int, n: int, name: str
         return None
     other = int(np.nanargmin(np.abs(at - weight)))
     side: Literal["above", "below"] = "above" if inside[other] < 0 else "below"
-    return Turn(name, weight, float(at[other]), side, other)
+    return ShareTurn(name, weight, float(at[other]), side, other)
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:

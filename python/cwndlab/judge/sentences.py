@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cwndlab.judge.coexistence import Harm, Metric
-    from cwndlab.judge.decision import Bounds, Decision, Entrant, Step
+    from cwndlab.judge.decision import Bounds, Decision, Entrant, Replacement
     from cwndlab.judge.networks import Turn
     from cwndlab.stats import Interval
 
@@ -356,7 +356,7 @@ def _runs(decision: Decision) -> str:
     return "one run" if decision.pairs == 1 else f"{decision.pairs} repetitions"
 
 
-def _changes(step: Step) -> str:
+def _changes(step: Replacement) -> str:
     return join_words([f"{CHANGES[name]} {_change(own)}" for name, own in step.changes.items()])
 
 

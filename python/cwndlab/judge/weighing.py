@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cwndlab.judge.decision import ZONE, Decision, Runs, decide_runs, step_of_runs
+from cwndlab.judge.decision import ZONE, Decision, GainsAndCosts, decide_runs, step_of_runs
 from cwndlab.judge.goals import THROUGHPUT
 from cwndlab.judge.sensitivity import weigh
 
@@ -102,7 +102,7 @@ def equal_weights(names: Sequence[str]) -> Weights:
 
 def decide_population(
     names: Sequence[str],
-    by_class: Mapping[str, Runs],
+    by_class: Mapping[str, GainsAndCosts],
     weights: Weights,
     goal: Goal,
     baseline: str | None,
@@ -142,7 +142,7 @@ def decide_population(
     return replace(decision, population=view, step=change)
 
 
-def weighted(by_class: Mapping[str, Runs], weights: Weights) -> Runs:
+def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
     """Return the weighted mean of runs, repetition by repetition."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
@@ -152,4 +152,4 @@ def weighted(by_class: Mapping[str, Runs], weights: Weights) -> Runs:
             for name, runs in by_class.items()
         )
 
-    return Runs(mean("gain"), mean("cost"))
+    return GainsAndCosts(mean("gain"), mean("cost"))

@@ -9,7 +9,7 @@ import polars as pl
 
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.wire.client import Session
-from cwndlab.measure.wire.protocol import Datagrams
+from cwndlab.measure.wire.protocol import DatagramTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class DatagramsBeside:
         # They begin shortly before the data, and are over before the ends are asked what they saw.
         lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
         self._requests = [
-            Datagrams.model_validate(
+            DatagramTest.model_validate(
                 {
                     "direction": direction,
                     "bits_per_sec": bits_per_sec,
@@ -73,7 +73,7 @@ class DatagramsBeside:
         }
         return pl.DataFrame([{"run": key, **row} for row in self.rows], schema=schema)
 
-    def _measure(self, request: Datagrams) -> None:
+    def _measure(self, request: DatagramTest) -> None:
         row: dict[str, Any] = {
             "direction": request.direction,
             "rate_mbit_s": request.bits_per_sec / 1e6,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_OUTAGE_S = 3.0
 _DOUBLINGS = 3  # so many timeouts in a row are no single lost retransmission
 
-Kind = Literal["outage", "timeouts", "interface", "technology"]
+FlagKind = Literal["outage", "timeouts", "interface", "technology"]
 _SCHEMA = {
     "run": pl.String,
     "flow": pl.Int64,
@@ -32,7 +32,7 @@ _SCHEMA = {
 class Flag:
     """Something that disturbed a run, which a reader of its results must know."""
 
-    kind: Kind
+    kind: FlagKind
     t_s: float
     what: str
     duration_s: float | None = None

@@ -129,7 +129,7 @@ def measure_datagrams(address: Address, bits_per_sec: int) -> list[dict[str, Any
     with Session(address) as session:
         found = [
             session.datagrams(
-                protocol.Datagrams(
+                protocol.DatagramTest(
                     direction=direction,
                     bits_per_sec=bits_per_sec,
                     payload_bytes=_DATAGRAM_BYTES,

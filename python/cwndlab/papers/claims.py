@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, InstanceOf, model_validator
 
 from cwndlab.papers.expression import Expression
-from cwndlab.papers.facts import Level, Way
+from cwndlab.papers.facts import LevelText, Way
 from cwndlab.papers.library import claims_file
 from cwndlab.schema.base import Model
 from cwndlab.schema.checking import checked, told
@@ -21,7 +21,7 @@ from cwndlab.text.toml import TomlSource
 Test = Literal["bounds", "equality", "sign"]
 
 
-class _Bounds(Model):
+class _PartSettings(Model):
     """How a part is measured, and what it must be."""
 
     metric: str
@@ -52,20 +52,20 @@ class _Bounds(Model):
     """The factor whose levels the names of its cells are; the study's variants if None."""
     is_by_sender: bool = False
     """Whether the sender ran the variant in these runs, though the paper's did not."""
-    where: dict[str, Level] = Field(default={})
+    where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
     what: str = ""
     """The value in words."""
 
 
-class _WrittenPart(_Bounds):
+class _WrittenPart(_PartSettings):
     """Parts as a file has them: one for each combination of what `each` lists."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
 
 
-class ClaimPart(_Bounds):
+class ClaimPart(_PartSettings):
     """One value that a claim is decided by, and its bounds."""
 
     value: InstanceOf[Expression]
@@ -147,9 +147,9 @@ class Experiment(Model):
     changed: str
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-    levels: dict[str, Level] = Field(default={})
+    levels: dict[str, LevelText] = Field(default={})
     """Levels of factors that its runs have in place of a claim's own."""
-    among: dict[str, Level] = Field(default={})
+    among: dict[str, LevelText] = Field(default={})
     """Levels that both sides are kept to, where the experiment does not run all of them."""
     variants: dict[str, str] = Field(default={})
     """Variants that stand in the place of others."""
@@ -179,7 +179,7 @@ class _StudyOfClaims(Model):
 class _WrittenStudy(_StudyOfClaims):
     """The same as a file has it."""
 
-    where: dict[str, Level] = Field(default={})
+    where: dict[str, LevelText] = Field(default={})
     """Levels that every part asks for that names none."""
 
 
@@ -256,7 +256,7 @@ def _parts(
     Raises:
         FieldError: the value is no expression, or the words name what `each` does not list.
     """
-    settings = {name: getattr(written, name) for name in _Bounds.model_fields}
+    settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}
     asked.pop(str(written.row_factor), None)
     for values in itertools.product(*written.each.values()):

@@ -35,9 +35,9 @@ def _as_number(value: object) -> object:
     return written
 
 
-Level = Annotated[str, BeforeValidator(_as_level)]
+LevelText = Annotated[str, BeforeValidator(_as_level)]
 """A level of a factor; a number stands for its text."""
-Range = Annotated[tuple[float, float], BeforeValidator(_as_range)]
+ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
 """A reading; one number is a range of equal bounds."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A calculation with the paper's numbers."""
@@ -65,8 +65,8 @@ class PaperPlot(Model):
     direction: Way
     panel_factor: str | None = None
     """The factor whose levels are panels; for bars, the levels that stand side by side."""
-    panels: tuple[Level, ...] = ("",)
-    where: dict[str, Level] = Field(default={})
+    panels: tuple[LevelText, ...] = ("",)
+    where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
     total: bool = False
     """Whether the flows of a run are added up."""
@@ -81,7 +81,7 @@ class PaperNumber(Model):
     measure: str
     """Name of a measure of `cwndlab.papers.reading`."""
     unit: str
-    value: Range
+    value: ReadRange
     at: float = 0.0
     """What the measure is told: a level, a number of an episode, a time."""
     is_calibrated: bool = False
@@ -115,19 +115,19 @@ class PaperTable(Model):
     unit: str
     direction: Way
     column_factor: str
-    columns: tuple[Level, ...]
+    columns: tuple[LevelText, ...]
     row_factor: str | None = None
     """None for a table of one row."""
-    rows: tuple[Level, ...] = ("",)
-    values: tuple[tuple[Range, ...], ...]
+    rows: tuple[LevelText, ...] = ("",)
+    values: tuple[tuple[ReadRange, ...], ...]
     """Row by row."""
     within: float | None = None
     """Relative tolerance beside the range; None if the table is only shown."""
     total: bool = False
     """Whether the flows of a run are added up, and only repetitions averaged."""
-    where: dict[str, Level] = Field(default={})
+    where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
-    calibrated: tuple[Level, ...] = ()
+    calibrated: tuple[LevelText, ...] = ()
     """Rows and columns that our link or host was calibrated to; `*`: all of it. The others are
     predicted."""
     note: str = ""

@@ -59,7 +59,7 @@ def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Named:
     """The algorithm that an end runs, as the study names it."""
 
     algorithm: core.Algorithm
@@ -83,16 +83,16 @@ class _Ends:
             message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
             raise FieldError(("algorithm",), message)
         place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
-        given = _Given(self.algorithms.find(name, place), name, place, flow.parameters)
+        given = _Named(self.algorithms.find(name, place), name, place, flow.parameters)
         self._check(given.algorithm, flow.parameters, (*key, "parameters"))
         machines = _machines(direction)
         runs = [given, given]
         if (untouched := self._untouched) is not None:
             default = self.algorithms.find(DEFAULT_ALGORITHM, place)
-            runs[machines.index(untouched)] = _Given(default, DEFAULT_ALGORITHM, place)
+            runs[machines.index(untouched)] = _Named(default, DEFAULT_ALGORITHM, place)
         if flow.receiver_algorithm:
             name, place = flow.receiver_algorithm, (*key, "receiver_algorithm")
-            runs[1] = _Given(self.algorithms.find(name, place), name, place)
+            runs[1] = _Named(self.algorithms.find(name, place), name, place)
         stacks = [self._stack(flow, machine, key) for machine in machines]
         if flow.receiver_stack:
             stacks[1] = _stack(flow.receiver_stack, (*key, "receiver_stack"))
@@ -123,7 +123,7 @@ class _Ends:
         if not self.algorithms.problem(algorithm):
             _check_parameters(algorithm, parameters, key)
 
-    def _end(self, flow: plan.Flow, run: _Given, stack: core.Stack) -> si.End:
+    def _end(self, flow: plan.Flow, run: _Named, stack: core.Stack) -> si.End:
         # What the release shipped, changed by what the study says of the algorithm, then of the
         # flow.
         name = run.algorithm.name.removeprefix(core.OURS)

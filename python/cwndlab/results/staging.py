@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ASIDE = ".aside"
 
-Content = bytes | Callable[[Path], None]
+FileContent = bytes | Callable[[Path], None]
 """Of a file, or what writes it."""
 
 
@@ -36,7 +36,7 @@ class Staging:
         """SHA-256 of the files that wait, by name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
-    def add(self, name: str, content: Content) -> None:
+    def add(self, name: str, content: FileContent) -> None:
         """Let a file wait."""
         path = self._aside / name
         path.parent.mkdir(parents=True, exist_ok=True)

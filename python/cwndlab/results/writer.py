@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cwndlab.results.blocks import Entry
-    from cwndlab.results.staging import Content
+    from cwndlab.results.staging import FileContent
     from cwndlab.results.tables import Table
 
 
@@ -132,7 +132,7 @@ class Writer:
         """What is known of each run that was tried, in the order of time."""
         return Folder(self.path, self._manifest).history
 
-    def replace(self, files: Mapping[str, Content]) -> None:
+    def replace(self, files: Mapping[str, FileContent]) -> None:
         """Put files into the folder, all or none of them; equal ones are left alone."""
 
         def is_there(name: str, digest: str) -> bool:

@@ -37,7 +37,7 @@ from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cwndlab.results.staging import Content
+    from cwndlab.results.staging import FileContent
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Batch, Executor, Outcome
     from cwndlab.run.progress import Reporter
@@ -91,7 +91,7 @@ def run_study(
         keep_study(study, matrix, writer)
         count = len(matrix.runs)
         missing = np.flatnonzero(~writer.is_done())
-        session = _Session(writer, matrix, backend.name)
+        session = _Campaign(writer, matrix, backend.name)
         try:
             if missing.size:
                 left = cost.times(missing.size / count)
@@ -115,7 +115,7 @@ def run_study(
         raise RunsFailedError(message)
 
 
-class _Session:
+class _Campaign:
     """Computes runs of a study and keeps them."""
 
     def __init__(self, writer: Writer, matrix: Matrix, backend: str) -> None:
@@ -221,7 +221,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
     """Keep all that determines the study's runs, so that the folder tells all by itself."""
     copies, names = _algorithm_files(study)
-    files: dict[str, Content] = {**copies}
+    files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
         for trace in cell.resolved.traces.values():
             name = f"{TRACES}/{trace.sha256[:8]}-{trace.path.name}"

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _LINK_KEYS = ("link", "reverse_link")
 
 Keys = ParamSpec("Keys")
-Table = Mapping[str, Any]
-LinkLike = str | Table
+TableLike = Mapping[str, Any]
+LinkLike = str | TableLike
 
 
 def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
@@ -69,17 +69,17 @@ class StudyDefinition:
         description: str | None = None,
         link: LinkLike | Sequence[LinkLike] | None = None,
         reverse_link: LinkLike | Sequence[LinkLike] | None = None,
-        user_host: str | Table | Sequence[str | Table] | None = None,
-        server_host: str | Table | Sequence[str | Table] | None = None,
+        user_host: str | TableLike | Sequence[str | TableLike] | None = None,
+        server_host: str | TableLike | Sequence[str | TableLike] | None = None,
         algorithm: str | Sequence[str] | None = None,
         stack: str | Sequence[str] | None = None,
         user_stack: str | Sequence[str] | None = None,
         server_stack: str | Sequence[str] | None = None,
         direction: str | Sequence[str] | None = None,
         user: int | str | Sequence[int | str] | None = None,
-        application: str | Table | Sequence[str | Table] | None = None,
+        application: str | TableLike | Sequence[str | TableLike] | None = None,
         flows: int | Sequence[int] | None = None,
-        flow: Sequence[Table] | None = None,
+        flow: Sequence[TableLike] | None = None,
         duration: str | Sequence[str] = "60 s",
         warm_up: str | None = None,
         begin_within: str | None = None,
@@ -89,9 +89,9 @@ class StudyDefinition:
         seed: int = 1,
         common_seeds: bool = False,
         parameters: Mapping[str, Mapping[str, int]] | None = None,
-        stack_overrides: Table | None = None,
-        record: Table | None = None,
-        factors: Table | None = None,
+        stack_overrides: TableLike | None = None,
+        record: TableLike | None = None,
+        factors: TableLike | None = None,
     ) -> None:
         """Make a study of the keys of a study file; a list of values becomes a factor.
 

@@ -23,7 +23,7 @@ _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*(\S.*?)?\s*
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _Units:
     """How one kind of quantity is written. The first `written` units are those that we write."""
 
     noun: str
@@ -73,7 +73,7 @@ class _Kind:
 
 
 # Of units with equal factors the first is the one that is written.
-_RATE = _Kind(
+_RATE = _Units(
     "rate",
     '"20 Mbit/s", "2.5 MB/s"',
     "1 bit/s",
@@ -95,7 +95,7 @@ _RATE = _Kind(
         "GiB/s": 8 * 2**30,
     },
 )
-_DURATION = _Kind(
+_DURATION = _Units(
     "time",
     '"40 ms", "60 s"',
     "1 ns",
@@ -121,26 +121,26 @@ _SIZE_UNITS = {
     "MiB": 2**20,
     "GiB": 2**30,
 }
-_SIZE = _Kind("size", '"1500 bytes", "64 KiB"', "1 byte", _SIZE_UNITS)
-_SHARE = _Kind("share", '"1 %", "0.05 %"', "0.0000001 %", {"%": _PPB // 100}, written=1)
-_DECIBEL = _Kind("ratio in decibels", '"16.5 dB"', "0.001 dB", {"dB": 1000}, written=1)
-_POWER = _Kind("power", '"20 dBm"', "0.001 dBm", {"dBm": 1000}, written=1)
-_LENGTH = _Kind("length", '"2.5 m"', "1 mm", {"mm": 1, "m": 10**3, "km": 10**6}, written=3)
-_FREQUENCY = _Kind(
+_SIZE = _Units("size", '"1500 bytes", "64 KiB"', "1 byte", _SIZE_UNITS)
+_SHARE = _Units("share", '"1 %", "0.05 %"', "0.0000001 %", {"%": _PPB // 100}, written=1)
+_DECIBEL = _Units("ratio in decibels", '"16.5 dB"', "0.001 dB", {"dB": 1000}, written=1)
+_POWER = _Units("power", '"20 dBm"', "0.001 dBm", {"dBm": 1000}, written=1)
+_LENGTH = _Units("length", '"2.5 m"', "1 mm", {"mm": 1, "m": 10**3, "km": 10**6}, written=3)
+_FREQUENCY = _Units(
     "frequency",
     '"20 MHz", "5.8 Hz"',
     "0.001 Hz",
     {"Hz": 10**3, "kHz": 10**6, "MHz": 10**9, "GHz": 10**12},
 )
 _QUEUE_EXAMPLES = '"250 packets", "64 KiB", "1 BDP", "unlimited"'
-_QUEUE_UNITS: dict[str, tuple[Literal["packets", "bytes", "milli_bdp"], _Kind]] = {
+_QUEUE_UNITS: dict[str, tuple[Literal["packets", "bytes", "milli_bdp"], _Units]] = {
     **{
-        unit: ("packets", _Kind("queue limit", _QUEUE_EXAMPLES, "1 packet", {unit: 1}))
+        unit: ("packets", _Units("queue limit", _QUEUE_EXAMPLES, "1 packet", {unit: 1}))
         for unit in ("packets", "packet", "pkts")
     },
-    "BDP": ("milli_bdp", _Kind("queue limit", _QUEUE_EXAMPLES, "0.001 BDP", {"BDP": 1000})),
+    "BDP": ("milli_bdp", _Units("queue limit", _QUEUE_EXAMPLES, "0.001 BDP", {"BDP": 1000})),
 }
-_QUEUE_BYTES = _Kind("queue limit", _QUEUE_EXAMPLES, "1 byte", _SIZE_UNITS)
+_QUEUE_BYTES = _Units("queue limit", _QUEUE_EXAMPLES, "1 byte", _SIZE_UNITS)
 
 
 def parse_rate(value: object) -> int:
@@ -191,7 +191,7 @@ def parse_frequency(value: object) -> int:
     return _FREQUENCY.parse(value)
 
 
-def _parse_signed(kind: _Kind, value: object) -> int:
+def _parse_signed(kind: _Units, value: object) -> int:
     if isinstance(value, str) and value.lstrip().startswith("-"):
         return -kind.parse(value.lstrip().removeprefix("-"))
     return kind.parse(value)
@@ -221,7 +221,7 @@ def format_frequency(frequency_mhz: int) -> str:
     )
 
 
-def _format_signed(kind: _Kind, count: int) -> str:
+def _format_signed(kind: _Units, count: int) -> str:
     unit, factor = next(iter(kind.units.items()))
     text = (
         kind.format(abs(count))

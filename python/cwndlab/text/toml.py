@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-Key = str | int
-KeyPath = tuple[Key, ...]
+KeyPath = tuple[str | int, ...]
 
 _MOST_NESTED = 50
 _LONGEST_QUOTED = 200

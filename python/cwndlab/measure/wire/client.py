@@ -274,7 +274,7 @@ class Session:
             _answer(connection, signer)
         return connection
 
-    def datagrams(self, request: protocol.Datagrams) -> dict[str, Any]:
+    def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
         """Send or receive datagrams at a rate; how many came, and how.
 
         Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from cwndlab.measure.wire.protocol import Datagrams
+    from cwndlab.measure.wire.protocol import DatagramTest
 
 _HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
 _MAC_BYTES = 16
@@ -43,7 +43,7 @@ def send_datagrams(
     key: bytes,
     session: bytes,
     side: bytes,
-    request: Datagrams,
+    request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
     """Send at a rate for a time, or until told to stop; how many.

@@ -50,7 +50,7 @@ class NearDatagrams:
         self._name = name
         self._ask = ask
 
-    def datagrams(self, request: protocol.Datagrams) -> dict[str, Any]:
+    def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
         """Send or receive datagrams at a rate; how many came, and how."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S

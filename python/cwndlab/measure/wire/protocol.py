@@ -87,7 +87,7 @@ class Finish(Model):
     do: Literal["finish"] = "finish"
 
 
-class Datagrams(Model):
+class DatagramTest(Model):
     """Asks for datagrams at a rate, or announces them; they are counted where they arrive."""
 
     do: Literal["datagrams"] = "datagrams"
@@ -117,10 +117,10 @@ class Describe(Model):
 
 Opening = Annotated[Hello | Attach, Field(discriminator="do")]
 Request = Annotated[
-    Prepare | Start | Finish | Datagrams | Saturate | Describe, Field(discriminator="do")
+    Prepare | Start | Finish | DatagramTest | Saturate | Describe, Field(discriminator="do")
 ]
 _OPENING: TypeAdapter[Hello | Attach] = TypeAdapter(Opening)
-_REQUEST: TypeAdapter[Prepare | Start | Finish | Datagrams | Saturate | Describe] = TypeAdapter(
+_REQUEST: TypeAdapter[Prepare | Start | Finish | DatagramTest | Saturate | Describe] = TypeAdapter(
     Request
 )
 
@@ -210,7 +210,7 @@ def read_opening(body: bytes) -> Hello | Attach:
         raise _refused(error) from None
 
 
-def read_request(body: bytes) -> Prepare | Start | Finish | Datagrams | Saturate | Describe:
+def read_request(body: bytes) -> Prepare | Start | Finish | DatagramTest | Saturate | Describe:
     """A request of a session.
 
     Raises:

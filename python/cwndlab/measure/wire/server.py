@@ -219,13 +219,13 @@ class Server:
                 return self._start(session)
             case protocol.Finish():
                 return await self._finish(session)
-            case protocol.Datagrams() | protocol.Saturate():
+            case protocol.DatagramTest() | protocol.Saturate():
                 return await self._send_or_count(session, request, datagrams)
 
     async def _send_or_count(
         self,
         session: ServedSession,
-        request: protocol.Datagrams | protocol.Saturate,
+        request: protocol.DatagramTest | protocol.Saturate,
         datagrams: socket.socket,
     ) -> dict[str, Any]:
         if isinstance(request, protocol.Saturate):
@@ -261,7 +261,7 @@ class Server:
         return {"flows": results}
 
     async def _datagrams(
-        self, session: ServedSession, request: protocol.Datagrams, datagrams: socket.socket
+        self, session: ServedSession, request: protocol.DatagramTest, datagrams: socket.socket
     ) -> dict[str, Any]:
         limits = self._limits
         if request.bits_per_sec > limits.datagram_mbit_s * 1_000_000:

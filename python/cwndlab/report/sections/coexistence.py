@@ -14,7 +14,7 @@ _SHARED = frozenset({"cell", "wifi"})
 
 
 @dataclass(frozen=True)
-class _Row:
+class _MixRow:
     """One encounter, ready to be shown."""
 
     neighbour: str
@@ -41,14 +41,14 @@ def _coexistence(context: Context) -> Content | None:
     return Content(render("coexistence.html", first=decision.first, rows=rows))
 
 
-def _row(met: Coexistence) -> _Row:
+def _row(met: Coexistence) -> _MixRow:
     pairs = [
         (met.done.throughput, met.accepted.throughput),
         (met.done.delay, met.accepted.delay),
         (met.done.completion, met.accepted.completion),
         (met.done.loss, met.accepted.loss),
     ]
-    return _Row(
+    return _MixRow(
         neighbour="its own kind" if met.neighbour == met.candidate else met.neighbour,
         mix=_mix(met.mix),
         share="-" if met.share_pct is None else percent(met.share_pct.estimate / 100),

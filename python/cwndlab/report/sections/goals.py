@@ -21,11 +21,11 @@ class _Card:
     decision: Decision
     headline: str
     sentences: list[str]
-    rows: list["_Row"]
+    rows: list["_GoalRow"]
 
 
 @dataclass(frozen=True)
-class _Row:
+class _GoalRow:
     name: str
     behind: str
     """The utility it gives away to the first, as a share."""
@@ -50,11 +50,11 @@ def _card(decision: Decision) -> _Card:
     return _Card(decision, headline(decision), sentences(decision), rows)
 
 
-def _row(decision: Decision, entrant: Entrant) -> _Row:
+def _row(decision: Decision, entrant: Entrant) -> _GoalRow:
     if entrant.name == decision.first:
-        return _Row(entrant.name, "", "first")
+        return _GoalRow(entrant.name, "", "first")
     standing = "as good" if entrant.is_good else "worse"
-    return _Row(entrant.name, percent(entrant.loss), standing)
+    return _GoalRow(entrant.name, percent(entrant.loss), standing)
 
 
 GOALS = SettingSection("goals", "Which one for what", _goals)
