@@ -26,7 +26,8 @@ __all__ = [
     "columns",
     "contract_files",
     "describe_object",
-    "parse_trace",
+    "read_trace",
+    "read_trace_folder",
     "run",
     "saturate",
     "stacks",
@@ -261,12 +262,27 @@ class Stack(TypedDict):
 
 @type_check_only
 class Trace(TypedDict):
-    """What a trace file holds. The kind is `mahimahi` or `log`."""
+    """What a trace file holds. The kind is `mahimahi` or `log`, `content` the file as that kind."""
 
     kind: str
+    content: bytes
     opportunities: int | None
     duration_s: float
     mean_rate_mbit_s: float
+    understood: str
+
+@type_check_only
+class RecordedDirection(Trace):
+    """One direction of a recorded network: its trace, and its delay without load if known."""
+
+    delay_ns: int | None
+
+@type_check_only
+class RecordedPath(TypedDict):
+    """Both directions of a recorded network."""
+
+    down: RecordedDirection
+    up: RecordedDirection
 
 @type_check_only
 class Column(TypedDict):
@@ -498,9 +514,33 @@ def call_layout() -> CallLayout:
 def stacks() -> list[Stack]:
     """The stack profiles."""
 
-def parse_trace(content: bytes, name: str) -> Trace:
-    """Read a trace: a throughput log if it has several columns, otherwise Mahimahi's format.
+def read_trace(
+    content: bytes,
+    name: str,
+    *,
+    column: str | None = None,
+    unit: str | None = None,
+    time_column: str | None = None,
+    time_unit: str | None = None,
+) -> Trace:
+    """Read a trace of any form; what it is, is seen from its content.
+
+    Args:
+        content: the file, which may be gzip.
+        name: what messages call it.
+        column: the rate's column, by name or by number from 1.
+        unit: the rate's unit, such as `Mbit/s` or `bytes`.
+        time_column: the times' column.
+        time_unit: the times' unit, such as `ms`.
 
     Raises:
-        ValueError: the trace is wrong; the message begins with `name` and the line.
+        ValueError: it is no trace, or does not say enough; the message begins with `name` and the
+            line, and names the columns and the argument that would settle it.
+    """
+
+def read_trace_folder(files: list[tuple[str, bytes]], name: str) -> RecordedPath:
+    """Read the files of a folder of CellReplay, each with its name.
+
+    Raises:
+        ValueError: the folder is none, or one of its files is wrong.
     """

@@ -25,7 +25,13 @@ settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", _UNTIMED, max_examples=2_000)
 settings.load_profile("same")
 
-_CACHES = (core.module, core.algorithms, core.stacks, traces._read_trace)  # noqa: SLF001  to be emptied
+_CACHES = (
+    core.module,
+    core.algorithms,
+    core.stacks,
+    traces._read_trace,  # noqa: SLF001  to be emptied
+    traces._read_folder,  # noqa: SLF001  as above
+)
 
 
 @pytest.fixture

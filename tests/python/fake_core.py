@@ -73,7 +73,8 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
     return scenario_json
 
 
-def parse_trace(content: bytes, name: str) -> dict[str, Any]:
+def read_trace(content: bytes, name: str, **told: str | None) -> dict[str, Any]:
+    del told
     lines = content.decode("ascii", "replace").split()
     if not lines:
         msg = f"{name}: line 1: the trace is empty"
@@ -83,7 +84,14 @@ def parse_trace(content: bytes, name: str) -> dict[str, Any]:
             msg = f"{name}: line {n}: not a time in ms"
             raise ValueError(msg)
     count = len(lines)
-    return {"kind": "mahimahi", "opportunities": count, "duration_s": 1.0, "mean_rate_mbit_s": 1.0}
+    return {
+        "kind": "mahimahi",
+        "content": content,
+        "opportunities": count,
+        "duration_s": 1.0,
+        "mean_rate_mbit_s": 1.0,
+        "understood": f"Mahimahi trace: {count} delivery opportunities",
+    }
 
 
 class Stop:

@@ -30,8 +30,7 @@ from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem
 from cwndlab.measure.wire import protocol
 from cwndlab.papers.claims import parse_claims
 from cwndlab.papers.expression import Expression
-from cwndlab.resolve import drive_test
-from cwndlab.resolve.traces import read_trace
+from cwndlab.resolve.traces import Told, read_trace
 from cwndlab.results.manifest import COPY, MANIFEST, located, read_manifest
 from cwndlab.results.tables import encode_result
 from cwndlab.text import quantity
@@ -132,13 +131,11 @@ def preset_file(data: bytes) -> None:
 
 
 def trace(data: bytes) -> None:
-    """Bytes are a trace, a log or a drive test, or none."""
+    """Bytes are a trace of some form, or none."""
     _FILE.write_bytes(data)
-    for column in (None, "UL_bitrate"):
+    for told in (Told(), Told(column="2", unit="kbit/s", time_column="1", time_unit="ms")):
         with contextlib.suppress(CwndlabError):
-            assert read_trace(_FILE, column).info["duration_s"] > 0
-    with contextlib.suppress(ValueError):
-        drive_test.to_log(data, "DL_bitrate")
+            assert read_trace(_FILE, told).info["duration_s"] > 0
 
 
 def _import_with(read: Callable[[io.BytesIO, float], Measurement]) -> Callable[[bytes], None]:

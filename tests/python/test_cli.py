@@ -303,7 +303,7 @@ def test_link_show_spells_out_what_a_line_means(run: Callable[..., tuple[int, st
     Path("x.down").write_text("1\n2\n")
     _, out, _ = run("link", "show", "trace:x.down,delay=20 ms")
     assert "forward.0  trace x.down, delay 20 ms, queue 250 packets, framing 4 bytes" in out
-    assert "x.down: 1.000 s, 1.000 Mbit/s on average, 2 delivery opportunities" in out
+    assert "x.down: Mahimahi trace: 2 delivery opportunities, 1.000 Mbit/s on average" in out
     rows = json.loads(run("link", "show", "lossy", "--format", "json")[1])
     assert [row["link"] for row in rows] == ["forward.0", "reverse.0"]
     assert rows[0]["loss_ppb"] == 10_000_000

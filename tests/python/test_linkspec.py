@@ -18,7 +18,7 @@ from cwndlab.text.linkspec import parse_spec
         ("lossy, rate = 2 Mbit/s", {"preset": "lossy", "rate": "2 Mbit/s"}),
         ("trace:a/b.down", {"trace": "a/b.down"}),
         ("trace:a,b.down,delay=20 ms", {"trace": "a,b.down", "delay": "20 ms"}),
-        ("log:x.csv,queue=9 packets", {"log": "x.csv", "queue": "9 packets"}),
+        ("log:x.csv,queue=9 packets", {"trace": "x.csv", "queue": "9 packets"}),
         (
             "rate=10 Mbit/s,delay=20 ms,queue=50 packets,loss=1 %,framing=14 bytes",
             {

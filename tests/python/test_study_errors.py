@@ -348,7 +348,7 @@ def test_a_trace_that_is_none_is_named_with_its_path(content: bytes, message: st
     Path("bad.down").write_bytes(content)
     text = GOOD.replace('rate = "20 Mbit/s"', 'trace = "bad.down"')
     told = f'mine.toml:7: link.trace = "bad.down"\n  bad.down: {message}'
-    assert complaint(text).startswith(f"{told}\n  tried: a Mahimahi trace")
+    assert complaint(text) == told
 
 
 def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:

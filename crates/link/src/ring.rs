@@ -203,7 +203,7 @@ mod tests {
         }
         ring.pass(at(10));
         assert_eq!(ring.backlog(), Backlog { packets: 20, bytes: (11..=30).sum() });
-        assert_eq!(ring.waiting().map(|slot| slot.bytes).sum::<u32>(), (11..=30).sum());
+        assert_eq!(ring.waiting().map(|slot| slot.bytes).sum::<u32>(), (11..=30).sum::<u32>());
         // What leaves without having been passed leaves the backlog too.
         for _ in 0..12 {
             ring.pop();

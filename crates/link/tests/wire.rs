@@ -319,7 +319,7 @@ fn a_chain_of_duplex_links_carries_both_ways() {
 fn a_throughput_log_serves_at_its_rates() {
     let mut traces = Traces::new();
     let log = b"time_s,rate_mbit_s\n10,12\n11,0\n12,24\n";
-    traces.insert("log", RateTrace::parse(log).expect("a log"));
+    traces.insert("log", RateTrace::parse_log(log).expect("a log"));
     let rate = RateConfig::Log { path: "log".to_owned(), hold: true };
     let stage = StageConfig { rate, ..StageConfig::default() };
     let mut link = AnyLink::one_way(&[stage], &traces, 1, "forward").expect("valid settings");

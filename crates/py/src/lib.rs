@@ -10,13 +10,14 @@ mod errors;
 mod judge;
 mod listing;
 mod loaded;
+mod traces;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_cc::Algorithms;
-use cwndlab_link::{Direction, RateTrace, Traces};
+use cwndlab_link::{Direction, Traces};
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
 use pyo3::exceptions::PyValueError;
@@ -38,7 +39,9 @@ mod _core {
     #[pymodule_export]
     use super::loaded::{call_layout, check_object, contract_files, describe_object};
     #[pymodule_export]
-    use super::{Stop, check_scenario, parse_trace, run, saturate};
+    use super::traces::{read_trace, read_trace_folder};
+    #[pymodule_export]
+    use super::{Stop, check_scenario, run, saturate};
 
     use pyo3::prelude::*;
 
@@ -137,22 +140,6 @@ fn saturate<'py>(
             .map_err(errors::scenario)
     })?;
     columns::saturation(py, saturation)
-}
-
-/// Reads a trace and tells what it holds.
-#[pyfunction]
-fn parse_trace<'py>(py: Python<'py>, content: &[u8], name: &str) -> PyResult<Bound<'py, PyDict>> {
-    let trace = RateTrace::parse(content).map_err(|error| errors::trace(name, &error))?;
-    let (kind, opportunities) = match &trace {
-        RateTrace::Mahimahi(trace) => ("mahimahi", Some(trace.opportunities())),
-        RateTrace::Log(_) => ("log", None),
-    };
-    let result = PyDict::new(py);
-    result.set_item("kind", kind)?;
-    result.set_item("opportunities", opportunities)?;
-    result.set_item("duration_s", trace.period().as_secs_f64())?;
-    result.set_item("mean_rate_mbit_s", trace.mean_rate().as_mbit_per_sec_f64())?;
-    Ok(result)
 }
 
 /// Adds the traces that a scenario names to those already read.

@@ -76,12 +76,108 @@ pub enum TraceProblem {
         /// The time of the line above.
         previous: String,
     },
+    /// Numbers that do not grow and may be rates.
+    #[error(
+        "time {found} comes after {previous}: sort the lines by time, or if these are rates write \
+         for example column = \"1\", unit = \"Mbit/s\""
+    )]
+    TimesOrRates {
+        /// The number of this line as a time.
+        found: String,
+        /// That of the line above.
+        previous: String,
+    },
     /// A trace that takes no time.
     #[error("the last time is 0 ms: the trace repeats after its last time, which must be positive")]
     NoDuration,
     /// A log in which nothing ever passes.
     #[error("every rate is 0: at least one must be positive")]
     NoRate,
+    /// A gzip file that cannot be unpacked.
+    #[error("the gzip file is {0}: fetch or compress it again")]
+    Gzip(&'static str),
+    /// Another kind of file.
+    #[error("this is {0}")]
+    Foreign(&'static str),
+    /// A setting that is no unit.
+    #[error("`{found}` is no unit known here; write for example {key} = \"{example}\"")]
+    UnknownUnit {
+        /// The setting.
+        key: &'static str,
+        /// Its value.
+        found: String,
+        /// What it may be.
+        example: &'static str,
+    },
+    /// A setting that names a column which is not there.
+    #[error("no column \"{wanted}\"; there are {columns}: write one of them as \"{key}\"")]
+    NoColumn {
+        /// The setting.
+        key: &'static str,
+        /// The column that it names.
+        wanted: String,
+        /// Those that there are.
+        columns: String,
+    },
+    /// It is not clear which column is the rate.
+    #[error("{why}; there are columns {columns}: name it, for example column = \"{example}\"")]
+    WhichColumn {
+        /// Whether none or several may be.
+        why: &'static str,
+        /// Those that there are.
+        columns: String,
+        /// One that may be meant.
+        example: String,
+    },
+    /// It is not clear what a column counts.
+    #[error(
+        "column {column} has values such as {value} and says no unit: write for example \
+         unit = \"{example}\""
+    )]
+    WhichUnit {
+        /// Its number and its name.
+        column: String,
+        /// One of its values.
+        value: String,
+        /// A unit that may be meant.
+        example: &'static str,
+    },
+    /// It is not clear what a column of times counts.
+    #[error(
+        "column {column} has times {step} apart and says no unit: write for example \
+         time_unit = \"ms\" or time_unit = \"s\""
+    )]
+    WhichTimeUnit {
+        /// Its number and its name.
+        column: String,
+        /// How far they are apart.
+        step: String,
+    },
+    /// A cell that is not what its column has.
+    #[error("column {column}: `{found}` is not {wanted}")]
+    BadCell {
+        /// Its number and its name.
+        column: String,
+        /// The text, shortened.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// JSON, but no trace.
+    #[error("this JSON is no trace: {0}")]
+    Json(String),
+    /// A report of iperf without intervals.
+    #[error("this report of iperf3 has no intervals: run iperf3 with -i 1")]
+    NoIntervals,
+    /// One file of several that belong together.
+    #[error(
+        "these are base delays and short packet trains of CellReplay: name the folder that they \
+         lie in, or its file down-pdo"
+    )]
+    PacketTrains,
+    /// A folder without the files of CellReplay.
+    #[error("a folder is a trace if it has CellReplay's down-pdo and up-pdo; it has {0}")]
+    NoCellReplay(String),
     /// Too many lines.
     #[error("the trace has more than {0} lines: cut it")]
     TooManyLines(usize),

@@ -1,17 +1,22 @@
-//! Recorded links: Mahimahi traces and logs of throughput.
+//! Recorded links: Mahimahi traces and logs of throughput, and files of other forms that become one.
 //!
-//! The parsers take bytes, as files are read by the caller, and never panic. A parsed trace is
-//! shared: a clone costs nothing.
+//! [`read`] takes whatever somebody recorded and sees what it is. All take bytes, as files are read
+//! by the caller, and never panic. A parsed trace is shared: a clone costs nothing.
 
 mod error;
 mod log;
 mod mahimahi;
+mod read;
 
 use std::collections::BTreeMap;
 
 pub use error::{TraceError, TraceProblem};
 pub use log::RateLog;
 pub use mahimahi::OpportunityTrace;
+pub use read::{
+    Pace, ReadOptions, Reading, RecordedDirection, RecordedPath, Understood, UnderstoodRates, read,
+    read_folder,
+};
 
 use cwndlab_units::{Duration, Rate};
 
@@ -58,29 +63,6 @@ impl RateTrace {
     /// If it is not one; the error names the line and the remedy.
     pub fn parse_log(text: &[u8]) -> Result<Self, TraceError> {
         RateLog::parse(text).map(Self::Log)
-    }
-
-    /// Parses whichever of the two the text looks like.
-    ///
-    /// # Errors
-    /// If it is not a whole one of that kind.
-    pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
-        match Self::detect(text) {
-            TraceKind::Mahimahi => Self::parse_mahimahi(text),
-            TraceKind::Log => Self::parse_log(text),
-        }
-    }
-
-    /// What the text looks like: its first line with data has one column or several.
-    pub fn detect(text: &[u8]) -> TraceKind {
-        let line = text
-            .split(|&byte| byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .find(|line| line.first().is_some_and(|&first| first != b'#'));
-        match line {
-            Some(line) if log::has_columns(line) => TraceKind::Log,
-            _ => TraceKind::Mahimahi,
-        }
     }
 
     /// Which kind it is.

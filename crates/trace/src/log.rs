@@ -160,11 +160,6 @@ impl RateLog {
     }
 }
 
-/// Whether a line has a separator in it, as no line of a Mahimahi trace has.
-pub(crate) fn has_columns(line: &[u8]) -> bool {
-    line.trim_ascii().iter().any(|byte| SEPARATORS.contains(&char::from(*byte)))
-}
-
 const SEPARATORS: [char; 4] = [',', ';', ' ', '\t'];
 
 /// Times closer than this are one: the last rate given for it holds.

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use cwndlab_trace::{RateTrace, TraceKind, TraceProblem};
+use cwndlab_trace::{
+    RateTrace, ReadOptions, TraceError, TraceKind, TraceProblem, read, read_folder,
+};
 use cwndlab_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
@@ -34,14 +36,41 @@ fn check(trace: &RateTrace) {
     }
 }
 
+fn read_trace(text: &[u8]) -> Result<RateTrace, TraceError> {
+    let reading = read(text, &ReadOptions::default())?;
+    // What became of the file is read as the same trace.
+    let again = match reading.kind() {
+        TraceKind::Mahimahi => RateTrace::parse_mahimahi(&reading.content),
+        TraceKind::Log => RateTrace::parse_log(&reading.content),
+    };
+    assert_eq!(again.as_ref(), Ok(&reading.trace));
+    assert!(!reading.understood.to_string().contains('\n'));
+    Ok(reading.trace)
+}
+
 fn parse_all(text: &[u8]) {
-    for parsed in
-        [RateTrace::parse_mahimahi(text), RateTrace::parse_log(text), RateTrace::parse(text)]
-    {
+    let told = ReadOptions {
+        column: Some("2".to_owned()),
+        unit: Some("kbit/s".to_owned()),
+        time_column: Some("1".to_owned()),
+        time_unit: Some("ms".to_owned()),
+    };
+    let files = [
+        ("down-pdo".to_owned(), text),
+        ("up-pdo".to_owned(), text),
+        ("up-delay-light-pdo".to_owned(), text),
+    ];
+    for parsed in [
+        RateTrace::parse_mahimahi(text),
+        RateTrace::parse_log(text),
+        read_trace(text),
+        read(text, &told).map(|reading| reading.trace),
+        read_folder(&files).map(|path| path.down.trace.trace),
+    ] {
         match parsed {
             Ok(trace) => check(&trace),
             Err(error) => {
-                let lines = text.split(|&byte| byte == b'\n').count();
+                let lines = text.split(|byte| b"\r\n".contains(byte)).count();
                 assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)));
                 assert!(!error.to_string().contains('\n'));
             }
@@ -63,11 +92,30 @@ proptest! {
     }
 
     #[test]
+    fn anything_like_a_table_is_a_trace_or_an_error(
+        heading in "(time|t_ms|date|x|)[,;\t ](rate|mbps|rx_bytes|Mbits/sec|y|)[,;\t ]?(ms|z|)",
+        rows in "(([0-9]{1,4}([.,:/T-][0-9]{1,3}){0,3}|-|nan|\"[a-z ]*\"?)([,;\t ]([0-9.]{1,9}|-|Mbits/sec|5 kbps|x)){0,3}\r?\n){0,9}",
+    ) {
+        parse_all(format!("{heading}\n{rows}").as_bytes());
+        parse_all(rows.as_bytes());
+    }
+
+    #[test]
+    fn anything_like_a_report_is_a_trace_or_an_error(
+        lines in "((\\[ {0,2}(5|7|SUM|ID)\\](\\[RX-C\\])? {1,3}[0-9]{1,2}.[0-9]{2}-[0-9]{1,2}.00 +sec +[0-9.]{1,4} MBytes +[0-9.]{1,4} (M|K|)bits/sec( +sender| +\\(omitted\\))?|- - - -|[a-z ]*)\n){0,9}",
+        json in "(\\{\"intervals\":\\[)?(\\{\"(sum|t|rate)\":(\\{\"start\":[0-9],\"end\":[0-9],\"bits_per_second\":[0-9]{1,4}\\}|[0-9]{1,3})\\},?){0,3}(\\]\\})?",
+    ) {
+        parse_all(lines.as_bytes());
+        parse_all(json.as_bytes());
+        parse_all(format!("[{json}]").as_bytes());
+    }
+
+    #[test]
     fn what_is_written_is_read(stamps in prop::collection::vec(0_u32..1000, 1..100)) {
         let mut stamps = stamps;
         stamps.sort_unstable();
         let text: String = stamps.iter().map(|stamp| format!("{stamp}\n")).collect();
-        match RateTrace::parse(text.as_bytes()) {
+        match read_trace(text.as_bytes()) {
             Ok(RateTrace::Mahimahi(trace)) => prop_assert_eq!(trace.stamps_ms(), &stamps[..]),
             Ok(RateTrace::Log(_)) => prop_assert!(false, "one column is no log"),
             Err(error) => {
@@ -91,7 +139,7 @@ proptest! {
             times.push(now_ms - offset_ms);
             now_ms += gap_ms;
         }
-        let Ok(RateTrace::Log(log)) = RateTrace::parse(text.as_bytes()) else {
+        let Ok(RateTrace::Log(log)) = read_trace(text.as_bytes()) else {
             return Err(TestCaseError::fail("must be a log"));
         };
         for (start_ms, (_, kbit_s)) in times.iter().zip(&rows) {
@@ -108,13 +156,13 @@ proptest! {
 fn the_fuzz_corpus_is_replayed() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut files = 0;
-    for target in ["parse_mahimahi", "parse_log"] {
+    for target in ["parse_mahimahi", "parse_log", "read_trace"] {
         for entry in fs::read_dir(corpus.join(target)).expect("the corpus is in the repository") {
             parse_all(&fs::read(entry.expect("an entry").path()).expect("a file"));
             files += 1;
         }
     }
-    assert!(files >= 28);
+    assert!(files >= 40);
 }
 
 #[test]
@@ -136,7 +184,7 @@ fn recorded_traces_are_accepted() {
             if name == "README.md" || name == "UPSTREAM_LICENSE" || path.is_dir() {
                 continue;
             }
-            let trace = RateTrace::parse(&fs::read(&path).expect("a file"))
+            let trace = read_trace(&fs::read(&path).expect("a file"))
                 .unwrap_or_else(|error| panic!("{folder}/{name}: {error}"));
             assert_eq!(trace.kind(), kind, "{name}");
             check(&trace);
@@ -145,7 +193,7 @@ fn recorded_traces_are_accepted() {
         assert!(accepted > 5, "{folder}");
     }
     let short = fs::read(traces.join("mahimahi/TMobile-LTE-short.down")).expect("a file");
-    let mean = RateTrace::parse(&short).expect("a trace").mean_rate();
+    let mean = read_trace(&short).expect("a trace").mean_rate();
     // The traces' own statistics say 16.75 Mbit/s.
     assert!((mean.as_mbit_per_sec_f64() - 16.75).abs() < 0.01, "{mean:?}");
 }
@@ -187,14 +235,4 @@ fn one_row_holds_for_ever_and_the_last_as_long_as_the_one_before() {
     let twice = RateTrace::parse_log(b"0,1\n2,1\n2,5\n3,0\n3,0\n").expect("a log");
     assert_eq!(twice.period(), Duration::from_secs(4));
     assert_eq!(twice.mean_rate(), Rate::from_kbit_per_sec(1_750));
-}
-
-#[test]
-fn kinds_are_told_apart_by_their_columns() {
-    assert_eq!(RateTrace::detect(b"1\n2\n"), TraceKind::Mahimahi);
-    assert_eq!(RateTrace::detect(b"# x y\n1 2\n"), TraceKind::Log);
-    assert_eq!(RateTrace::detect(b"time_s,rate_mbit_s\n"), TraceKind::Log);
-    assert_eq!(RateTrace::detect(b" 5 \n"), TraceKind::Mahimahi);
-    assert_eq!(RateTrace::detect(b""), TraceKind::Mahimahi);
-    assert_eq!(RateTrace::detect(b"\x1f\x8b"), TraceKind::Mahimahi);
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.errors import CwndlabError
 from cwndlab.resolve.presets import expand_preset
-from cwndlab.resolve.traces import Trace, read_trace
+from cwndlab.resolve.traces import Told, Trace, read_folder, read_trace
 from cwndlab.schema import link as human
 from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
@@ -18,7 +18,7 @@ from cwndlab.schema.written import to_si
 from cwndlab.text.quantity import MAX_PACKETS, UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cwndlab.schema.base import Model
     from cwndlab.text.quantity import QueueLimit
@@ -41,20 +41,35 @@ class TraceReader:
     folder: Path
     traces: dict[str, Trace] = field(default_factory=dict)
 
-    def read(self, key: KeyPath, name: str, kind: str, column: str | None = None) -> Trace:
-        """The trace in file `name`, which the study names at `key`."""
+    def read(self, key: KeyPath, wire: human.LinkStage) -> Trace:
+        """The trace that the stage at `key` names; of a folder, that of its direction."""
         try:
-            trace = read_trace(self.folder / Path(name).expanduser(), column)
+            path = self._path(wire)
+            if path.is_dir():
+                trace = read_folder(path)[_DIRECTION_OF_TABLE[str(key[0])]].trace
+            else:
+                told = Told(wire.column, wire.unit, wire.time_column, wire.time_unit)
+                trace = read_trace(path, told)
         except CwndlabError as error:
-            raise FieldError(key, str(error)) from None
-        if trace.kind != kind:
-            message = f'{trace.path}: a {trace.kind} trace; name it by "{_KEY_OF_KIND[trace.kind]}"'
-            raise FieldError(key, message)
+            raise FieldError((*key, "trace"), str(error)) from None
         self.traces[trace.content_name] = trace
         return trace
 
+    def delays_ns(self, link: human.Link) -> Mapping[str, int | None]:
+        """The delays `down` and `up` that a link's folder holds; none if it is no folder."""
+        if link.trace is None or not self._path(link).is_dir():
+            return {}
+        try:
+            directions = read_folder(self._path(link))
+        except CwndlabError as error:
+            raise FieldError(("link", "trace"), str(error)) from None
+        return {name: direction.delay_ns for name, direction in directions.items()}
 
-_KEY_OF_KIND = {"mahimahi": "trace", "log": "log"}
+    def _path(self, wire: human.LinkStage) -> Path:
+        return self.folder / Path(wire.trace or "").expanduser()
+
+
+_DIRECTION_OF_TABLE = {"link": "down", "reverse_link": "up"}
 
 
 def resolve_path(
@@ -83,6 +98,7 @@ def resolve_path(
     if reverse_link is not None and reverse_link.server is not None:
         message = "the server is as far away both ways; write it in the link"
         raise FieldError(("reverse_link", "server"), message)
+    link, reverse_link = _with_recorded(link, reverse_link, traces)
     forward_wires = link.stage or (link,)
     reverse_wires = (reverse_link.stage or (reverse_link,)) if reverse_link else ()
     forward_delays = [wire.delay or 0 for wire in forward_wires]
@@ -108,6 +124,20 @@ def resolve_path(
     return si.WirePath(forward=forward, reverse=reverse), reverse_link is not None
 
 
+def _with_recorded(
+    link: human.Link, reverse_link: human.Link | None, traces: TraceReader
+) -> tuple[human.Link, human.Link | None]:
+    """A folder of recordings gives the reverse direction and the delays that nothing else does."""
+    delays_ns = traces.delays_ns(link)
+    if not delays_ns:
+        return link, reverse_link
+    if reverse_link is None:
+        reverse_link = human.Link.model_construct(trace=link.trace, delay=delays_ns["up"])
+    if link.delay is None:
+        link = link.model_copy(update={"delay": delays_ns["down"]})
+    return link, reverse_link
+
+
 def _medium(key: str, written: Model, server_ns: int | None) -> si.Path:
     if key == "wifi":
         wifi = to_si(written, WifiPath, ("link", key))
@@ -124,7 +154,7 @@ def _medium(key: str, written: Model, server_ns: int | None) -> si.Path:
 
 def _check_takes_time(wires: Iterable[human.LinkStage], propagation_ns: int) -> None:
     """Refuse a path in which packets spend no time at all."""
-    times = ((wire.rate, wire.trace, wire.log, wire.jitter) for wire in wires)
+    times = ((wire.rate, wire.trace, wire.jitter) for wire in wires)
     if propagation_ns or any(each is not None for wire in times for each in wire):
         return
     message = (
@@ -156,12 +186,12 @@ def _stage(
     rate: si.Rate = si.UnlimitedRate()
     framing_bytes = wire.framing or 0
     if wire.trace is not None:
-        trace = traces.read((*key, "trace"), wire.trace, "mahimahi")
-        rate = si.MahimahiRate(path=trace.content_name)
-        framing_bytes = MAHIMAHI_FRAMING_BYTES if wire.framing is None else wire.framing
-    elif wire.log is not None:
-        trace = traces.read((*key, "log"), wire.log, "log", wire.column)
-        rate = si.LogRate(path=trace.content_name, hold=wire.hold)
+        trace = traces.read(key, wire)
+        if trace.kind == "mahimahi":
+            rate = si.MahimahiRate(path=trace.content_name)
+            framing_bytes = MAHIMAHI_FRAMING_BYTES if wire.framing is None else wire.framing
+        else:
+            rate = si.LogRate(path=trace.content_name, hold=wire.hold)
     elif wire.rate is not None and wire.burst is not None:
         if wire.burst < (packet_bytes := FULL_PACKET_BYTES + framing_bytes):
             message = f"a packet of {packet_bytes} bytes would never pass; write at least that"
@@ -259,7 +289,7 @@ def _queue_limit(
         return _bounded(max(bdp_in_packets, 1), (*key, "queue")), None
     if limit is not None:
         return _packets_and_bytes(limit, (*key, "queue"))
-    if wire.rate is None and wire.trace is None and wire.log is None:
+    if wire.rate is None and wire.trace is None:
         return None, None
     if not isinstance(wire.aqm, human.DropTail):
         has_flow_queues = isinstance(wire.aqm, human.FqCodel)

@@ -193,8 +193,8 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
         known = ", ".join(preset.period)
         message = f"{link.preset} knows no such time" + (f"; it knows {known}" if known else "")
         raise FieldError((*key, "period"), message) from None
-    if {"rate", "trace", "log"} & own.keys():
-        rates = {"rate", "trace", "log", "burst", "column"}
+    if {"rate", "trace"} & own.keys():
+        rates = {"rate", "burst", "trace", "column", "unit", "time_column", "time_unit"}
         given = {name: given[name] for name in given.keys() - rates}
     for name in ("cell", "wifi"):
         if name in own:
@@ -280,20 +280,14 @@ def _read_once(path: Path, _changed_ns: int) -> Preset:
 
 def _with_absolute_paths(link: Link, folder: Path) -> Link:
     """Paths of traces in a preset are relative to its file."""
-    changes: dict[str, Any] = {
-        key: str((folder / value).absolute())
-        for key in ("trace", "log")
-        if (value := getattr(link, key)) is not None
-    }
+    changes: dict[str, Any] = {}
+    if link.trace is not None:
+        changes["trace"] = str((folder / link.trace).absolute())
     if link.stage:
         changes["stage"] = tuple(
-            stage.model_copy(
-                update={
-                    key: str((folder / value).absolute())
-                    for key in ("trace", "log")
-                    if (value := getattr(stage, key)) is not None
-                }
-            )
+            stage
+            if stage.trace is None
+            else stage.model_copy(update={"trace": str((folder / stage.trace).absolute())})
             for stage in link.stage
         )
     return link.model_copy(update=changes)

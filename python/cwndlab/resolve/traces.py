@@ -1,19 +1,30 @@
-"""Trace files: capacity over time as Mahimahi traces, logs of rates and drive tests have it."""
+"""Recorded links: files of any form that the core knows, and folders of CellReplay."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwndlab import core
 from cwndlab.errors import TraceError, read_failure
-from cwndlab.resolve import drive_test
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+_MOST_FILES = 100  # of a folder; CellReplay's have six
+_MOST_FILE_BYTES = 2**30
+
+
+class Told(NamedTuple):
+    """What a study says of a trace that the file itself does not say; each is a key of a link."""
+
+    column: str | None = None
+    unit: str | None = None
+    time_column: str | None = None
+    time_unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +44,89 @@ class Trace:
         return f"sha256:{self.sha256}"
 
 
-_FORMATS_TRIED = """
-  tried: a Mahimahi trace (a time in ms on each line), a log (time in s and rate in Mbit/s on each
-  line), a drive test (CSV with Timestamp and DL_bitrate)"""
+@dataclass(frozen=True, slots=True)
+class RecordedDirection:
+    """One direction of a recorded network, and its delay without load if that was recorded."""
+
+    trace: Trace
+    delay_ns: int | None
 
 
-def read_trace(path: Path, column: str | None = None) -> Trace:
+NOTHING_TOLD = Told()
+
+
+def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
     """Read and check a trace; what it is, is seen from its content.
 
     Args:
         path: the file.
-        column: of a drive test, the name of the column that is the rate.
+        told: what it does not say itself.
 
     Raises:
         TraceError: it cannot be read, or is no trace; names the line.
     """
+    return _read_trace(path, told, _state(path))
+
+
+def read_folder(path: Path) -> Mapping[str, RecordedDirection]:
+    """Read a folder of CellReplay: its directions `down` and `up`.
+
+    Raises:
+        TraceError: it cannot be read, or is no such folder.
+    """
+    return _read_folder(path, _state(path))
+
+
+def _state(path: Path) -> tuple[int, ...]:
     try:
         stat = path.stat()
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
-    return _read_trace(path, column, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 @functools.lru_cache(maxsize=64)
-def _read_trace(path: Path, column: str | None, _state: tuple[int, ...]) -> Trace:
+def _read_trace(path: Path, told: Told, _state: tuple[int, ...]) -> Trace:
     try:
-        original = content = path.read_bytes()
+        original = path.read_bytes()
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
-    is_drive_test = drive_test.is_drive_test(original)
     try:
-        if is_drive_test or column:
-            content = drive_test.to_log(original, column or drive_test.DEFAULT_COLUMN)
-        info = core.module().parse_trace(content, path.name)
+        read = core.module().read_trace(original, path.name, **told._asdict())
     except ValueError as error:
-        reason = str(error).removeprefix(f"{path.name}: ")
-        msg = f"{path}: {reason}{'' if is_drive_test or column else _FORMATS_TRIED}"
-        raise TraceError(msg) from None
+        raise _refused(path, error) from None
+    return _trace(path, original, read)
+
+
+@functools.lru_cache(maxsize=8)
+def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, RecordedDirection]:
+    try:
+        found = [
+            file
+            for file in sorted(path.iterdir())[:_MOST_FILES]
+            if file.is_file() and file.stat().st_size <= _MOST_FILE_BYTES
+        ]
+        contents = {file.name: file.read_bytes() for file in found}
+    except OSError as error:
+        raise TraceError(read_failure(path, error)) from None
+    try:
+        read = core.module().read_trace_folder(list(contents.items()), path.name)
+    except ValueError as error:
+        raise _refused(path, error) from None
+    directions = {}
+    for name in ("down", "up"):
+        facts = dict(read[name])
+        delay_ns = facts.pop("delay_ns")
+        kept = next(kept for kept in (f"{name}-pdo", f"{name}-pdo.gz") if kept in contents)
+        directions[name] = RecordedDirection(_trace(path / kept, contents[kept], facts), delay_ns)
+    return directions
+
+
+def _trace(path: Path, original: bytes, read: Mapping[str, Any]) -> Trace:
+    info = dict(read)
+    content = info.pop("content")
     return Trace(path, original, content, hashlib.sha256(content).hexdigest(), info["kind"], info)
+
+
+def _refused(path: Path, error: ValueError) -> TraceError:
+    return TraceError(f"{path}: {str(error).removeprefix(f'{path.name}: ')}")

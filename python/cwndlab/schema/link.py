@@ -177,12 +177,24 @@ class LinkStage(Model):
 
     rate: RateText | None = Field(default=None, description="unlimited if neither this nor a trace")
     burst: SizeText | None = Field(default=None, description="makes the rate a token bucket's")
-    trace: str | None = Field(default=None, description="Mahimahi trace that gives the rate")
-    log: str | None = Field(default=None, description="CSV of time_s,rate_mbit_s for the rate")
-    column: str | None = Field(
-        default=None, description="of a drive test as log: the rate's column, else DL_bitrate"
+    trace: str | None = Field(
+        default=None,
+        description="a recorded link that gives the rate: a file of Mahimahi, of seconds and "
+        "Mbit/s, a table, a report of iperf3, a folder of CellReplay; any of them may be gzip",
     )
-    hold: bool = Field(default=True, description="a log's rate holds until its next row")
+    column: str | None = Field(
+        default=None, description="of a trace that is a table: the rate's column, name or number"
+    )
+    unit: str | None = Field(
+        default=None, description="of a trace that is a table: the rate's unit, Mbit/s or bytes"
+    )
+    time_column: str | None = Field(
+        default=None, description="of a trace that is a table: the times' column, name or number"
+    )
+    time_unit: str | None = Field(
+        default=None, description="of a trace that is a table: the times' unit, s, ms or us"
+    )
+    hold: bool = Field(default=True, description="a trace's rate holds until its next row")
     queue: QueueText | None = Field(
         default=None, description="1 BDP for a rate, 250 packets for a trace, if absent"
     )
@@ -204,15 +216,26 @@ class LinkStage(Model):
         default="retime", description='"keep": what is queued keeps its departure, as in netem'
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_a_log_as_trace(cls, value: object) -> object:
+        """What is called a log in older files is a trace."""
+        if not isinstance(value, dict) or "log" not in value:
+            return value
+        if "trace" in value:
+            msg = '"trace" and "log" both give the rate; keep one of them'
+            raise ValueError(msg)
+        return {("trace" if key == "log" else key): inner for key, inner in value.items()}
+
     @model_validator(mode="after")
     def _has_one_rate(self) -> Self:
-        given = [key for key in ("rate", "trace", "log") if getattr(self, key) is not None]
-        if len(given) > 1:
-            msg = f'"{given[0]}" and "{given[1]}" both give the rate; keep one of them'
+        if self.rate is not None and self.trace is not None:
+            msg = '"rate" and "trace" both give the rate; keep one of them'
             raise ValueError(msg)
-        if self.column is not None and self.log is None:
-            msg = '"column" needs a "log", whose column it names'
-            raise ValueError(msg)
+        for key in ("column", "unit", "time_column", "time_unit"):
+            if getattr(self, key) is not None and self.trace is None:
+                msg = f'"{key}" needs a "trace", of which it tells'
+                raise ValueError(msg)
         if self.burst is not None and self.rate is None:
             msg = '"burst" needs a "rate", at which its tokens arrive'
             raise ValueError(msg)

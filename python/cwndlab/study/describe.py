@@ -292,8 +292,4 @@ def _pairs(table: dict[str, Any]) -> str:
 
 
 def _describe_trace(trace: Trace) -> str:
-    info = trace.info
-    text = f"{info['duration_s']:.3f} s, {info['mean_rate_mbit_s']:.3f} Mbit/s on average"
-    if info.get("opportunities"):
-        text += f", {info['opportunities']:,} delivery opportunities"
-    return text
+    return f"{trace.info['understood']}, {trace.info['mean_rate_mbit_s']:.3f} Mbit/s on average"

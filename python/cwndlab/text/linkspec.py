@@ -1,7 +1,7 @@
 """A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 
-The line may begin with the name of a preset, a TOML file, `trace:PATH` or `log:PATH`; keys of a
-study's `[link]` table follow, separated by commas; a key of a table in it is written with a dot. It
+The line may begin with the name of a preset, a TOML file or `trace:PATH`; keys of a study's
+`[link]` table follow, separated by commas; a key of a table in it is written with a dot. It
 becomes that table.
 """
 
@@ -15,7 +15,7 @@ from cwndlab.errors import QuantityError
 
 _PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_][A-Za-z_0-9.]*\s*=)")
 _MOST_DIGITS = 18  # of a count
-_HEADS = ("trace", "log")
+_HEADS = ("trace", "log")  # a log is a trace, too: the word is older
 _REMEDY = (
     'write for example "rate=10 Mbit/s,delay=20 ms,queue=50 packets", '
     '"trace:FILE,delay=20 ms" or the name of a preset (cwndlab link list)'
@@ -34,7 +34,7 @@ def parse_spec(text: str) -> dict[str, Any]:
     if head:
         kind, colon, path = head.partition(":")
         if colon and kind in _HEADS:
-            table[kind] = path.strip()
+            table["trace"] = path.strip()
         else:
             table["preset"] = head
     for pair in pairs:

@@ -1,0 +1,94 @@
+//! The folders of CellReplay (Sentosa et al., NSDI 2025).
+//!
+//! `down-pdo` and `up-pdo` are Mahimahi traces recorded under load. `down-delay-light-pdo` and its
+//! like hold a line for each probe: its time in ms, the base delay one way in ms, and when the
+//! packets of a short train arrived after that. The heavy load's opportunities give the rate and the
+//! mean base delay the delay; the short trains are not replayed.
+
+use cwndlab_units::Duration;
+
+use super::{ReadOptions, Reading, read};
+use crate::{TraceError, TraceProblem};
+
+/// A recorded network: both directions with their delays.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecordedPath {
+    /// From the network to the user.
+    pub down: RecordedDirection,
+    /// From the user to the network.
+    pub up: RecordedDirection,
+}
+
+/// One direction of a recorded network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecordedDirection {
+    /// Its delivery opportunities.
+    pub trace: Reading,
+    /// The mean delay that a packet had without load, if it was recorded.
+    pub delay: Option<Duration>,
+}
+
+/// Reads the files of a folder, each with its name.
+///
+/// # Errors
+/// If the folder is none of CellReplay's, or one of its files is wrong.
+pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, TraceError> {
+    Ok(RecordedPath { down: direction(files, "down")?, up: direction(files, "up")? })
+}
+
+fn direction<C: AsRef<[u8]>>(
+    files: &[(String, C)],
+    name: &str,
+) -> Result<RecordedDirection, TraceError> {
+    let find = |wanted: &str| {
+        let named = |file: &&(String, C)| file.0.strip_suffix(".gz").unwrap_or(&file.0) == wanted;
+        files.iter().find(named).map(|(_, content)| content.as_ref())
+    };
+    let content = find(&format!("{name}-pdo")).ok_or_else(|| {
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).take(20).collect();
+        let there = if names.is_empty() { "no files".to_owned() } else { names.join(", ") };
+        TraceError::whole(TraceProblem::NoCellReplay(there))
+    })?;
+    let mut trace = read(content, &ReadOptions::default())?;
+    trace.understood.form = "CellReplay under load";
+    let delays = find(&format!("{name}-delay-light-pdo")).map(mean_delay).transpose()?;
+    Ok(RecordedDirection { trace, delay: delays })
+}
+
+/// The mean of the second numbers of all lines, in whole milliseconds.
+fn mean_delay(content: &[u8]) -> Result<Duration, TraceError> {
+    let content = super::text::unpacked(content).map_err(TraceError::whole)?;
+    let text = super::text::text(&content);
+    let (mut sum_ms, mut count) = (0_u64, 0_u64);
+    for (index, line) in text.lines().enumerate() {
+        let delay_ms: Option<u64> =
+            line.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
+        let Some(delay_ms) = delay_ms.filter(|&ms| ms < 100_000) else {
+            let wanted = "a time, a base delay and arrivals in ms, such as `100 22 0 1`";
+            return Err(TraceError::at(index + 1, TraceProblem::not_a_number(line, wanted)));
+        };
+        sum_ms += delay_ms;
+        count += 1;
+    }
+    if count == 0 {
+        return Err(TraceError::whole(TraceProblem::Empty));
+    }
+    Ok(Duration::from_millis((sum_ms + count / 2) / count))
+}
+
+/// Whether a text is one of the files of base delays: at least two numbers a line, differently many.
+pub(super) fn is_packet_trains(text: &str) -> bool {
+    let mut widths = Vec::new();
+    for line in text.lines().take(50) {
+        let mut words = line.split(' ');
+        if !words.by_ref().all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
+        {
+            return false;
+        }
+        widths.push(line.split(' ').count());
+    }
+    let widest = widths.iter().max().copied().unwrap_or(0);
+    widths.iter().all(|&width| width >= 2)
+        && widest > 3
+        && widths.iter().any(|&width| width != widest)
+}

@@ -1,0 +1,129 @@
+//! The reports of iperf3 and iperf as text: a line for each stream and interval.
+//!
+//! ```text
+//! [  5]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
+//! [SUM]   0.00-1.00   sec  3.89 MBytes  32.7 Mbits/sec
+//! [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
+//! ```
+//!
+//! With `--bidir` the received stream counts. What was omitted and the summaries at the end do not.
+
+use super::number::Number;
+use super::samples::Sample;
+use super::unit::Unit;
+
+/// Whether a text is such a report.
+pub(super) fn is_report(text: &str) -> bool {
+    text.lines().take(2000).any(|line| Interval::read(line).is_some())
+}
+
+/// The rates of all streams together, interval by interval; tests that follow each other in one
+/// file do so in time.
+pub(super) fn samples(text: &str) -> Vec<Sample> {
+    let has_received = text.lines().any(|line| line.contains("[RX-"));
+    let has_sums =
+        text.lines().any(|line| line.contains("[SUM]") && Interval::read(line).is_some());
+    let mut samples: Vec<Sample> = Vec::new();
+    // Where the test began, and what of it was reached; one that begins again is another.
+    let (mut begin_s, mut end_s, mut last_start_s) = (0.0, 0.0_f64, None);
+    for (index, line) in text.lines().enumerate() {
+        let Some(interval) = Interval::read(line) else { continue };
+        let length_s = interval.end_s - interval.start_s;
+        // iperf 2 marks no summary; it is far longer than an interval.
+        let is_total = interval.is_total
+            || (interval.start_s == 0.0
+                && !samples.is_empty()
+                && length_s > 1.5 * longest_s(&samples));
+        let is_other = (has_received && !interval.is_received) || (has_sums && !interval.is_sum);
+        if is_total || is_other || line.contains("(omitted)") {
+            continue;
+        }
+        if last_start_s == Some(interval.start_s) {
+            // Streams beside each other.
+            let last = samples.last_mut().expect("it was the last");
+            last.mbit_s = last.mbit_s.map(|mbit_s| mbit_s + interval.mbit_s);
+            continue;
+        }
+        if interval.start_s < end_s - 1e-9 {
+            begin_s += end_s;
+            end_s = 0.0;
+        }
+        end_s = end_s.max(interval.end_s);
+        last_start_s = Some(interval.start_s);
+        samples.push(Sample {
+            line: index + 1,
+            start_ns: nanos(begin_s + interval.start_s),
+            mbit_s: Some(interval.mbit_s),
+            duration_ns: Some(nanos(length_s)),
+        });
+    }
+    samples
+}
+
+pub(super) fn nanos(seconds: f64) -> i64 {
+    libm::round(seconds * 1e9) as i64
+}
+
+fn longest_s(samples: &[Sample]) -> f64 {
+    let lengths = samples.iter().filter_map(|sample| sample.duration_ns);
+    lengths.max().map_or(0.0, |ns| ns as f64 / 1e9)
+}
+
+/// A line of a report.
+struct Interval {
+    is_sum: bool,
+    is_received: bool,
+    /// It is a summary of all intervals.
+    is_total: bool,
+    start_s: f64,
+    end_s: f64,
+    mbit_s: f64,
+}
+
+impl Interval {
+    fn read(line: &str) -> Option<Self> {
+        let at = line.find('[')?;
+        let (name, rest) = line[at + 1..].split_once(']')?;
+        let name = name.trim();
+        let is_sum = name == "SUM";
+        // An iperf3 with --timestamps puts the time before it, which may be in brackets, too.
+        if !is_sum
+            && !name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b' ')
+        {
+            return Self::read(rest);
+        }
+        let (role, rest) = match rest.trim_start().strip_prefix('[') {
+            Some(inside) => inside.split_once(']')?,
+            None => ("", rest),
+        };
+        let mut words = rest.split_ascii_whitespace();
+        let mut range = words.next()?.to_owned();
+        if range.ends_with('-') {
+            range.push_str(words.next()?);
+        }
+        let (start, end) = range.split_once('-')?;
+        let seconds =
+            |text: &str| Number::parse(text, false).map(Number::value).filter(|&s| s < 1e8);
+        let (start_s, end_s) = (seconds(start)?, seconds(end)?);
+        let unit = words.next()?;
+        if !unit.starts_with("sec") || end_s <= start_s || start_s < 0.0 {
+            return None;
+        }
+        let words: Vec<&str> = words.collect();
+        let (value, unit) = words.windows(2).find_map(|pair| {
+            let unit = Unit::find(pair[1]).filter(|unit| unit.is_rate && pair[1].contains('/'))?;
+            Some((Number::parse(pair[0], false)?.value(), (unit, pair[1])))
+        })?;
+        // iperf's bytes are counted in powers of 2, its bits in powers of 10.
+        let binary = match unit.1 {
+            "KBytes/sec" => 1024.0 / 1e3,
+            "MBytes/sec" => 1_048_576.0 / 1e6,
+            "GBytes/sec" => 1_073_741_824.0 / 1e9,
+            _ => 1.0,
+        };
+        let is_total = words.iter().any(|word| matches!(*word, "sender" | "receiver"));
+        let is_received = role.starts_with("RX");
+        let mbit_s = unit.0.megabits(value) * binary;
+        Some(Self { is_sum, is_received, is_total, start_s, end_s, mbit_s })
+    }
+}

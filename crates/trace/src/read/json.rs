@@ -1,0 +1,136 @@
+//! JSON: iperf3's report, whole or as a stream of events, and lists of rows.
+
+use core::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::iperf::nanos;
+use super::samples::Sample;
+use crate::TraceProblem;
+
+/// What a JSON text is.
+pub(super) enum Json {
+    /// The intervals of iperf3.
+    Iperf(Vec<Sample>),
+    /// Rows of names and values, as a table of text.
+    Rows(String),
+}
+
+pub(super) fn is_json(text: &str) -> bool {
+    let begin = text.trim_start();
+    let inside = begin.strip_prefix('[').map(str::trim_start);
+    begin.starts_with('{') || inside.is_some_and(|inside| inside.starts_with(['{', '[']))
+}
+
+pub(super) fn read(text: &str) -> Result<Json, TraceProblem> {
+    let mut documents = Vec::new();
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        documents.push(document.map_err(|error| TraceProblem::Json(error.to_string()))?);
+    }
+    // Events one by one, each a document: `--json-stream`.
+    let events = documents.iter().filter_map(|document| match document["event"].as_str()? {
+        "interval" => Some(&document["data"]),
+        _ => None,
+    });
+    let intervals: Vec<&Value> = documents
+        .iter()
+        .filter_map(|document| document["intervals"].as_array())
+        .flatten()
+        .chain(events)
+        .collect();
+    let is_iperf = documents
+        .iter()
+        .any(|document| document.get("intervals").is_some() || document.get("event").is_some());
+    if is_iperf {
+        let samples = iperf(&intervals);
+        return if samples.is_empty() {
+            Err(TraceProblem::NoIntervals)
+        } else {
+            Ok(Json::Iperf(samples))
+        };
+    }
+    if documents
+        .iter()
+        .any(|document| document.get("end").is_some() && document.get("start").is_some())
+    {
+        return Err(TraceProblem::NoIntervals);
+    }
+    let rows: Vec<Value> = match &mut documents[..] {
+        [Value::Array(rows)] => core::mem::take(rows),
+        _ => documents,
+    };
+    table(&rows).map(Json::Rows)
+}
+
+/// The rates of iperf3's intervals; those received where it sends both ways.
+fn iperf(intervals: &[&Value]) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = Vec::new();
+    let (mut begin_s, mut end_s) = (0.0, 0.0_f64);
+    for (index, interval) in intervals.iter().enumerate() {
+        let sums = ["sum", "sum_bidir_reverse"].map(|key| &interval[key]).into_iter();
+        let sums = sums.filter(|sum| sum["bits_per_second"].is_number());
+        // The end that runs the test wrote it: what it received has no "sender".
+        let received = sums.clone().find(|sum| sum["sender"] == Value::Bool(false));
+        let Some(sum) = received.or_else(|| sums.clone().next()) else { continue };
+        let number = |key: &str| sum[key].as_f64().filter(|number| (0.0..1e15).contains(number));
+        let (Some(start_s), Some(stop_s), Some(bits_per_sec)) =
+            (number("start"), number("end"), number("bits_per_second"))
+        else {
+            continue;
+        };
+        if sum["omitted"] == Value::Bool(true) || stop_s <= start_s {
+            continue;
+        }
+        // Another test begins at 0 again.
+        if start_s < end_s - 1e-3 {
+            begin_s += end_s;
+        }
+        end_s = stop_s;
+        samples.push(Sample {
+            line: index + 1,
+            start_ns: nanos(begin_s + start_s),
+            mbit_s: Some(bits_per_sec / 1e6),
+            duration_ns: Some(nanos(stop_s - start_s)),
+        });
+    }
+    samples
+}
+
+/// Rows of objects or of lists, as a table with tabs.
+fn table(rows: &[Value]) -> Result<String, TraceProblem> {
+    let mut text = String::new();
+    let names: Vec<&String> = match rows.first() {
+        Some(Value::Object(first)) => first.keys().collect(),
+        Some(Value::Array(_)) => Vec::new(),
+        _ => return Err(TraceProblem::Json("it is no list of rows".to_owned())),
+    };
+    let line = |cells: Vec<String>| cells.join("\t") + "\n";
+    if !names.is_empty() {
+        text += &line(names.iter().map(|name| plain(name)).collect());
+    }
+    for row in rows {
+        let cells = match row {
+            Value::Object(row) => names.iter().map(|name| cell(row.get(*name))).collect(),
+            Value::Array(row) => row.iter().map(|value| cell(Some(value))).collect(),
+            _ => {
+                return Err(TraceProblem::Json(
+                    "one of its rows is no object and no list".to_owned(),
+                ));
+            }
+        };
+        text.write_str(&line(cells)).expect("a String takes all");
+    }
+    Ok(text)
+}
+
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => plain(text),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => "-".to_owned(),
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.replace(['\t', '\n', '\r', '"', '#'], " ")
+}

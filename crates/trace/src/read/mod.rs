@@ -1,0 +1,256 @@
+//! Files that people have of recorded links, in whatever form: what each is, is seen from its content.
+//!
+//! | form | seen by |
+//! |---|---|
+//! | Mahimahi | a whole number of ms on each line |
+//! | time in s and rate in Mbit/s (cooked and PiTree's logs) | two numbers on each line |
+//! | tables: CSV, G-NetTrack, drives, counters | a heading, a unit in each row, or what is said |
+//! | positions and bytes (Oslo, Ghent) | six numbers on each line |
+//! | iperf3 and iperf | lines of intervals, or JSON |
+//! | lists of rows | JSON |
+//! | CellReplay | a folder ([`read_folder`]) |
+//!
+//! Each of them may be gzip. A Mahimahi trace and a log of two columns stay as they are, byte for
+//! byte; everything else becomes such a log. Nothing here opens a file.
+
+mod clock;
+mod folder;
+mod gzip;
+mod heading;
+mod iperf;
+mod json;
+mod number;
+mod options;
+mod plan;
+mod positions;
+mod rates;
+mod samples;
+mod table;
+mod text;
+mod understood;
+mod unit;
+
+pub use folder::{RecordedDirection, RecordedPath, read_folder};
+pub use options::ReadOptions;
+pub use understood::{Pace, Understood, UnderstoodRates};
+
+use heading::{Column, Meaning};
+use number::Number;
+use samples::Log;
+use table::{Delimiter, Table};
+use unit::{Unit, time_unit_ns};
+
+use crate::{RateTrace, TraceError, TraceKind, TraceProblem};
+
+/// A file that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reading {
+    /// The trace as [`RateTrace::parse_mahimahi`] or [`RateTrace::parse_log`] reads it: that of the
+    /// file where it is one already.
+    pub content: Vec<u8>,
+    /// The trace.
+    pub trace: RateTrace,
+    /// What was understood.
+    pub understood: Understood,
+}
+
+/// Reads a file of any of the forms above.
+///
+/// # Errors
+/// If it is none of them, or does not say enough; the error names the line, or the columns and the
+/// setting that would settle it.
+pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError> {
+    let is_packed = gzip::is_gzip(content);
+    let content = text::unpacked(content).map_err(TraceError::whole)?;
+    let text = text::text(&content);
+    check_is_text(&text)?;
+    let mut reading = read_text(&content, &text, options)?;
+    if is_packed {
+        reading.understood.notes.push("unpacked from gzip".to_owned());
+    }
+    Ok(reading)
+}
+
+fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Reading, TraceError> {
+    if options.is_empty() {
+        if is_mahimahi(text) {
+            return mahimahi(content, text);
+        }
+        if let Some(reading) = plain_log(content, text) {
+            return Ok(reading);
+        }
+        if let Some(samples) = positions::samples(text) {
+            let log = samples::log(&samples)?;
+            return of_log(
+                "log of positions and bytes",
+                log,
+                "bytes and ms",
+                Some((5, String::new())),
+            );
+        }
+        if folder::is_packet_trains(text) {
+            return Err(TraceError::whole(TraceProblem::PacketTrains));
+        }
+    }
+    if json::is_json(text) {
+        return match json::read(text).map_err(TraceError::whole)? {
+            json::Json::Iperf(samples) => {
+                of_log("iperf3 JSON", samples::log(&samples)?, "bit/s", None)
+            }
+            json::Json::Rows(rows) => table_log("JSON rows", &rows, options),
+        };
+    }
+    if iperf::is_report(text) {
+        let samples = iperf::samples(text);
+        if samples.is_empty() {
+            return Err(TraceError::whole(TraceProblem::NoIntervals));
+        }
+        return of_log("iperf3 report", samples::log(&samples)?, "Mbit/s", None);
+    }
+    table_log("", text, options)
+}
+
+/// Whether the first line with something in it is one whole number.
+fn is_mahimahi(text: &str) -> bool {
+    let Some(first) = text.lines().find(|line| !line.trim().is_empty()) else { return true };
+    let word = first.trim();
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn mahimahi(content: &[u8], text: &str) -> Result<Reading, TraceError> {
+    let (content, trace) = match RateTrace::parse_mahimahi(content) {
+        Ok(trace) => (content.to_vec(), trace),
+        Err(error) if text.trim_end().is_empty() => return Err(error),
+        // Other line ends, a mark of the byte order and blank lines at the end change nothing.
+        Err(_) => {
+            let text = format!("{}\n", text.trim_end());
+            let parsed = RateTrace::parse_mahimahi(text.as_bytes());
+            let trace = parsed.map_err(|error| if_rates(text.as_str(), error))?;
+            (text.into_bytes(), trace)
+        }
+    };
+    let RateTrace::Mahimahi(opportunities) = &trace else { unreachable!("it was read as one") };
+    let understood = Understood {
+        form: "Mahimahi trace",
+        rates: None,
+        opportunities: Some(opportunities.opportunities()),
+        duration: trace.period(),
+        notes: Vec::new(),
+    };
+    Ok(Reading { content, trace, understood })
+}
+
+/// Numbers that do not grow may be rates, of which nothing says the unit.
+fn if_rates(text: &str, error: TraceError) -> TraceError {
+    let are_numbers = || text.lines().all(|line| Number::parse(line.trim(), false).is_some());
+    match error.problem {
+        TraceProblem::Unordered { found, previous } if are_numbers() => {
+            TraceError { line: error.line, problem: TraceProblem::TimesOrRates { found, previous } }
+        }
+        problem => TraceError { line: error.line, problem },
+    }
+}
+
+/// A log of times in s and rates in Mbit/s as it stands, if a text is one and says nothing else.
+fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
+    let trace = RateTrace::parse_log(content).ok()?;
+    let table = Table::read(text);
+    let columns: Vec<Column> = table.names.iter().map(|name| Column::named(name)).collect();
+    let is_plain = match &columns[..] {
+        [] => true,
+        [time, rate] => {
+            let is_seconds = time_unit_ns(&time.name).is_none_or(|ns| ns == 1_000_000_000);
+            let is_mbit_s = rate.unit.is_none_or(|unit| unit == Unit::MBIT_S);
+            is_seconds
+                && is_mbit_s
+                && time.meaning != Meaning::Rate
+                && time.meaning != Meaning::Size
+        }
+        _ => false,
+    };
+    if !is_plain {
+        return None;
+    }
+    let head = table.head();
+    let numbers = |index: usize| {
+        let cells = head.iter().filter_map(move |cells| cells.get(index));
+        cells.filter_map(|cell| Number::parse(cell, false))
+    };
+    // So much is another unit, which nothing says.
+    let mut values: Vec<f64> = numbers(1).map(Number::value).filter(|&value| value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    let is_said = columns.get(1).is_some_and(|rate| rate.unit.is_some());
+    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+    if !is_said && middle > rates::MOST_MBIT_S {
+        return None;
+    }
+    let starts: Vec<i64> = numbers(0).filter_map(|time| time.times(1_000_000_000)).collect();
+    let step_ns = samples::usual_ns(starts.into_iter()).unwrap_or(1_000_000_000);
+    let name = columns.get(1).map_or_else(String::new, |column| column.name.clone());
+    let understood = Understood {
+        form: "log",
+        rates: Some(UnderstoodRates {
+            pace: Pace::of(table.rows.len(), step_ns),
+            unit: Unit::MBIT_S.text,
+            column: Some((2, name)),
+        }),
+        opportunities: None,
+        duration: trace.period(),
+        notes: Vec::new(),
+    };
+    Some(Reading { content: content.to_vec(), trace, understood })
+}
+
+fn table_log(form: &'static str, text: &str, options: &ReadOptions) -> Result<Reading, TraceError> {
+    let table = Table::read(text);
+    let read = rates::log(&table, options)?;
+    let form = match (form, table.delimiter) {
+        ("", Delimiter::Comma) => "CSV",
+        ("", Delimiter::Semicolon) => "CSV with semicolons",
+        ("", Delimiter::Tab) => "table with tabs",
+        ("", Delimiter::Bar) => "table with bars",
+        ("", Delimiter::Blanks) => "table with blanks",
+        (form, _) => form,
+    };
+    let mut reading = of_log(form, read.log, read.unit, Some(read.column))?;
+    reading.understood.notes = read.notes;
+    Ok(reading)
+}
+
+fn of_log(
+    form: &'static str,
+    log: Log,
+    unit: &'static str,
+    column: Option<(usize, String)>,
+) -> Result<Reading, TraceError> {
+    // Its lines are not those of the file, and what is wrong with a line was found before.
+    let parsed = RateTrace::parse_log(&log.content);
+    let trace = parsed.map_err(|error| TraceError::whole(error.problem))?;
+    let understood = Understood {
+        form,
+        rates: Some(UnderstoodRates { pace: log.pace, unit, column }),
+        opportunities: None,
+        duration: trace.period(),
+        notes: Vec::new(),
+    };
+    Ok(Reading { content: log.content, trace, understood })
+}
+
+/// Refuses a text that has bytes near its beginning which no text has.
+fn check_is_text(text: &str) -> Result<(), TraceError> {
+    let is_foreign = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0x0c | 0x1a);
+    for (index, line) in text.lines().take(100).enumerate() {
+        if let Some(byte) = line.bytes().find(|byte| is_foreign(byte) || *byte == 0x7f) {
+            return Err(TraceError::at(index + 1, TraceProblem::Binary(byte)));
+        }
+    }
+    Ok(())
+}
+
+impl Reading {
+    /// Which of the two kinds the trace became.
+    pub fn kind(&self) -> TraceKind {
+        self.trace.kind()
+    }
+}

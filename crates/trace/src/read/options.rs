@@ -1,0 +1,42 @@
+//! What a reader may be told of a file that does not say it.
+
+use super::unit::{Unit, time_unit_ns};
+use crate::TraceProblem;
+
+/// What is known of a table of rates beside its content; each wins over what the content says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReadOptions {
+    /// The column of the rate: its name, or its number from 1.
+    pub column: Option<String>,
+    /// The unit of the rate: `Mbit/s`, `kbps`, `bytes`.
+    pub unit: Option<String>,
+    /// The column of the times: its name, or its number from 1.
+    pub time_column: Option<String>,
+    /// The unit of the times: `ms`.
+    pub time_unit: Option<String>,
+}
+
+impl ReadOptions {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn rate_unit(&self) -> Result<Option<Unit>, TraceProblem> {
+        let Some(text) = &self.unit else { return Ok(None) };
+        let unit = Unit::find(text);
+        unit.map(Some).ok_or_else(|| TraceProblem::UnknownUnit {
+            key: "unit",
+            found: text.clone(),
+            example: "Mbit/s",
+        })
+    }
+
+    pub(super) fn time_unit_ns(&self) -> Result<Option<i64>, TraceProblem> {
+        let Some(text) = &self.time_unit else { return Ok(None) };
+        time_unit_ns(text).map(Some).ok_or_else(|| TraceProblem::UnknownUnit {
+            key: "time_unit",
+            found: text.clone(),
+            example: "ms",
+        })
+    }
+}

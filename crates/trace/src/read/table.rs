@@ -1,0 +1,226 @@
+//! Tables of text: which character parts the columns, where the heading stands, which rows there are.
+
+use super::clock::Stamp;
+use super::number::Number;
+use super::unit::{Unit, time_unit_ns};
+
+/// A text as rows of cells.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Table<'a> {
+    pub delimiter: Delimiter,
+    /// Empty where the file has no heading.
+    pub names: Vec<String>,
+    /// How many columns most rows have.
+    pub width: usize,
+    /// The rows below the heading, each with its line's number from 1.
+    pub rows: Vec<(usize, &'a str)>,
+}
+
+/// What parts the cells of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Delimiter {
+    Tab,
+    Semicolon,
+    Bar,
+    Comma,
+    /// Any number of blanks.
+    Blanks,
+}
+
+/// How many rows are looked at to see what the columns are.
+pub(super) const HEAD_ROWS: usize = 200;
+
+impl Delimiter {
+    /// Those that stand in cells most rarely first.
+    const ALL: [Self; 5] = [Self::Tab, Self::Semicolon, Self::Bar, Self::Comma, Self::Blanks];
+
+    /// The cells of a row; a cell in quotation marks may have delimiters in it.
+    pub(super) fn split<'a>(self, row: &'a str, cells: &mut Vec<&'a str>) {
+        cells.clear();
+        let is_delimiter = |c: char| match self {
+            Self::Tab => c == '\t',
+            Self::Semicolon => c == ';',
+            Self::Bar => c == '|',
+            Self::Comma => c == ',',
+            Self::Blanks => c == ' ' || c == '\t',
+        };
+        let mut begin = 0;
+        let mut is_quoted = false;
+        for (at, letter) in row.char_indices() {
+            // A mark inside a word, as in 5", begins no quotation.
+            let begins_cell = row[begin..at].trim_ascii().is_empty();
+            if letter == '"' && (is_quoted || begins_cell) {
+                is_quoted = !is_quoted;
+            } else if is_delimiter(letter) && !is_quoted {
+                cells.push(&row[begin..at]);
+                begin = at + 1;
+            }
+        }
+        cells.push(&row[begin..]);
+        for cell in cells.iter_mut() {
+            let bare = cell.trim();
+            let inside = bare.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            *cell = inside.unwrap_or(bare).trim();
+        }
+        if self == Self::Blanks {
+            cells.retain(|cell| !cell.is_empty());
+        }
+    }
+
+    pub(super) fn has_decimal_comma(self) -> bool {
+        matches!(self, Self::Tab | Self::Semicolon | Self::Bar)
+    }
+}
+
+impl<'a> Table<'a> {
+    /// The table that a text is; one column if nothing parts its rows alike.
+    pub(super) fn read(text: &'a str) -> Self {
+        let lines = || {
+            let numbered = text.split('\n').enumerate().map(|(index, line)| (index + 1, line));
+            numbered.filter(|(_, line)| !line.trim().is_empty())
+        };
+        let is_comment = |line: &str| line.trim_start().starts_with(['#', '%']);
+        let head: Vec<&str> = lines()
+            .map(|(_, line)| line)
+            .filter(|line| !is_comment(line))
+            .take(HEAD_ROWS)
+            .collect();
+        let (delimiter, width) = delimiter_of(&head);
+        let mut cells = Vec::new();
+        let mut comment = None;
+        let mut table = Self { delimiter, names: Vec::new(), width, rows: Vec::new() };
+        for (number, line) in lines() {
+            if is_comment(line) {
+                comment = Some(line);
+                continue;
+            }
+            if table.rows.is_empty() {
+                delimiter.split(line, &mut cells);
+                if table.is_before_rows(&cells) {
+                    continue;
+                }
+            }
+            table.rows.push((number, line));
+        }
+        if let (true, Some(comment)) = (table.names.is_empty(), comment) {
+            delimiter.split(comment.trim_start().trim_start_matches(['#', '%']), &mut cells);
+            table.is_before_rows(&cells);
+        }
+        table
+    }
+
+    /// Takes the heading, and the units that may stand below it. Whether the line is no row.
+    fn is_before_rows(&mut self, cells: &[&str]) -> bool {
+        let has_words =
+            cells.iter().all(|cell| is_word(cell)) && cells.iter().any(|cell| !cell.is_empty());
+        let is_short = cells.len() + 1 == self.width && self.width > 2;
+        if has_words && self.names.is_empty() && (cells.len() == self.width || is_short) {
+            let index = is_short.then(String::new);
+            self.names =
+                index.into_iter().chain(cells.iter().map(|&cell| cell.to_owned())).collect();
+            return true;
+        }
+        let has_units =
+            cells.iter().any(|cell| Unit::find(cell).is_some() || time_unit_ns(cell).is_some());
+        if has_words && has_units && cells.len() == self.names.len() {
+            for (name, unit) in self.names.iter_mut().zip(cells) {
+                *name = format!("{name} {unit}");
+            }
+            return true;
+        }
+        // What a recorder wrote before the table has another number of columns.
+        self.names.is_empty() && cells.len() != self.width && has_words
+    }
+
+    /// The cells of the first rows.
+    pub(super) fn head(&self) -> Vec<Vec<&'a str>> {
+        self.rows
+            .iter()
+            .take(HEAD_ROWS)
+            .map(|&(_, row)| {
+                let mut cells = Vec::new();
+                self.delimiter.split(row, &mut cells);
+                cells
+            })
+            .collect()
+    }
+}
+
+/// The delimiter by which most lines have the same number of columns, and that number.
+fn delimiter_of(head: &[&str]) -> (Delimiter, usize) {
+    let mut cells = Vec::new();
+    for delimiter in Delimiter::ALL {
+        let mut widths: Vec<usize> = head
+            .iter()
+            .map(|line| {
+                delimiter.split(line, &mut cells);
+                cells.len()
+            })
+            .collect();
+        widths.sort_unstable();
+        let alike = widths.chunk_by(|a, b| a == b).max_by_key(|chunk| chunk.len());
+        if let Some(alike) = alike.filter(|alike| alike[0] > 1 && alike.len() * 5 >= head.len() * 4)
+        {
+            return (delimiter, alike[0]);
+        }
+    }
+    (Delimiter::Comma, 1)
+}
+
+/// Whether a cell may stand in a heading.
+fn is_word(cell: &str) -> bool {
+    Number::parse(cell, true).is_none() && Stamp::parse(cell).is_none() && !is_value_with_unit(cell)
+}
+
+fn is_value_with_unit(cell: &str) -> bool {
+    value_and_unit(cell).is_some()
+}
+
+/// `12.5 Mbits/sec`.
+pub(super) fn value_and_unit(cell: &str) -> Option<(f64, Unit)> {
+    let at = cell.find(|c: char| c.is_ascii_alphabetic() || c == ' ')?;
+    let value = Number::parse(&cell[..at], false)?;
+    Some((value.value(), Unit::find(&cell[at..])?))
+}
+
+/// What recorders write where they know nothing.
+pub(super) fn is_missing(cell: &str) -> bool {
+    let words = ["", "-", "--", "?", "nan", "na", "n/a", "null", "none", "nil", "unknown"];
+    cell.len() <= 7 && words.contains(&cell.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delimiters_are_seen() {
+        let width = |text: &str| {
+            let table = Table::read(text);
+            (table.delimiter, table.width)
+        };
+        assert_eq!(width("a,b,c\n1,2,3\n"), (Delimiter::Comma, 3));
+        assert_eq!(width("a;b\n1,5;2\n"), (Delimiter::Semicolon, 2));
+        assert_eq!(width("a b\tc\n1 2\t3\n"), (Delimiter::Tab, 2));
+        assert_eq!(width("0.5   4\n1.0 5\n"), (Delimiter::Blanks, 2));
+        assert_eq!(width("5\n6\n"), (Delimiter::Comma, 1));
+    }
+
+    #[test]
+    fn the_heading_may_stand_below_other_lines_and_in_a_comment() {
+        let names = |text: &str| Table::read(text).names;
+        assert_eq!(names("Exported\na,b\n1,2\n1,3\n1,4\n1,5\n1,6\n"), ["a", "b"]);
+        assert_eq!(names("# time rate\n1 2\n2 2\n"), ["time", "rate"]);
+        assert_eq!(names("time,rate\ns,Mbit/s\n1,2\n"), ["time s", "rate Mbit/s"]);
+        assert_eq!(names("time,rate\n0,1,2\n1,1,2\n2,1,2\n3,1,2\n"), ["", "time", "rate"]);
+        assert!(names("1,2\n3,4\n").is_empty());
+        assert!(names("0.57,Mbits/sec\n1,Kbits/sec\n").is_empty());
+    }
+
+    #[test]
+    fn quotation_marks_hold_a_cell_together() {
+        let mut cells = Vec::new();
+        Delimiter::Comma.split("\"01/16/2021, 4:04 PM\",2.5,\"\" , 5\"", &mut cells);
+        assert_eq!(cells, ["01/16/2021, 4:04 PM", "2.5", "", "5\""]);
+    }
+}

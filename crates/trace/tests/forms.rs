@@ -1,0 +1,395 @@
+//! Every form that people have traces in, each as its recorder writes it.
+
+use cwndlab_trace::{ReadOptions, Reading, TraceKind, read, read_folder};
+use cwndlab_units::{Duration, Time};
+
+fn reading(text: &str) -> Reading {
+    read(text.as_bytes(), &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn told(options: &[(&str, &str)]) -> ReadOptions {
+    let find = |key: &str| {
+        options.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned())
+    };
+    ReadOptions {
+        column: find("column"),
+        unit: find("unit"),
+        time_column: find("time_column"),
+        time_unit: find("time_unit"),
+    }
+}
+
+fn problem(text: &str) -> String {
+    read(text.as_bytes(), &ReadOptions::default()).expect_err("must be refused").to_string()
+}
+
+/// The log that a file became, without its heading.
+fn rows(reading: &Reading) -> String {
+    assert_eq!(reading.kind(), TraceKind::Log);
+    let text = String::from_utf8(reading.content.clone()).expect("text");
+    let rows: Vec<&str> = text.lines().filter(|line| *line != "time_s,rate_mbit_s").collect();
+    rows.join(" ")
+}
+
+/// What it became and what was understood.
+#[track_caller]
+fn check(text: &str, wanted_rows: &str, wanted: &str) {
+    let reading = reading(text);
+    assert_eq!(rows(&reading), wanted_rows, "{text}");
+    assert_eq!(reading.understood.to_string(), wanted);
+}
+
+#[test]
+fn mahimahi_stays_as_it_is() {
+    let trace = reading("0\n5\n5\n1000\n");
+    assert_eq!(trace.content, b"0\n5\n5\n1000\n");
+    let said = "Mahimahi trace: 4 delivery opportunities of 1,504 bytes, 1 s";
+    assert_eq!(trace.understood.to_string(), said);
+    // Other line ends, a mark of the byte order and blank lines at the end change nothing.
+    for text in ["\u{feff}0\n5\n5\n1000\n", "0\r5\r5\r1000\r", "0\n5\n5\n1000\n\n\n"] {
+        assert_eq!(reading(text).trace, trace.trace, "{text:?}");
+    }
+}
+
+#[test]
+fn cooked_and_pitree_logs_stay_as_they_are() {
+    let cooked = "0.0\t4.03\n0.55\t4.79\n1.35\t4.33\n";
+    assert_eq!(reading(cooked).content, cooked.as_bytes());
+    let pitree = "0.0 8.737448\n5.0 8.781528\n10.0 8.756224\n";
+    check(
+        pitree,
+        "0.0 8.737448 5.0 8.781528 10.0 8.756224",
+        "log: a sample every 5 s, Mbit/s, column 2, 15 s",
+    );
+    // Since 1970, in ms: a log that could not be read as seconds.
+    let epoch_ms = "1700000000000 8.5\n1700000001000 9\n";
+    assert_eq!(rows(&reading(epoch_ms)), "0,8.5 1,9.0");
+}
+
+#[test]
+fn drives_with_zoned_times_and_pauses_are_logs() {
+    // CoNEXT 2023's drives: CRLF, a zone, several drives in one file.
+    let drive = "time,throughput,speed,latitude,longtitu,area_type\r\n\
+        2023-04-04 10:07:13 CDT,81.4,23.68,44.9057,-93.5432,suburban\r\n\
+        2023-04-04 10:07:14 CDT,113.0,16.87,44.9057,-93.5435,suburban\r\n\
+        2023-04-12 09:00:00 CDT,85.9,16.87,44.9057,-93.5435,rural\r\n\
+        2023-04-11 09:00:00 CDT,0,16.87,44.9057,-93.5435,rural\r\n";
+    check(
+        drive,
+        "0,81.4 1,113.0 2,85.9 3,0.0",
+        "CSV: a sample a second, Mbit/s, column 2 \"throughput\", 4 s, Mbit/s assumed as none is \
+         said, 2 pauses of the recorder left out",
+    );
+    let parallel = "Bitrate,Time\n11.9,2023-04-28 11:00:13 CDT\n19.3,2023-04-28 11:00:14 CDT\n";
+    assert_eq!(rows(&reading(parallel)), "0,11.9 1,19.3");
+}
+
+#[test]
+fn iso_times_have_fractions_and_zones() {
+    let csv = "time,download_mbit_s,upload_mbit_s,speed_km_h\n\
+        2024-04-19 16:23:00.001039872,17.5,12.3,36.2\n\
+        2024-04-19 16:23:01.001035008,18.25,13.2,33.5\n";
+    assert_eq!(rows(&reading(csv)), "0,17.5 0.999995136,18.25");
+    let zoned =
+        "timestamp;rate_kbps\n2024-03-10T01:59:59-06:00;500\n2024-03-10T03:00:00-05:00;250\n";
+    assert_eq!(rows(&reading(zoned)), "0,0.5 1,0.25");
+    let upload = told(&[("column", "upload")]);
+    let upload = read(csv.as_bytes(), &upload).expect("a trace");
+    assert_eq!(rows(&upload), "0,12.3 0.999995136,13.2");
+}
+
+#[test]
+fn g_nettrack_has_commas_or_tabs() {
+    let commas = "Timestamp,Longitude,CQI,DL_bitrate,UL_bitrate,State\n\
+        2020.02.14_23.59.58,-8.5,10,0,250,D\n\
+        2020.02.14_23.59.59,-8.5,-,12500,-,D\n\
+        2020.02.15_00.00.01,-8.5,11,3001,500,D\n";
+    let wanted = "table with tabs: a sample a second, kbit/s, column 4 \"DL_bitrate\", 5 s";
+    check(&commas.replace(',', "\t"), "0,0.0 1,12.5 3,3.001", wanted);
+    assert_eq!(reading(commas).content, b"time_s,rate_mbit_s\n0,0.0\n1,12.5\n3,3.001\n");
+    let options = told(&[("column", "UL_bitrate")]);
+    let up = read(commas.as_bytes(), &options).expect("a trace");
+    assert_eq!(rows(&up), "0,0.25 3,0.5");
+    for end in ["\r\n", "\r"] {
+        assert_eq!(reading(&commas.replace('\n', end)).content, reading(commas).content);
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_a_little_is_no_other_recording() {
+    let mut text = String::from("time,x,mbps\n");
+    for second in 0..200 {
+        text += &format!("{},0,5\n", if second == 150 { 148 } else { second });
+    }
+    let reading = reading(&text);
+    assert_eq!(reading.trace.period(), Duration::from_secs(200));
+    assert!(reading.understood.to_string().ends_with("200 s, 1 row out of order"));
+}
+
+#[test]
+fn nyu_mets_says_the_unit_in_each_row() {
+    let rates = "13.9,Mbits/sec\r\n499,Kbits/sec\r\n0,bits/sec\r\n";
+    check(
+        rates,
+        "0,13.9 1,0.499 2,0.0",
+        "CSV: a sample a second, Mbit/s, column 1, 3 s, no times, so a sample a second",
+    );
+    assert_eq!(rows(&reading("13.9 Mbits/sec\n499 Kbits/sec\n")), "0,13.9 1,0.499");
+    let all = "9.41,4,0,-91,-19,1,0,2100\n3.21,4,0,-91,-19,1,0,2100\n";
+    assert_eq!(
+        problem(all),
+        "the columns have no names; there are columns 1, 2, 3, 4, 5, 6, 7, 8: name it, for example \
+         column = \"2\""
+    );
+    let first = told(&[("column", "1"), ("unit", "Mbit/s")]);
+    assert_eq!(rows(&read(all.as_bytes(), &first).expect("a trace")), "0,9.41 1,3.21");
+}
+
+#[test]
+fn ghent_and_oslo_count_bytes() {
+    let ghent = "1453121790686 0 51.0386 3.7300 2961792 1000\n\
+        1453121791686 1000 51.0386 3.7300 1480896 1000\n\
+        1453121792690 2004 51.0387 3.7301 0 1004\n";
+    check(
+        ghent,
+        "0,23.694336 1,11.847168 2,0.0",
+        "log of positions and bytes: a sample a second, bytes and ms, column 5, 3 s",
+    );
+    let oslo = "1289406399 549 59.851294 10.781266 248456 1021\n\
+        1289406400 1570 59.851294 10.781266 102100 1021\n";
+    assert!(rows(&reading(oslo)).ends_with(" 1.021,0.8"));
+}
+
+#[test]
+fn iperf3_reports_are_logs() {
+    let report = "nohup: ignoring input\n\
+        Connecting to host 10.0.2.15, port 5201\n\
+        Time: Sun, 25 Jun 2023 19:32:10 GMT\n\
+        [  5] local 100.64.0.2 port 35136 connected to 10.0.2.15 port 5201\n\
+        [ ID] Interval           Transfer     Bitrate\n\
+        [  5]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec    0   45.2 KBytes       (omitted)\n\
+        [  5]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec    0   45.2 KBytes\n\
+        [  5]   1.00-2.01   sec  3.89 MBytes   512 Kbits/sec    3   12.1 KBytes\n\
+        [  5]   2.01-2.10   sec  0.00 Bytes  0.00 bits/sec\n\
+        - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+        [ ID] Interval           Transfer     Bitrate         Retr\n\
+        [  5]   0.00-2.10   sec  8.03 GBytes   230 Mbits/sec  5147             sender\n\
+        [  5]   0.00-2.10   sec  8.00 GBytes   229 Mbits/sec                  receiver\n\
+        \niperf Done.\n";
+    check(
+        report,
+        "0,13.4 1,0.512 2.01,0.0 2.055,0.0",
+        "iperf3 report: a sample a second, Mbit/s, 2.1 s",
+    );
+    let parallel = "[ ID] Interval           Transfer     Bitrate\n\
+        [  5]   0.00-1.00   sec  1.60 MBytes  13.0 Mbits/sec\n\
+        [  7]   0.00-1.00   sec  1.60 MBytes  12.0 Mbits/sec\n\
+        [SUM]   0.00-1.00   sec  1.60 MBytes  25.0 Mbits/sec\n\
+        - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+        [  5]   1.00-2.00   sec  1.60 MBytes  3.0 Mbits/sec\n\
+        [  7]   1.00-2.00   sec  1.60 MBytes  2.0 Mbits/sec\n\
+        [SUM]   1.00-2.00   sec  1.60 MBytes  5.0 Mbits/sec\n";
+    assert_eq!(rows(&reading(parallel)), "0,25.0 1,5.0");
+    let without_sums: String = parallel
+        .lines()
+        .filter(|line| !line.contains("SUM"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(rows(&reading(&without_sums)), "0,25.0 1,5.0");
+    let both_ways = "[  5][TX-C]   0.00-1.00   sec  1.60 MBytes  13.0 Mbits/sec\n\
+        [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  40.0 Mbits/sec\n";
+    assert_eq!(rows(&reading(both_ways)), "0,40.0");
+    // iperf 2 writes blanks after the hyphen, and its summary without a word.
+    let second = "[  3]  0.0- 1.0 sec  1.25 MBytes  10.5 Mbits/sec\n\
+        [  3]  1.0- 2.0 sec  1.25 MBytes  11.5 Mbits/sec\n\
+        [  3]  2.0- 3.0 sec  1.25 MBytes  12.5 Mbits/sec\n\
+        [  3]  0.0- 3.0 sec  3.75 MBytes  11.5 Mbits/sec\n";
+    assert_eq!(rows(&reading(second)), "0,10.5 1,11.5 2,12.5");
+    // Two tests in one file follow each other.
+    let twice = parallel.repeat(2);
+    assert_eq!(rows(&reading(&twice)), "0,25.0 1,5.0 2,25.0 3,5.0");
+}
+
+#[test]
+fn iperf3_json_is_a_log() {
+    let interval = |start: u32, bits: u32, omitted: bool| {
+        let end = start + 1;
+        format!(
+            "{{\"streams\":[{{\"socket\":5}}],\"sum\":{{\"start\":{start}.0,\"end\":{end}.0,\
+             \"seconds\":1.0,\"bytes\":1,\"bits_per_second\":{bits}.5,\"omitted\":{omitted},\
+             \"sender\":false}}}}"
+        )
+    };
+    let intervals =
+        [interval(0, 7, true), interval(0, 2_000_000, false), interval(1, 3_000_000, false)];
+    let whole = format!("{{\"start\":{{}},\"intervals\":[{}],\"end\":{{}}}}", intervals.join(","));
+    check(&whole, "0,2.0000005 1,3.0000005", "iperf3 JSON: a sample a second, bit/s, 2 s");
+    let stream: String = intervals
+        .iter()
+        .map(|interval| format!("{{\"event\":\"interval\",\"data\":{interval}}}\n"))
+        .collect();
+    let stream = format!("{{\"event\":\"start\",\"data\":{{}}}}\n{stream}");
+    assert_eq!(rows(&reading(&stream)), "0,2.0000005 1,3.0000005");
+    let ended = "{\"start\":{},\"intervals\":[],\"end\":{}}";
+    assert_eq!(problem(ended), "this report of iperf3 has no intervals: run iperf3 with -i 1");
+}
+
+#[test]
+fn rows_of_json_are_a_table() {
+    let sabre = "[{\"duration_ms\":1000,\"bandwidth_kbps\":5000,\"latency_ms\":20},\
+        {\"duration_ms\":500,\"bandwidth_kbps\":2500,\"latency_ms\":20}]";
+    let trace = reading(sabre);
+    assert_eq!(trace.trace.period(), Duration::from_millis(1500));
+    assert!((trace.trace.mean_rate().as_mbit_per_sec_f64() - 6.25 / 1.5).abs() < 1e-6);
+    assert_eq!(rows(&reading("[[0, 5], [1, 6.5]]")), "0,5.0 1,6.5");
+    assert_eq!(rows(&reading("{\"t\":0,\"mbps\":5}\n{\"t\":2,\"mbps\":6}\n")), "0,5.0 2,6.0");
+    assert_eq!(
+        problem("{\"a\": "),
+        "this JSON is no trace: EOF while parsing a value at line 1 column 6"
+    );
+}
+
+#[test]
+fn tables_are_read_by_their_headings() {
+    for (text, wanted) in [
+        ("time_ms,kbps\n0,500\n100,250\n", "0,0.5 0.1,0.25"),
+        ("\u{feff}time (s);throughput (Mbit/s)\n0;1,5\n1;2,5\n", "0,1.5 1,2.5"),
+        (
+            "epoch_us\tbits_per_second\n1700000000000000\t5e6\n1700000000500000\t1e6\n",
+            "0,5.0 0.5,1.0",
+        ),
+        (
+            "\"Time\",\"DL Throughput Mbps\",\"UL Throughput Mbps\"\n\"10:07:13\",\"5\",\"1\"\n\"10:07:14\",\"6\",\"2\"\n",
+            "0,5.0 1,6.0",
+        ),
+        ("Date,Time,Mbps\n2023-04-04,23:59:59,5\n2023-04-05,00:00:00,6\n", "0,5.0 1,6.0"),
+        ("# t rate\n0 5\n1 6\n", "# t rate 0 5 1 6"),
+        ("seconds|bandwidth\n0|5\n1|6\n", "0,5.0 1,6.0"),
+        ("time,MB/s\n0,1.5\n1,1\n", "0,12.0 1,8.0"),
+        ("Exported by X\n\ntime,area,bandwidth_mbps\n0,a,5\n1,b,6\n2,b,7\n", "0,5.0 1,6.0 2,7.0"),
+        ("time,throughput\ns,kbit/s\n0,500\n1,250\n", "0,0.5 1,0.25"),
+        ("time,rate,x\n0,5 Mbit/s,1\n1,500 kbit/s,1\n", "0,5.0 1,0.5"),
+        (",throughput_mbps\n0,5\n1,6\n", "0,5.0 1,6.0"),
+        ("23:59:59,5,Mbits/sec\n00:00:00,6,Mbits/sec\n", "0,5.0 1,6.0"),
+        ("time,bitrate\n0,25000000\n1,50000000\n", "0,25.0 1,50.0"),
+    ] {
+        assert_eq!(rows(&reading(text)), wanted, "{text}");
+    }
+}
+
+#[test]
+fn bytes_are_what_passed_before_their_time() {
+    let intervals = "time,bytes,ms\n1,125000,1000\n2,250000,1000\n";
+    assert_eq!(rows(&reading(intervals)), "0,1.0 1,2.0");
+    let between = "time_s,rx_bytes\n1,125000\n2,250000\n3,125000\n";
+    assert_eq!(rows(&reading(between)), "0,1.0 1,2.0 2,1.0");
+    let counter = "time_s,total_rx_bytes\n5,1000\n6,126000\n7,376000\n";
+    check(
+        counter,
+        "0,1.0 1,2.0",
+        "CSV: a sample a second, bytes, column 2 \"total_rx_bytes\", 2 s, a counter, whose \
+         differences are what passed",
+    );
+}
+
+#[test]
+fn what_is_ambiguous_is_an_error_with_the_key_that_settles_it() {
+    assert_eq!(
+        problem("time,tcp_mbps,udp_mbps\n0,1,2\n1,1,2\n"),
+        "several columns may be the rate; there are columns 1 \"time\", 2 \"tcp_mbps\", 3 \"udp_mbps\": \
+         name it, for example column = \"tcp_mbps\""
+    );
+    assert_eq!(
+        problem("time,speed,rsrp\n0,1,-90\n1,1,-91\n"),
+        "no column is named as a rate; there are columns 1 \"time\", 2 \"speed\", 3 \"rsrp\": name it, \
+         for example column = \"rsrp\""
+    );
+    assert_eq!(
+        problem("time,throughput\n0,48000\n1,36000\n"),
+        "column 2 \"throughput\" has values such as 48000 and says no unit: write for example \
+         unit = \"kbit/s\""
+    );
+    assert_eq!(
+        problem("time,x,kbps\n0,1,480\n1000,1,360\n2000,1,360\n"),
+        "column 1 \"time\" has times 1000 apart and says no unit: write for example \
+         time_unit = \"ms\" or time_unit = \"s\""
+    );
+    assert_eq!(
+        problem("12.5\n13.5\n12.0\n"),
+        "the columns have no names; there are columns 1: name it, for example column = \"1\", \
+         unit = \"Mbit/s\""
+    );
+    assert_eq!(
+        problem("12\n13\n12\n"),
+        "line 3: time 12 ms comes after 13 ms: sort the lines by time, or if these are rates write \
+         for example column = \"1\", unit = \"Mbit/s\""
+    );
+    let options = told(&[("column", "1"), ("unit", "Mbit/s")]);
+    assert_eq!(rows(&read(b"12\n13\n12\n", &options).expect("a trace")), "0,12.0 1,13.0 2,12.0");
+    let wrong = told(&[("column", "PL_bitrate")]);
+    let text = b"time,DL_bitrate\n0,1\n";
+    assert_eq!(
+        read(text, &wrong).expect_err("must be refused").to_string(),
+        "no column \"PL_bitrate\"; there are 1 \"time\", 2 \"DL_bitrate\": write one of them as \"column\""
+    );
+    let wrong = told(&[("unit", "furlongs")]);
+    assert_eq!(
+        read(text, &wrong).expect_err("must be refused").to_string(),
+        "`furlongs` is no unit known here; write for example unit = \"Mbit/s\""
+    );
+    assert_eq!(
+        problem("time,x,mbps\n0,1,2\n1,1,fast\n"),
+        "line 3: column 3 \"mbps\": `fast` is not a number"
+    );
+    assert_eq!(
+        problem("time,x,mbps\n0,1,2\nsoon,1,3\n"),
+        "line 3: column 1 \"time\": `soon` is not a time"
+    );
+    assert_eq!(
+        problem("once upon a time\n"),
+        "the trace is empty: it needs at least one line with data"
+    );
+}
+
+#[test]
+fn gzip_of_any_of_them_is_unpacked() {
+    // `printf '1\n2\n3\n' | gzip -n`.
+    let packed = [
+        0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x33, 0xe4, 0x32, 0xe2, 0x32, 0xe6, 0x02, 0, 0xd8,
+        0x54, 0x5f, 0x77, 6, 0, 0, 0,
+    ];
+    let reading = read(&packed, &ReadOptions::default()).expect("a trace");
+    assert_eq!(reading.content, b"1\n2\n3\n");
+    assert!(reading.understood.to_string().ends_with("unpacked from gzip"));
+}
+
+#[test]
+fn cellreplay_is_a_folder() {
+    let files = |names: &[(&str, &'static str)]| -> Vec<(String, &'static str)> {
+        names.iter().map(|&(name, content)| (name.to_owned(), content)).collect()
+    };
+    let all = [
+        ("down-pdo", "1\n2\n10\n"),
+        ("up-pdo", "5\n10\n"),
+        ("down-delay-light-pdo", "0 20 0 1 3\n100 24\n200 22 0\n"),
+        ("latency-offset-up", "100 0.0\n200 0.1\n"),
+    ];
+    let path = read_folder(&files(&all)).expect("a recorded path");
+    assert_eq!(path.down.delay, Some(Duration::from_millis(22)));
+    assert_eq!(path.up.delay, None);
+    assert_eq!(path.up.trace.content, b"5\n10\n");
+    let said = "CellReplay under load: 3 delivery opportunities of 1,504 bytes, 0.01 s";
+    assert_eq!(path.down.trace.understood.to_string(), said);
+    let missing = read_folder(&files(&all[..1])).expect_err("must be refused").to_string();
+    let wanted = "a folder is a trace if it has CellReplay's down-pdo and up-pdo; it has down-pdo";
+    assert_eq!(missing, wanted);
+    assert!(problem(all[2].1).starts_with("these are base delays and short packet trains"));
+}
+
+#[test]
+fn a_log_replays_what_the_file_said() {
+    let reading = reading("time,kbps\n0,500\n1,1500\n");
+    let cwndlab_trace::RateTrace::Log(log) = &reading.trace else { panic!("a log") };
+    assert_eq!(log.rate_at(Time::from_millis(500)).0.bits_per_sec(), 500_000);
+    assert_eq!(log.rate_at(Time::from_millis(1_500)).0.bits_per_sec(), 1_500_000);
+}

@@ -1,0 +1,35 @@
+//! `cargo +nightly fuzz run read_trace`: any bytes are a recorded link of some form or an error.
+#![no_main]
+
+use cwndlab_trace::{ReadOptions, RateTrace, Reading, TraceKind, read, read_folder};
+use cwndlab_units::Duration;
+use libfuzzer_sys::fuzz_target;
+
+/// What a file became is a trace of its own that gives the same again.
+fn check(reading: &Reading) {
+    assert!(reading.trace.period() > Duration::ZERO);
+    let again = match reading.kind() {
+        TraceKind::Mahimahi => RateTrace::parse_mahimahi(&reading.content),
+        TraceKind::Log => RateTrace::parse_log(&reading.content),
+    };
+    assert_eq!(again.as_ref(), Ok(&reading.trace));
+    assert!(!reading.understood.to_string().contains('\n'));
+}
+
+fuzz_target!(|content: &[u8]| {
+    let told = ReadOptions {
+        column: Some("2".to_owned()),
+        unit: Some("bytes".to_owned()),
+        time_column: Some("1".to_owned()),
+        time_unit: Some("ms".to_owned()),
+    };
+    for options in [ReadOptions::default(), told] {
+        if let Ok(reading) = read(content, &options) {
+            check(&reading);
+        }
+    }
+    let files = ["down-pdo", "up-pdo", "down-delay-light-pdo"].map(|name| (name.to_owned(), content));
+    if let Ok(path) = read_folder(&files) {
+        check(&path.down.trace);
+    }
+});

@@ -1,0 +1,113 @@
+"""Recorded links of every form, as a study and a link in one line name them."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cwndlab import core
+from cwndlab.errors import CoreMissingError, StudyError, TraceError
+from cwndlab.resolve.traces import Told, read_folder, read_trace
+from cwndlab.schema import scenario as si
+from cwndlab.study.describe import describe_link, read_link
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DRIVE = """time,throughput,speed
+2023-04-04 10:07:13 CDT,81.4,23.68
+2023-04-04 10:07:14 CDT,113.0,16.87
+"""
+
+
+@pytest.fixture(autouse=True)
+def _core() -> None:
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_a_file_of_any_form_becomes_what_the_simulator_reads(tmp_path: Path) -> None:
+    drive = read_trace(write(tmp_path, "drive.csv", DRIVE))
+    assert drive.content == b"time_s,rate_mbit_s\n0,81.4\n1,113.0\n"
+    assert drive.kind == "log"
+    assert drive.info["understood"] == (
+        'CSV: a sample a second, Mbit/s, column 2 "throughput", 2 s, Mbit/s assumed as none is said'
+    )
+    packed = read_trace(write(tmp_path, "drive.csv.gz", gzip.compress(DRIVE.encode())))
+    assert packed.content == drive.content
+    told = read_trace(tmp_path / "drive.csv", Told(column="speed", unit="kbit/s"))
+    assert told.content == b"time_s,rate_mbit_s\n0,0.02368\n1,0.01687\n"
+
+
+def test_one_key_takes_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "drive.csv", DRIVE)
+    write(tmp_path, "x.down", "1\n2\n")
+    write(tmp_path, "cooked", "0.0\t4.03\n0.55\t4.79\n")
+    for spec, kind in (
+        ("trace:drive.csv,delay=20 ms", "log"),
+        ("log:drive.csv,delay=20 ms", "log"),
+        ("trace:cooked", "log"),
+        ("trace:x.down", "mahimahi"),
+        ("delay=20 ms,log=x.down", "mahimahi"),
+    ):
+        _, resolved = read_link(spec)
+        assert isinstance(resolved.path, si.WirePath)
+        assert resolved.path.forward[0].rate.kind == kind, spec
+    _, resolved = read_link("trace:drive.csv,column=speed,unit=bytes/s")
+    assert next(iter(resolved.traces.values())).info["mean_rate_mbit_s"] == pytest.approx(
+        0.000162, abs=1e-6
+    )
+    assert any("CSV: a sample a second" in line for line in describe_link("trace:drive.csv"))
+
+
+def test_what_is_ambiguous_names_the_key_that_settles_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "two.csv", "time,tcp_mbps,udp_mbps\n0,1,2\n1,1,2\n")
+    told = (
+        'several columns may be the rate; there are columns 1 "time", 2 "tcp_mbps", 3 "udp_mbps": '
+        'name it, for example column = "tcp_mbps"'
+    )
+    with pytest.raises(StudyError) as refused:
+        read_link("trace:two.csv,delay=20 ms")
+    assert told in str(refused.value)
+    with pytest.raises(StudyError, match='"unit" needs a "trace", of which it tells'):
+        read_link("rate=10 Mbit/s,unit=Mbit/s")
+    with pytest.raises(TraceError, match=r"x\.txt: the trace is empty"):
+        read_trace(write(tmp_path, "x.txt", "once upon a time\n"))
+
+
+def test_a_folder_of_cellreplay_is_both_directions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "driving"
+    folder.mkdir()
+    write(folder, "down-pdo", "1\n2\n10\n")
+    write(folder, "up-pdo", "5\n10\n")
+    write(folder, "down-delay-light-pdo", "0 20 0 1 3\n100 24\n200 22 0\n")
+    write(folder, "up-delay-light-pdo", "0 30 0 1 3\n100 34\n200 32 0\n")
+    assert read_folder(folder)["down"].delay_ns == 22_000_000
+    _, resolved = read_link("trace:driving")
+    path = resolved.path
+    assert isinstance(path, si.WirePath)
+    assert (path.forward[0].delay_ns, path.reverse[0].delay_ns) == (22_000_000, 32_000_000)
+    assert path.forward[0].rate != path.reverse[0].rate
+    _, nearer = read_link("trace:driving,delay=5 ms")
+    assert isinstance(nearer.path, si.WirePath)
+    assert nearer.path.forward[0].delay_ns == 5_000_000
+    (folder / "up-pdo").unlink()
+    with pytest.raises(StudyError, match="a folder is a trace if it has CellReplay's down-pdo and"):
+        read_link("trace:driving")
