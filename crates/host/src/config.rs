@@ -1,5 +1,8 @@
 //! A host as the scenario's JSON says it.
 
+use core::num::NonZeroU32;
+
+use cwndlab_link::AqmConfig;
 use cwndlab_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +15,28 @@ pub enum Qdisc {
     Pfifo,
     /// Flows take turns, and every sender is paced (`fq`).
     Fq,
+    /// Queues of flows, each with CoDel and marks (`fq_codel`), RFC 8290 with Linux's defaults.
+    FqCodel,
+    /// Arrivals are dropped with a probability that follows the delay (`pie`), RFC 8033.
+    Pie,
+}
+
+impl Qdisc {
+    /// How the queue is managed, with Linux's defaults: tc-fq_codel(8) and tc-pie(8).
+    pub(crate) fn management(self) -> Option<AqmConfig> {
+        let ms = Duration::from_millis;
+        match self {
+            Self::Pfifo | Self::Fq => None,
+            Self::FqCodel => Some(AqmConfig::FqCodel {
+                queues: NonZeroU32::MIN.saturating_add(1023),
+                quantum: Bytes(1_514),
+                target: ms(5),
+                interval: ms(100),
+                ecn: true,
+            }),
+            Self::Pie => Some(AqmConfig::Pie { target: ms(15), burst: ms(150), ecn: false }),
+        }
+    }
 }
 
 /// What stands between a machine's sockets and the link.

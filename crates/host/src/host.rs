@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Packet};
-use cwndlab_units::{Bytes, Duration, Rate, Time};
+use cwndlab_units::{Bytes, Duration, Rate, Stream, Time};
 
 use crate::config::HostConfig;
 use crate::queue::Queue;
@@ -42,15 +42,17 @@ enum Device<P> {
 pub struct HostCounters {
     /// Packets that came from sockets.
     pub arrived: u64,
-    /// How many of them found no room.
+    /// How many of them were refused, so that their sockets know.
     pub dropped: u64,
+    /// How many the queue's management dropped later, as if the network had lost them.
+    pub lost: u64,
     /// Packets that left.
     pub departed: u64,
 }
 
 impl<P: Packet> Host<P> {
-    /// An idle device.
-    pub fn new(config: HostConfig) -> Self {
+    /// An idle device; `random` is its own stream.
+    pub fn new(config: HostConfig, random: Stream) -> Self {
         let HostConfig { rate, packet_time, .. } = config;
         let device = if rate.is_none() && packet_time == Duration::ZERO {
             Device::Link
@@ -60,7 +62,7 @@ impl<P: Packet> Host<P> {
         };
         Self {
             buffer_bytes: config.buffer.0,
-            queue: Queue::new(&config),
+            queue: Queue::new(&config, random),
             device,
             departed: VecDeque::new(),
             counters: HostCounters::default(),
@@ -81,9 +83,19 @@ impl<P: Packet> Host<P> {
             self.counters.dropped += 1;
             return Admission::Dropped;
         }
-        self.queue.push(packet);
+        if self.queue.push(now, packet) == Admission::Dropped {
+            self.counters.dropped += 1;
+            return Admission::Dropped;
+        }
         self.feed(now);
         Admission::Queued
+    }
+
+    /// The next packet that the queue's management dropped after it was taken.
+    pub fn poll_lost(&mut self) -> Option<P> {
+        let packet = self.queue.pop_lost()?;
+        self.counters.lost += 1;
+        Some(packet)
     }
 
     /// How many packets of 1500 bytes it would take now of this flow, one after the other.
@@ -101,26 +113,32 @@ impl<P: Packet> Host<P> {
         let next = match &self.device {
             Device::Timed { .. } => self.departed.pop_front()?,
             Device::Link => {
-                let bytes = self.queue.front()?.wire_bytes();
+                let bytes = self.queue.front(now)?.wire_bytes();
                 if !self.device_takes(held, bytes) {
                     return None;
                 }
-                (now, self.queue.pop()?)
+                (now, self.queue.pop(now)?)
             }
         };
         self.counters.departed += 1;
         Some(next)
     }
 
-    /// When [`Host::poll`] has something to give; [`Time::NEVER`] if that is not before new input.
+    /// When [`Host::poll`] or [`Host::poll_lost`] has something to give; [`Time::NEVER`] if that is not before new input.
     pub fn wake_time(&mut self, now: Time, held: Bytes) -> Time {
+        let wake = self.packet_time(now, held);
+        // Looking for the first packet may drop others.
+        if self.queue.has_lost() { now } else { wake }
+    }
+
+    fn packet_time(&mut self, now: Time, held: Bytes) -> Time {
         match &self.device {
             Device::Timed { packets, .. } => {
                 let next = self.departed.front().or(packets.front());
                 next.map_or(Time::NEVER, |&(at, _)| at)
             }
             Device::Link => {
-                let first = self.queue.front().map(Packet::wire_bytes);
+                let first = self.queue.front(now).map(Packet::wire_bytes);
                 let is_due = first.is_some_and(|bytes| self.device_takes(held, bytes));
                 if is_due { now } else { Time::NEVER }
             }
@@ -171,12 +189,12 @@ impl<P: Packet> Host<P> {
         else {
             return;
         };
-        while let Some(packet) = self.queue.front() {
+        while let Some(packet) = self.queue.front(now) {
             let length = u64::from(packet.wire_bytes());
             if !packets.is_empty() && *bytes + length > self.buffer_bytes {
                 break;
             }
-            let packet = self.queue.pop().expect("front was Some");
+            let packet = self.queue.pop(now).expect("front was Some");
             let sending = rate.map_or(Duration::ZERO, |rate| Bytes(length) / rate);
             *busy_until = now.max(*busy_until) + sending + *packet_time;
             *bytes += length;
@@ -197,10 +215,14 @@ mod tests {
 
     const NOTHING: Bytes = Bytes(0);
 
+    fn made(config: HostConfig) -> Host<Numbered> {
+        Host::new(config, Stream::new(1, "host"))
+    }
+
     /// 12 Mbit/s: 1 ms for 1500 bytes.
     fn timed(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
         let rate = Some(Rate::from_mbit_per_sec(12));
-        Host::new(HostConfig {
+        made(HostConfig {
             queue_packets,
             buffer: Bytes(buffer_bytes),
             rate,
@@ -209,11 +231,7 @@ mod tests {
     }
 
     fn modem(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
-        Host::new(HostConfig {
-            queue_packets,
-            buffer: Bytes(buffer_bytes),
-            ..HostConfig::default()
-        })
+        made(HostConfig { queue_packets, buffer: Bytes(buffer_bytes), ..HostConfig::default() })
     }
 
     fn give(host: &mut Host<Numbered>, held: Bytes, count: usize) -> usize {
@@ -240,7 +258,7 @@ mod tests {
             receive_buffer: Bytes(3_000),
             ..plain
         };
-        let mut host = Host::new(slow.receiving().expect("it has a rate"));
+        let mut host = made(slow.receiving().expect("it has a rate"));
         assert_eq!(give(&mut host, NOTHING, 5), 2, "what the buffer holds");
         assert_eq!(host.wake_time(Time::ZERO, NOTHING), Time::from_millis(1));
     }

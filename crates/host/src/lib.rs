@@ -1,7 +1,7 @@
 //! What stands between a socket and the wire: a device's transmit queue and its own buffer.
 //!
 //! ```text
-//!   sockets  ->  [ queue: pfifo or fq ]  ->  [ buffer of the device ]  ->  link
+//!   sockets  ->  [ queue: qdisc ]  ->  [ buffer of the device ]  ->  link
 //!   sockets  <-  [ packets merged: GRO ]  <-  [ interrupt of the device ]  <-  link
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! [`Host::room`] before it sends.
 //!
 //! What TCP does about it is TCP's: bursts of segments, how much of a socket stands below it, pacing.
-//! With fq, too, it is TCP that paces.
+//! With fq, too, it is TCP that paces. What fq_codel drops, TCP is not told; what pie drops, it is.
 //!
 //! Left out: several queues of one device, limits of its buffer that follow its load (BQL), and time
 //! in interrupts. A burst of segments (GSO) takes the room of its segments, not that of one packet.

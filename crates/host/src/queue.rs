@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cwndlab_link::Packet;
+use cwndlab_link::{Admission, Discipline, Packet};
+use cwndlab_units::{Stream, Time};
 
 use crate::config::{HostConfig, Qdisc};
 
@@ -12,12 +13,25 @@ pub(crate) struct Queue<P> {
     limit_packets: u32,
     packets: u32,
     order: Order<P>,
+    /// What the management has dropped after it was taken.
+    lost: VecDeque<P>,
 }
 
 #[derive(Clone, Debug)]
 enum Order<P> {
     Arrival(VecDeque<P>),
     Fair(Fair<P>),
+    Managed(Box<Managed<P>>),
+}
+
+/// A queue that decides in time which packet is next, or whether it is dropped.
+#[derive(Clone, Debug)]
+struct Managed<P> {
+    discipline: Discipline<P>,
+    /// The packet whose turn it is.
+    first: Option<P>,
+    /// Whether a socket is never refused, as it is the longest queue that loses.
+    takes_all: bool,
 }
 
 /// Deficit round robin over flows as fq does it (tc-fq(8)): flows that were empty go first, with a
@@ -44,16 +58,23 @@ const INITIAL_QUANTUM_BYTES: i64 = 10 * 1_514;
 const FLOW_LIMIT_PACKETS: u32 = 100;
 
 impl<P: Packet> Queue<P> {
-    pub(crate) fn new(config: &HostConfig) -> Self {
-        let order = match config.qdisc {
-            Qdisc::Pfifo => Order::Arrival(VecDeque::new()),
-            Qdisc::Fq => Order::Fair(Fair {
-                flows: BTreeMap::new(),
-                new: VecDeque::new(),
-                old: VecDeque::new(),
-            }),
+    /// An empty queue; `random` is its own stream.
+    pub(crate) fn new(config: &HostConfig, random: Stream) -> Self {
+        let order = if let Some(management) = config.qdisc.management() {
+            let limit = Some(config.queue_packets);
+            Order::Managed(Box::new(Managed {
+                discipline: Discipline::new(management, limit, None, random),
+                first: None,
+                takes_all: config.qdisc == Qdisc::FqCodel,
+            }))
+        } else if config.qdisc == Qdisc::Fq {
+            let (flows, new, old) = (BTreeMap::new(), VecDeque::new(), VecDeque::new());
+            Order::Fair(Fair { flows, new, old })
+        } else {
+            Order::Arrival(VecDeque::new())
         };
-        Self { limit_packets: config.queue_packets, packets: 0, order }
+        let (limit_packets, lost) = (config.queue_packets, VecDeque::new());
+        Self { limit_packets, packets: 0, order, lost }
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -65,7 +86,8 @@ impl<P: Packet> Queue<P> {
     pub(crate) fn room(&self, flow: u32, beside: u32) -> u32 {
         let all = self.limit_packets.saturating_add(beside).saturating_sub(self.packets);
         match &self.order {
-            Order::Arrival(_) => all,
+            Order::Managed(managed) if managed.takes_all => u32::MAX,
+            Order::Arrival(_) | Order::Managed(_) => all,
             Order::Fair(fair) => {
                 let own = fair.flows.get(&flow).map_or(0, |flow| flow.packets.len() as u32);
                 all.min(FLOW_LIMIT_PACKETS.saturating_sub(own))
@@ -73,29 +95,69 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    pub(crate) fn push(&mut self, packet: P) {
+    /// Takes a packet, unless the management drops it.
+    pub(crate) fn push(&mut self, now: Time, packet: P) -> Admission {
         self.packets += 1;
         match &mut self.order {
             Order::Arrival(packets) => packets.push_back(packet),
             Order::Fair(fair) => fair.push(packet),
+            Order::Managed(managed) => {
+                let lost = &mut self.lost;
+                let before = lost.len();
+                let admission =
+                    managed.discipline.push(now, packet, |gone, _| lost.push_back(gone));
+                self.packets -= (lost.len() - before) as u32;
+                if admission == Admission::Dropped {
+                    // Of several it is the last; its socket is told at once.
+                    lost.pop_back();
+                    return admission;
+                }
+            }
         }
+        Admission::Queued
     }
 
-    /// The packet whose turn it is.
-    pub(crate) fn front(&mut self) -> Option<&P> {
+    /// The packet whose turn it is now.
+    pub(crate) fn front(&mut self, now: Time) -> Option<&P> {
         match &mut self.order {
             Order::Arrival(packets) => packets.front(),
             Order::Fair(fair) => fair.front(),
+            Order::Managed(managed) => {
+                if managed.first.is_none() {
+                    let before = self.lost.len();
+                    let lost = &mut self.lost;
+                    let turn = managed.discipline.pop(now, |gone| lost.push_back(gone));
+                    managed.first = turn.map(|turn| turn.packet);
+                    self.packets -= (self.lost.len() - before) as u32;
+                }
+                managed.first.as_ref()
+            }
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<P> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<P> {
         let packet = match &mut self.order {
             Order::Arrival(packets) => packets.pop_front(),
             Order::Fair(fair) => fair.pop(),
+            Order::Managed(_) => {
+                self.front(now)?;
+                let Order::Managed(managed) = &mut self.order else {
+                    unreachable!("it is managed")
+                };
+                managed.first.take()
+            }
         };
         self.packets -= u32::from(packet.is_some());
         packet
+    }
+
+    /// The next packet that was dropped after it was taken.
+    pub(crate) fn pop_lost(&mut self) -> Option<P> {
+        self.lost.pop_front()
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
     }
 }
 
@@ -157,17 +219,17 @@ mod tests {
 
     fn queue(qdisc: Qdisc) -> Queue<Numbered> {
         let config = HostConfig { queue_packets: 1_000, qdisc, ..HostConfig::default() };
-        Queue::new(&config)
+        Queue::new(&config, Stream::new(1, "host"))
     }
 
     fn fill(queue: &mut Queue<Numbered>, flow: u32, packets: usize) {
         for number in 0..packets {
-            queue.push(Numbered { flow, number, bytes: 1_500 });
+            queue.push(Time::ZERO, Numbered { flow, number, bytes: 1_500 });
         }
     }
 
     fn flows(queue: &mut Queue<Numbered>, packets: usize) -> Vec<u32> {
-        (0..packets).map_while(|_| queue.pop()).map(|packet| packet.flow).collect()
+        (0..packets).map_while(|_| queue.pop(Time::ZERO)).map(|packet| packet.flow).collect()
     }
 
     #[test]
@@ -206,14 +268,54 @@ mod tests {
             for flow in 0..5 {
                 fill(&mut queue, flow, usize::from((round + flow) % 3 == 0));
             }
-            for packet in (0..2).map_while(|_| queue.pop()) {
+            for packet in (0..2).map_while(|_| queue.pop(Time::ZERO)) {
                 seen.entry(packet.flow).or_default().push(packet.number);
             }
         }
-        while let Some(packet) = queue.pop() {
+        while let Some(packet) = queue.pop(Time::ZERO) {
             seen.entry(packet.flow).or_default().push(packet.number);
         }
         let all: usize = seen.values().map(Vec::len).sum();
-        assert_eq!((all, queue.len(), queue.pop()), (67, 0, None));
+        assert_eq!((all, queue.len(), queue.pop(Time::ZERO)), (67, 0, None));
+    }
+
+    #[test]
+    fn queues_of_flows_serve_a_late_flow_first_and_refuse_nobody() {
+        let config =
+            HostConfig { queue_packets: 60, qdisc: Qdisc::FqCodel, ..HostConfig::default() };
+        let mut queue = Queue::new(&config, Stream::new(1, "host"));
+        fill(&mut queue, 1, 60);
+        fill(&mut queue, 2, 1);
+        let lost: Vec<_> = std::iter::from_fn(|| queue.pop_lost()).map(|gone| gone.flow).collect();
+        assert!(
+            !lost.is_empty() && lost.iter().all(|&flow| flow == 1),
+            "the longest loses: {lost:?}"
+        );
+        assert_eq!(queue.room(1, 0), u32::MAX);
+        let served = flows(&mut queue, 4);
+        assert!(served.contains(&2), "{served:?}");
+        assert_eq!(queue.len() as usize + lost.len() + served.len(), 61);
+    }
+
+    #[test]
+    fn what_waits_too_long_is_dropped_and_counted_out() {
+        for qdisc in [Qdisc::FqCodel, Qdisc::Pie] {
+            let config = HostConfig { queue_packets: 1_000, qdisc, ..HostConfig::default() };
+            let mut queue = Queue::new(&config, Stream::new(1, "host"));
+            let (mut left, mut lost, mut refused) = (0, 0, 0);
+            // Two come for each that leaves, for two seconds.
+            for ms in 0..2_000_u64 {
+                let now = Time::from_millis(ms);
+                for number in 0..2 {
+                    let packet = Numbered { flow: 1, number, bytes: 1_500 };
+                    refused += u32::from(queue.push(now, packet) == Admission::Dropped);
+                }
+                left += u32::from(queue.pop(now).is_some());
+                lost += std::iter::from_fn(|| queue.pop_lost()).count() as u32;
+            }
+            assert_eq!(left + lost + refused + queue.len(), 4_000, "{qdisc:?}");
+            assert!(lost + refused > 1_000, "{qdisc:?}: {lost} and {refused}");
+            assert_eq!(refused > 0, qdisc == Qdisc::Pie || queue.len() >= 1_000, "{qdisc:?}");
+        }
     }
 }

@@ -203,6 +203,54 @@ pub struct PieConfig {
     pub bytes: Option<Bytes>,
 }
 
+/// Active management of a queue that a radio or a device empties; its limits are given beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AqmConfig {
+    /// Controlled delay, RFC 8289.
+    Codel {
+        /// Acceptable standing delay.
+        #[serde(rename = "target_ns", default = "codel_target")]
+        target: Duration,
+        /// Time that senders are given to react.
+        #[serde(rename = "interval_ns", default = "codel_interval")]
+        interval: Duration,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// A queue for each flow, with CoDel in each: RFC 8290.
+    FqCodel {
+        /// How many queues flows are hashed into.
+        #[serde(default = "fq_codel_queues")]
+        queues: NonZeroU32,
+        /// What a queue may send in its turn.
+        #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
+        quantum: Bytes,
+        /// Acceptable standing delay of each queue.
+        #[serde(rename = "target_ns", default = "codel_target")]
+        target: Duration,
+        /// Time that senders are given to react.
+        #[serde(rename = "interval_ns", default = "codel_interval")]
+        interval: Duration,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// Proportional integral controller enhanced: RFC 8033.
+    Pie {
+        /// The delay to which the queue is controlled.
+        #[serde(rename = "target_ns", default = "pie_target")]
+        target: Duration,
+        /// How long a burst after calm is let in unhindered.
+        #[serde(rename = "burst_ns", default = "pie_burst")]
+        burst: Duration,
+        /// Whether ECN-capable packets are marked instead of dropped, below a probability of 10 %.
+        #[serde(default)]
+        ecn: bool,
+    },
+}
+
 /// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
 /// were taken: a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
 /// management for TCP traffic over 3G links", 2003), of one threshold.
@@ -384,32 +432,32 @@ fn always() -> Probability {
 }
 
 /// TARGET of RFC 8289 section 5.
-pub(crate) fn codel_target() -> Duration {
+fn codel_target() -> Duration {
     Duration::from_millis(5)
 }
 
 /// INTERVAL of RFC 8289 section 5.
-pub(crate) fn codel_interval() -> Duration {
+fn codel_interval() -> Duration {
     Duration::from_millis(100)
 }
 
 /// RFC 8290 section 5.2.5.
-pub(crate) fn fq_codel_queues() -> NonZeroU32 {
+fn fq_codel_queues() -> NonZeroU32 {
     NonZeroU32::new(1024).expect("more than none")
 }
 
 /// RFC 8290 section 5.2.4: an Ethernet frame.
-pub(crate) fn fq_codel_quantum() -> Bytes {
+fn fq_codel_quantum() -> Bytes {
     Bytes(1514)
 }
 
 /// QDELAY_REF of RFC 8033 section 4.2.
-pub(crate) fn pie_target() -> Duration {
+fn pie_target() -> Duration {
     Duration::from_millis(15)
 }
 
 /// MAX_BURST of RFC 8033 section 4.4.
-pub(crate) fn pie_burst() -> Duration {
+fn pie_burst() -> Duration {
     Duration::from_millis(150)
 }
 

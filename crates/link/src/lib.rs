@@ -38,8 +38,8 @@ pub use any::AnyLink;
 pub use backhaul::Backhaul;
 pub use chain::Chain;
 pub use config::{
-    EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind, PieConfig,
-    QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
+    AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind,
+    PieConfig, QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use cwndlab_trace::{
@@ -52,6 +52,7 @@ pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use packet::{Admission, Packet};
 pub use path::{PathConfig, WireConfig};
 pub use probability::{Probability, ProbabilityError};
+pub use queue::{Discipline, Turn};
 pub use stages::Stages;
 pub use wifi::{
     AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,

@@ -6,23 +6,22 @@ use core::num::NonZeroU32;
 
 use common::Frame;
 use common::cell::{cell, lte};
-use cwndlab_link::cellular::BearerAqm;
-use cwndlab_link::{Link, LinkEventKind};
+use cwndlab_link::{AqmConfig, Link, LinkEventKind};
 use cwndlab_units::{Bytes, Duration, Output, Time};
 
-const CODEL: BearerAqm = BearerAqm::Codel {
+const CODEL: AqmConfig = AqmConfig::Codel {
     target: Duration::from_millis(5),
     interval: Duration::from_millis(100),
     ecn: false,
 };
 
-fn fq_codel() -> BearerAqm {
-    let BearerAqm::Codel { target, interval, ecn } = CODEL else { unreachable!("it is CoDel") };
+fn fq_codel() -> AqmConfig {
+    let AqmConfig::Codel { target, interval, ecn } = CODEL else { unreachable!("it is CoDel") };
     let queues = NonZeroU32::new(1024).expect("more than none");
-    BearerAqm::FqCodel { queues, quantum: Bytes(1514), target, interval, ecn }
+    AqmConfig::FqCodel { queues, quantum: Bytes(1514), target, interval, ecn }
 }
 
-const PIE: BearerAqm = BearerAqm::Pie {
+const PIE: AqmConfig = AqmConfig::Pie {
     target: Duration::from_millis(15),
     burst: Duration::from_millis(150),
     ecn: false,
@@ -31,7 +30,7 @@ const PIE: BearerAqm = BearerAqm::Pie {
 /// A window of packets that shrinks by half for each loss, at most once in 20 ms, and grows by one for
 /// every window that arrives; and a packet of another flow every 10 ms. Median milliseconds that each
 /// takes in the last five of fifteen seconds, and Mbit/s of the first.
-fn run(aqm: Option<BearerAqm>) -> (f64, f64, f64) {
+fn run(aqm: Option<AqmConfig>) -> (f64, f64, f64) {
     const BULK: u32 = 1_000_000_000;
     let mut config = lte(25, 1, 20);
     config.downlink.queue_bytes = Some(Bytes(3_000_000));

@@ -7,13 +7,13 @@ use core::num::NonZeroU32;
 use common::cell::{access, cell, direction, hsdpa, lte, nr, ppb, user};
 use common::{Frame, Outcome, drain, run_until, us};
 use cwndlab_link::cellular::{
-    BackgroundConfig, BearerAqm, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig,
-    RadioConfig, RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
+    BackgroundConfig, BlockErrors, Cell, CellConfig, DirectionConfig, HandoverConfig, RadioConfig,
+    RlcConfig, RrcConfig, SchedulerConfig, UmtsDownlink, UmtsUplink,
 };
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{Direction, EarlyDiscard, Link, LinkEventKind, Stages};
+use cwndlab_link::{AqmConfig, Direction, EarlyDiscard, Link, LinkEventKind, Stages};
 use cwndlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
@@ -39,13 +39,13 @@ fn schedulers() -> impl Strategy<Value = SchedulerConfig> {
     ]
 }
 
-fn managements() -> impl Strategy<Value = BearerAqm> {
+fn managements() -> impl Strategy<Value = AqmConfig> {
     let (target, interval, ecn) = (ms(5), ms(40), false);
     let (queues, quantum) = (NonZeroU32::MIN.saturating_add(15), Bytes(1514));
     prop_oneof![
-        Just(BearerAqm::Codel { target, interval, ecn }),
-        Just(BearerAqm::FqCodel { queues, quantum, target, interval, ecn }),
-        Just(BearerAqm::Pie { target: ms(15), burst: ms(30), ecn }),
+        Just(AqmConfig::Codel { target, interval, ecn }),
+        Just(AqmConfig::FqCodel { queues, quantum, target, interval, ecn }),
+        Just(AqmConfig::Pie { target: ms(15), burst: ms(30), ecn }),
     ]
 }
 
@@ -315,7 +315,7 @@ proptest! {
             for from in 0..=config.users.len() as u16 {
                 let side = if port == 0 { &config.uplink } else { &config.downlink };
                 // Queues of flows let one overtake another.
-                let has_flow_queues = matches!(side.aqm, Some(BearerAqm::FqCodel { .. }));
+                let has_flow_queues = matches!(side.aqm, Some(AqmConfig::FqCodel { .. }));
                 if matches!(side.rlc, RlcConfig::Transparent {}) || has_flow_queues {
                     continue;
                 }

@@ -251,6 +251,10 @@ impl<'a> Engine<'a> {
                 None => flow.handle_departed(number, now, &segment, path, recorder),
             }
         }
+        while let Some(segment) = self.path.poll_lost(number) {
+            let flow = &mut self.flows[segment.flow as usize];
+            flow.release(number, now, &segment, &mut self.path, &mut self.recorder);
+        }
         self.path.settle_station(number, now);
     }
 

@@ -306,12 +306,24 @@ impl Flow {
             self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
         }
+        self.release(station, now, segment, path, recorder);
+    }
+
+    /// A segment is no longer in the device of one of the ends, which may go on sending.
+    pub(crate) fn release(
+        &mut self,
+        station: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
         let occupies_buffer = segment.payload_bytes() > 0 || segment.flags.has(Flags::FIN);
         if !occupies_buffer || self.application.is_of_datagrams() {
             return;
         }
         self.tell_room(now, path);
-        if is_receivers {
+        if self.stations[RECEIVER] == Some(station) {
             if self.receiver.handle_departure(now) {
                 self.poll_receiver(now, path);
             }

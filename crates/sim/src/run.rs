@@ -269,11 +269,13 @@ fn build_flows(
         let ends = [sender, receiver];
         let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
         let (data, acks, user) = (flow.direction, flow.direction.opposite(), config.user);
-        flow.stations = [(&config.sender, data), (&config.receiver, acks)]
-            .map(|(end, direction)| stations.find_or_add(end.host, direction, user, false));
+        flow.stations =
+            [(&config.sender, data), (&config.receiver, acks)].map(|(end, direction)| {
+                stations.find_or_add(end.host, direction, user, false, scenario.seed)
+            });
         let intakes = [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
             let line = end.host.and_then(HostConfig::receiving);
-            stations.find_or_add(line, direction, user, true)
+            stations.find_or_add(line, direction, user, true, scenario.seed)
         });
         flow.intakes = intakes.iter().any(Option::is_some).then_some(intakes);
         for (station, end) in flow.stations.iter().zip([&mut flow.sender, &mut flow.receiver]) {

@@ -6,7 +6,7 @@ use cwndlab_host::{Host, HostConfig, Qdisc, Receiver};
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::Segment;
 use cwndlab_tcp::HostTraits;
-use cwndlab_units::{Bytes, Time};
+use cwndlab_units::{Bytes, Stream, Time};
 
 use crate::frame::Frame;
 use crate::path::{Entrance, Path};
@@ -43,6 +43,7 @@ impl Stations {
         direction: Direction,
         user: NonZeroU16,
         is_behind: bool,
+        run_seed: u64,
     ) -> Option<usize> {
         let (config, user) = (config?, user.get());
         let is_same = |station: &Station| {
@@ -50,7 +51,8 @@ impl Stations {
                 && station.is_behind == is_behind
         };
         Some(self.all.iter().position(is_same).unwrap_or_else(|| {
-            let host = Host::new(config);
+            let random = Stream::new(run_seed, &format!("host.{}", self.all.len()));
+            let host = Host::new(config, random);
             self.is_any_emptied_by_link |= host.is_emptied_by_link();
             let entrance = Entrance::default();
             self.all.push(Station {
@@ -132,6 +134,11 @@ impl Path {
         let held = self.held(number, now);
         let (_, Frame(segment)) = self.stations.all[number].host.poll(now, held)?;
         Some(segment)
+    }
+
+    /// The next segment that a device's queue dropped after it was taken.
+    pub(crate) fn poll_lost(&mut self, number: usize) -> Option<Segment> {
+        self.stations.all[number].host.poll_lost().map(|Frame(segment)| segment)
     }
 
     /// Sets when a device acts next.

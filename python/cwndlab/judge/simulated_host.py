@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PROC = Path("/proc/sys/net")
-_SYSCTL_NAMES = {"pfifo": "pfifo_fast", "fq": "fq"}
+_SYSCTL_NAMES = {"pfifo": "pfifo_fast", "fq": "fq", "fq_codel": "fq_codel", "pie": "pie"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ class Host(Model):
     """A device: its queue, its own buffer and its rate."""
 
     queue_packets: Packets = Field(description="of the device's queue: txqueuelen")
-    qdisc: Literal["pfifo", "fq"] = Field(
-        default="pfifo", description="the queue's order; fq serves flows in turn, and paces"
+    qdisc: Literal["pfifo", "fq", "fq_codel", "pie"] = Field(
+        default="pfifo",
+        description="the queue's discipline; fq serves flows in turn, and paces; fq_codel and pie "
+        "drop early, with Linux's defaults",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0, description="of the device itself; it always takes one packet"

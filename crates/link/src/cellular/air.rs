@@ -84,7 +84,7 @@ impl<P: Packet> Air<P> {
                     config,
                     plan.processing,
                     plan.packet_overhead,
-                    Aqm::new(config, run_seed, &format!("{component}.{side}.aqm")),
+                    Aqm::new(config, plan.processing, run_seed, &format!("{component}.{side}.aqm")),
                 ),
                 access,
                 blocked_until: Time::ZERO,

@@ -21,7 +21,7 @@ use super::outbox::Outbox;
 use crate::counters::{Backlog, Drops, Tally};
 use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
-use crate::queue::{Arrival, Limits, SpacedDiscard, Verdict, Waiting};
+use crate::queue::{Limits, SpacedDiscard, Turn};
 
 /// One user's data in one direction.
 #[derive(Clone, Debug)]
@@ -181,50 +181,27 @@ impl<P: Packet> Bearer<P> {
         self.aqm.is_some()
     }
 
-    /// Asks the management for room for a packet that comes now; what it does happens at `done_at`.
+    /// Gives a packet that comes now to the managed queue; what becomes of it happens at `done_at`.
     pub(crate) fn manage(
         &mut self,
         at: Time,
         done_at: Time,
-        mut packet: P,
+        packet: P,
         outbox: &mut Outbox,
     ) -> Admission {
         let mut aqm = self.aqm.take().expect("the queue is managed");
-        let bytes = packet.wire_bytes();
-        let mut admission = Admission::Queued;
-        match &mut *aqm {
-            Aqm::Pie(pie) => {
-                let is_ecn_capable = packet.ecn().is_capable();
-                let arrival = Arrival { bytes, is_ecn_capable, idle_since: None };
-                let verdict = pie.admit(at, self.backlog, arrival);
-                if let Verdict::Drop(reason) = verdict {
-                    self.drop_packet(done_at, &packet, reason, outbox);
-                    admission = Admission::Dropped;
-                } else {
-                    if verdict == Verdict::Mark {
-                        packet.mark_ce();
-                        self.count_mark(done_at, &packet, outbox);
-                        admission = Admission::Marked;
-                    }
-                    pie.queued(at, Time::NEVER);
-                    self.enqueue(at, packet);
-                }
-            }
-            Aqm::Late(room) => {
-                self.count_queue(at);
-                self.backlog.add(bytes);
-                self.active_at = at;
-                let waiting = Waiting { packet, bytes, arrived: at };
-                room.push(waiting, self.processing, |gone, is_last| {
-                    self.backlog.remove(gone.bytes);
-                    self.drop_packet(done_at, &gone.packet, DropReason::Overflow, outbox);
-                    if is_last {
-                        admission = Admission::Dropped;
-                    }
-                });
-                self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
-            }
+        let (flow, bytes) = (packet.flow(), packet.wire_bytes());
+        self.count_queue(at);
+        self.backlog.add(bytes);
+        self.active_at = at;
+        let admission = aqm.push(at, packet, |gone, reason| {
+            self.backlog.remove(gone.wire_bytes());
+            self.drop_packet(done_at, &gone, reason, outbox);
+        });
+        if admission == Admission::Marked {
+            self.count_mark(done_at, flow, bytes, outbox);
         }
+        self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
         self.aqm = Some(aqm);
         admission
     }
@@ -233,37 +210,35 @@ impl<P: Packet> Bearer<P> {
     #[cold]
     fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
         let mut aqm = self.aqm.take().expect("the queue is managed");
-        if let Aqm::Late(waiting) = &mut *aqm {
-            while self.end - self.sent < room {
-                let next = waiting.pop(now, |gone| {
-                    self.count_queue(now);
-                    self.backlog.remove(gone.bytes);
-                    self.drop_packet(now, &gone.packet, DropReason::Aqm, outbox);
-                });
-                let Some((head, is_marked)) = next else { break };
-                if is_marked {
-                    self.count_mark(now, &head.packet, outbox);
-                }
-                self.append(head.arrived, head.bytes, head.packet);
-                self.ready += 1;
-                self.ready_end = self.end;
+        while self.end - self.sent < room {
+            let next = aqm.pop(now, |gone| {
+                self.count_queue(now);
+                self.backlog.remove(gone.wire_bytes());
+                self.drop_packet(now, &gone, DropReason::Aqm, outbox);
+            });
+            let Some(Turn { packet, arrived, is_marked }) = next else { break };
+            let bytes = packet.wire_bytes();
+            if is_marked {
+                self.count_mark(now, packet.flow(), bytes, outbox);
             }
+            self.append(arrived, bytes, packet);
+            self.ready += 1;
+            self.ready_end = self.end;
         }
         self.aqm = Some(aqm);
     }
 
-    fn count_mark(&mut self, at: Time, packet: &P, outbox: &mut Outbox) {
-        let bytes = packet.wire_bytes();
+    fn count_mark(&mut self, at: Time, flow: u32, bytes: u32, outbox: &mut Outbox) {
         self.counts.marked.add(bytes);
-        outbox.emit_mark(at, packet.flow(), bytes);
+        outbox.emit_mark(at, flow, bytes);
     }
 
-    /// What waits for a turn, if so much is decided late: when it may have one, and its bytes.
+    /// What waits for its turn in a managed queue: from when on it may have it, and its bytes.
     fn undecided(&self) -> Option<(Time, u64)> {
-        let Some(Aqm::Late(room)) = self.aqm.as_deref() else { return None };
-        let Backlog { packets, bytes } = room.queue.backlog();
+        let aqm = self.aqm.as_deref()?;
+        let Backlog { packets, bytes } = aqm.backlog();
         let overhead = u64::from(packets) * u64::from(self.packet_overhead);
-        (packets > 0).then_some((room.ready_at, bytes + overhead))
+        (packets > 0).then_some((aqm.ready_at(), bytes + overhead))
     }
 
     /// Counts a packet out that never comes to the queue, or not further.
@@ -372,9 +347,6 @@ impl<P: Packet> Bearer<P> {
             }
             self.unsent += 1;
             self.backlog.remove(entry.bytes);
-            if let Some(Aqm::Pie(pie)) = self.aqm.as_deref_mut() {
-                pie.leave(now);
-            }
         }
         let range = Range { start, end };
         self.blocks.push_back(Block { range, state: State::Flying });

@@ -2,13 +2,11 @@
 
 use cwndlab_units::Duration;
 
-use super::config::{
-    BackgroundConfig, BearerAqm, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig,
-};
+use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, SchedulerConfig};
 use super::error::CellError;
 use super::plan::{Band, Plan};
-use crate::EarlyDiscard;
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
+use crate::{AqmConfig, EarlyDiscard};
 use crate::{Direction, Probability};
 
 /// What must hold for a cell whatever the technology.
@@ -81,7 +79,7 @@ pub(crate) fn check_direction(
     if config.aqm.is_some() && (config.discard.is_some() || config.early_discard.is_some()) {
         return Err(CellError::Aqm(direction));
     }
-    if let Some(BearerAqm::Codel { interval, .. } | BearerAqm::FqCodel { interval, .. }) =
+    if let Some(AqmConfig::Codel { interval, .. } | AqmConfig::FqCodel { interval, .. }) =
         config.aqm
         && interval == Duration::ZERO
     {

@@ -3,16 +3,12 @@
 //! Times are nanoseconds, rates bits per second and ratios thousandths of a decibel there; here
 //! they have their types. A key that is absent has its default, an unknown key is an error.
 
-use core::num::NonZeroU32;
-
 use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
 use super::radio::RadioConfig;
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
-use crate::config::{
-    codel_interval, codel_target, fq_codel_quantum, fq_codel_queues, pie_burst, pie_target,
-};
+use crate::config::AqmConfig;
 use crate::{Direction, EarlyDiscard, Probability};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
@@ -69,7 +65,7 @@ pub struct DirectionConfig {
     pub early_discard: Option<EarlyDiscard>,
     /// How the queue is managed; drop-tail if absent. Not beside `discard_ns` and `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aqm: Option<BearerAqm>,
+    pub aqm: Option<AqmConfig>,
     /// What is lost before the queue, such as by a serial line: no radio loss.
     #[serde(rename = "residual_loss_ppb", default)]
     pub residual_loss: Probability,
@@ -90,54 +86,6 @@ pub struct DirectionConfig {
     /// How often a failure is taken for a success, so that the block is left to RLC.
     #[serde(rename = "feedback_error_ppb", default)]
     pub feedback_error: Probability,
-}
-
-/// Active management of each user's queue, whose limits are those of the direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum BearerAqm {
-    /// Controlled delay, RFC 8289.
-    Codel {
-        /// Acceptable standing delay.
-        #[serde(rename = "target_ns", default = "codel_target")]
-        target: Duration,
-        /// Time that senders are given to react.
-        #[serde(rename = "interval_ns", default = "codel_interval")]
-        interval: Duration,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        #[serde(default)]
-        ecn: bool,
-    },
-    /// A queue for each flow, with CoDel in each: RFC 8290.
-    FqCodel {
-        /// How many queues flows are hashed into.
-        #[serde(default = "fq_codel_queues")]
-        queues: NonZeroU32,
-        /// What a queue may send in its turn.
-        #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
-        quantum: Bytes,
-        /// Acceptable standing delay of each queue.
-        #[serde(rename = "target_ns", default = "codel_target")]
-        target: Duration,
-        /// Time that senders are given to react.
-        #[serde(rename = "interval_ns", default = "codel_interval")]
-        interval: Duration,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        #[serde(default)]
-        ecn: bool,
-    },
-    /// Proportional integral controller enhanced: RFC 8033.
-    Pie {
-        /// The delay to which the queue is controlled.
-        #[serde(rename = "target_ns", default = "pie_target")]
-        target: Duration,
-        /// How long a burst after calm is let in unhindered.
-        #[serde(rename = "burst_ns", default = "pie_burst")]
-        burst: Duration,
-        /// Whether ECN-capable packets are marked instead of dropped, below a probability of 10 %.
-        #[serde(default)]
-        ecn: bool,
-    },
 }
 
 /// Which blocks fail.

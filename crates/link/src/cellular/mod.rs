@@ -43,8 +43,8 @@ use cwndlab_units::{Duration, Output, Stream, Time};
 
 pub use block::BlockRecord;
 pub use config::{
-    AccessConfig, BackgroundConfig, BearerAqm, BlockErrors, CellConfig, DirectionConfig,
-    HandoverConfig, ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, UserConfig,
+    AccessConfig, BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, HandoverConfig,
+    ReportsConfig, RlcConfig, RrcConfig, SchedulerConfig, UserConfig,
 };
 pub use error::CellError;
 pub use radio::{LteConfig, NrConfig, NrDuplex, RadioConfig, SlotConfig, UmtsDownlink, UmtsUplink};

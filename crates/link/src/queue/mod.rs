@@ -1,6 +1,7 @@
 //! Queues: what waits, what is dropped and what is marked.
 
 mod codel;
+mod discipline;
 mod drop_tail;
 mod fq_codel;
 mod pie;
@@ -11,6 +12,7 @@ mod step;
 use cwndlab_units::Time;
 
 pub(crate) use codel::{Codel, CodelSettings, Waiting};
+pub use discipline::{Discipline, Turn};
 pub(crate) use drop_tail::Limits;
 pub(crate) use fq_codel::{FlowQueueSettings, FlowQueues};
 pub(crate) use pie::Pie;

@@ -188,6 +188,31 @@ fn fair_queueing_serves_the_flows_of_a_machine_in_turn() {
     let (fifo, fair) = (share_of_vegas("pfifo"), share_of_vegas("fq"));
     assert!(fifo < 0.3, "delay yields to loss in one queue: {fifo}");
     assert!((0.45..0.55).contains(&fair), "{fair}");
+    let codel = share_of_vegas("fq_codel");
+    assert!((0.4..0.6).contains(&codel), "a queue for each: {codel}");
+}
+
+#[test]
+fn managed_queues_of_a_slow_device_are_short_and_keep_it_busy() {
+    let run = |qdisc: &str| {
+        let mut setup = Setup::new(vec!["cubic".to_owned()]);
+        setup.forward = bottleneck(100_000_000, 1_000, 20);
+        setup.duration_s = 20;
+        setup.stack_overrides = json!({"small_queues": false});
+        let mut scenario = setup.json();
+        scenario["flows"][0]["sender"]["host"] =
+            json!({"queue_packets": 1_000, "bits_per_sec": 10_000_000, "qdisc": qdisc});
+        run_json(&scenario, &Traces::new())
+    };
+    let median_ms = |qdisc| run(qdisc).flows[0].rtt_p50_ms.expect("it was measured");
+    let full = median_ms("pfifo");
+    for (qdisc, longest) in [("fq_codel", 60.0), ("pie", 90.0)] {
+        let managed = run(qdisc);
+        let rtt = managed.flows[0].rtt_p50_ms.expect("it was measured");
+        assert!(rtt < longest && rtt < full / 3.0, "{qdisc}: {rtt} ms, pfifo {full} ms");
+        assert!(goodput(&managed.flows[0]) > 8.5, "{qdisc}");
+        assert!(managed.flows[0].retransmitted_pkts > 0, "{qdisc} tells by losses");
+    }
 }
 
 #[test]

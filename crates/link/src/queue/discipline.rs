@@ -1,0 +1,141 @@
+//! A managed queue that something else than a wire's server empties: a radio's blocks, or a device.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Bytes, Stream, Time};
+
+use super::{
+    Arrival, Codel, CodelSettings, FlowQueueSettings, FlowQueues, LateQueue, Limits, Pie, Verdict,
+    Waiting,
+};
+use crate::config::{AqmConfig, PieConfig};
+use crate::packet::{Admission, Packet};
+use crate::{Backlog, DropReason};
+
+/// A queue with active management. When a packet's turn comes is not known before it is asked for.
+#[derive(Clone, Debug)]
+pub struct Discipline<P> {
+    queue: Managed<P>,
+}
+
+#[derive(Clone, Debug)]
+enum Managed<P> {
+    /// Decides when a packet comes.
+    Early { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
+    /// Decides when its turn comes.
+    Late { queue: LateQueue<P>, limits: Limits },
+}
+
+/// A packet whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn<P> {
+    /// The packet, with its mark if it has one.
+    pub packet: P,
+    /// When it came.
+    pub arrived: Time,
+    /// Whether it was marked only now.
+    pub is_marked: bool,
+}
+
+impl<P: Packet> Discipline<P> {
+    /// An empty queue of so many packets and bytes; `random` is its own stream. An interval of 0 makes
+    /// CoDel drop everything that waits longer than its target.
+    pub fn new(
+        config: AqmConfig,
+        packets: Option<u32>,
+        bytes: Option<Bytes>,
+        mut random: Stream,
+    ) -> Self {
+        let limits = Limits::new(packets, bytes);
+        let queue = match config {
+            AqmConfig::Pie { target, burst, ecn } => {
+                let pie = Pie::new(&PieConfig { target, burst, ecn, packets, bytes }, random);
+                let (waiting, backlog) = (VecDeque::new(), Backlog::default());
+                return Self { queue: Managed::Early { pie, waiting, backlog } };
+            }
+            AqmConfig::Codel { target, interval, ecn } => {
+                LateQueue::Codel(Codel::new(CodelSettings { target, interval, ecn }))
+            }
+            AqmConfig::FqCodel { queues, quantum, target, interval, ecn } => {
+                LateQueue::Flows(FlowQueues::new(FlowQueueSettings {
+                    codel: CodelSettings { target, interval, ecn },
+                    queues: queues.get(),
+                    quantum_bytes: u32::try_from(quantum.0).unwrap_or(u32::MAX),
+                    salt: random.next_u64(),
+                }))
+            }
+        };
+        Self { queue: Managed::Late { queue, limits } }
+    }
+
+    /// What waits.
+    pub fn backlog(&self) -> Backlog {
+        match &self.queue {
+            Managed::Early { backlog, .. } => *backlog,
+            Managed::Late { queue, .. } => queue.backlog(),
+        }
+    }
+
+    /// Takes a packet. What is dropped, which may be another one, goes to `gone` with the reason.
+    pub fn push(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        mut gone: impl FnMut(P, DropReason),
+    ) -> Admission {
+        let bytes = packet.wire_bytes();
+        match &mut self.queue {
+            Managed::Early { pie, waiting, backlog } => {
+                let is_ecn_capable = packet.ecn().is_capable();
+                let arrival = Arrival { bytes, is_ecn_capable, idle_since: None };
+                let verdict = pie.admit(now, *backlog, arrival);
+                if let Verdict::Drop(reason) = verdict {
+                    gone(packet, reason);
+                    return Admission::Dropped;
+                }
+                let is_marked = verdict == Verdict::Mark;
+                if is_marked {
+                    packet.mark_ce();
+                }
+                pie.queued(now, Time::NEVER);
+                backlog.add(bytes);
+                waiting.push_back(Waiting { packet, bytes, arrived: now });
+                if is_marked { Admission::Marked } else { Admission::Queued }
+            }
+            Managed::Late { queue: LateQueue::Codel(codel), limits } => {
+                if !limits.have_room(codel.backlog(), bytes) {
+                    gone(packet, DropReason::Overflow);
+                    return Admission::Dropped;
+                }
+                codel.push(Waiting { packet, bytes, arrived: now });
+                Admission::Queued
+            }
+            Managed::Late { queue: LateQueue::Flows(flows), limits } => {
+                flows.push(Waiting { packet, bytes, arrived: now });
+                let mut admission = Admission::Queued;
+                let mut shorten = |waiting: Waiting<P>, is_last| {
+                    gone(waiting.packet, DropReason::Overflow);
+                    if is_last {
+                        admission = Admission::Dropped;
+                    }
+                };
+                while !limits.hold(flows.backlog()) && flows.shorten_longest(&mut shorten) {}
+                admission
+            }
+        }
+    }
+
+    /// The packet whose turn it is; what CoDel drops instead goes to `gone`.
+    pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Turn<P>> {
+        let (Waiting { packet, arrived, .. }, is_marked) = match &mut self.queue {
+            Managed::Early { pie, waiting, backlog } => {
+                let first = waiting.pop_front()?;
+                backlog.remove(first.bytes);
+                pie.leave(now);
+                (first, false)
+            }
+            Managed::Late { queue, .. } => queue.dequeue(now, |waiting| gone(waiting.packet))?,
+        };
+        Some(Turn { packet, arrived, is_marked })
+    }
+}
