@@ -45,7 +45,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedDirection:
+class FolderTrace:
     """One direction of a recorded network, and its delay without load if that was recorded."""
 
     trace: Trace
@@ -68,7 +68,7 @@ def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
     return _read_trace(path, told, _state(path))
 
 
-def read_folder(path: Path) -> Mapping[str, RecordedDirection]:
+def read_folder(path: Path) -> Mapping[str, FolderTrace]:
     """Read a folder of CellReplay: its directions `down` and `up`.
 
     Raises:
@@ -99,7 +99,7 @@ def _read_trace(path: Path, told: Told, _state: tuple[int, ...]) -> Trace:
 
 
 @functools.lru_cache(maxsize=8)
-def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, RecordedDirection]:
+def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, FolderTrace]:
     try:
         found = [
             file
@@ -118,7 +118,7 @@ def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, RecordedDi
         facts = dict(read[name])
         delay_ns = facts.pop("delay_ns")
         kept = next(kept for kept in (f"{name}-pdo", f"{name}-pdo.gz") if kept in contents)
-        directions[name] = RecordedDirection(_trace(path / kept, contents[kept], facts), delay_ns)
+        directions[name] = FolderTrace(_trace(path / kept, contents[kept], facts), delay_ns)
     return directions
 
 
