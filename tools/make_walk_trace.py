@@ -4,7 +4,7 @@ Nothing here was measured. The logarithm of the rate is a walk that is pulled ba
 in measurements of cellular links; on top of it comes one handover of 150 ms without service. A line
 is the millisecond of an opportunity to send one packet of 1504 bytes.
 
-    python tools/make_walk_trace.py studies/traces
+    python tools/make_walk_trace.py python/cwndlab/data/validation/traces
 """
 
 import math

@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+import cwndlab
 from cwndlab.api import running
 from cwndlab.api.study import Study
 from cwndlab.errors import StudyError
+from cwndlab.validation import OWN_STUDY
 from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
 from cwndlab.validation.run import Validation, behind_interfaces, validate, with_traces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def pair(simulated: list[float], measured: list[float]) -> Pair:
@@ -200,6 +200,16 @@ def test_the_simulator_has_the_hosts_of_a_kernel_study_unless_the_study_names_ot
     # Cells and seeds are the same: only so can they be compared.
     runs = [behind_interfaces(kernel).matrix.runs, kernel.matrix.runs]
     assert len({tuple((run.seed, str(run.labels)) for run in each) for each in runs}) == 1
+
+
+def test_the_study_of_validate_is_part_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Path(str(cwndlab.__file__)).parent in OWN_STUDY.parents
+    study = Study.load(OWN_STUDY)
+    assert study.id == "validate"
+    assert len(study.cells) == 18
 
 
 def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:

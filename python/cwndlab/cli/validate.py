@@ -12,14 +12,11 @@ from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.run.campaign import RESULTS_FOLDER
-from cwndlab.validation import Agreement, replayed, validate, with_traces, write_page
+from cwndlab.validation import OWN_STUDY, Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
 
 if TYPE_CHECKING:
     from cwndlab.validation import CellAgreement, Replayed
-
-_OWN_STUDY = Path(__file__).parents[3] / "studies" / "validate.toml"
-"""Only a clone has it."""
 
 
 @click.command("validate")
@@ -57,11 +54,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
     STUDY is run in both, cell by cell, and the report says where they agree. Without STUDY, six
     algorithms on three links, 50 minutes on the kernel. Needs root.
     """
-    path = study or _OWN_STUDY
-    if not path.exists() and study is None:
-        msg = "the study of six algorithms on three links is not installed: name a STUDY"
-        raise click.UsageError(msg)
-    loaded = Study.load(path, is_quick=is_quick)
+    loaded = Study.load(study or OWN_STUDY, is_quick=is_quick)
     if traces:
         loaded = with_traces(loaded, *traces)
     name = f"{loaded.id}-quick" if is_quick else loaded.id

@@ -1,11 +1,14 @@
 """Does the simulator do what the kernel does? The same study on both, judged run for run."""
 
+from pathlib import Path
+
 from cwndlab.validation.judge import Agreement, CellAgreement, judge
 from cwndlab.validation.page import write_page
 from cwndlab.validation.replays import Replayed, replayed
 from cwndlab.validation.run import Validation, validate, with_traces
 
 __all__ = [
+    "OWN_STUDY",
     "Agreement",
     "CellAgreement",
     "Replayed",
@@ -16,3 +19,6 @@ __all__ = [
     "with_traces",
     "write_page",
 ]
+
+OWN_STUDY = Path(__file__).parents[1] / "data" / "validation" / "study.toml"
+"""Six algorithms on three links: what is run unless another study is named."""
