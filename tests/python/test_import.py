@@ -6,18 +6,21 @@ import contextlib
 import io
 import json
 import shutil
-import tracemalloc
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import cwndlab as cw
 from cwndlab.api.results import open_results
 from cwndlab.errors import MeasurementError, ResultsError
-from cwndlab.imports import ImportRequest, ImportSummary, import_folder
+from cwndlab.imports import ImportRequest, ImportSummary, import_folder, spool, statistics
 from cwndlab.imports.folder import read_file
 from cwndlab.imports.iperf3 import read_iperf3
 from cwndlab.imports.measurement import FLOW_COLUMNS, SAMPLE_COLUMNS
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cwndlab.api.results import Results
+    from cwndlab.imports.measurement import Measurement
 
 MEASURED = Path(__file__).parent / "measured"
 LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
@@ -339,19 +343,93 @@ def test_numbers_of_any_length_in_names_are_labels(tmp_path: Path) -> None:
     assert set(found.runs()["size"]) == {"1", "9" * 18, "9" * 200}
 
 
-def test_a_long_log_takes_little_memory(tmp_path: Path) -> None:
-    """A Python object for each value would take some 1,100 bytes a line."""
-    lines = 20_000
-    log = "t_s,acked_bytes,cwnd,srtt\n" + "".join(f"{n},{n * 9},10,40\n" for n in range(lines))
-    (tmp_path / "log").write_text(log, encoding="ascii")
-    read_file(tmp_path / "log", 0)
-    tracemalloc.start()
-    try:
-        read_file(tmp_path / "log", 0)
-        _, most_bytes = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert most_bytes < 200 * lines
+LONG_LOG = """
+import resource, sys
+from pathlib import Path
+from cwndlab.imports import ImportRequest, import_folder
+from cwndlab.imports.pattern import NamePattern
+def peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def imported(name):
+    pattern = NamePattern.parse("{algorithm}")
+    return import_folder(ImportRequest(Path(name), pattern, Path(f"{name}-results"), "mine"))
+imported("short")
+before_mb = peak_mb()
+summary = imported("long")
+assert not summary.left_out, summary.left_out
+print(peak_mb() - before_mb)
+"""
+SS_READING = (
+    "{}.00\nESTAB 0 0 10.0.0.1:50 10.0.0.2:51\n\t cubic rto:204 rtt:{}/1 mss:1448 cwnd:{} "
+    "bytes_acked:{} retrans:0/{} minrtt:20\n"
+)
+
+
+def csv_log(lines: int) -> str:
+    rows = (f"{n / 100},{n * 900},{n % 90 + 10},{n % 37 + 20},{n // 50}\n" for n in range(lines))
+    return "t_s,acked_bytes,cwnd_pkts,srtt_ms,retransmitted_pkts\n" + "".join(rows)
+
+
+def ss_log(lines: int) -> str:
+    return "".join(
+        SS_READING.format(1_700_000_000 + n, n % 37 + 20, n % 90 + 10, n * 900, n // 50)
+        for n in range(lines // 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("log", "lines"), [(csv_log, 2_000_000), (ss_log, 1_000_000)], ids=["csv", "ss"]
+)
+def test_the_memory_of_an_import_does_not_grow_with_a_log(
+    log: Callable[[int], str], lines: int, tmp_path: Path
+) -> None:
+    """What fits into no more memory is on disk; held whole it would be some 200 MB."""
+    for name, own in (("short", lines // 10), ("long", lines)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cubic").write_text(log(own), encoding="ascii")
+    told = subprocess.run(
+        [sys.executable, "-c", LONG_LOG], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert float(told.stdout) < 40
+    results = open_results(tmp_path / "long-results")
+    assert results.scan("samples").select(pl.len()).collect().item() in {lines, lines // 3}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 40), *[st.one_of(st.none(), st.integers(0, 99)) for _ in range(4)]
+        ),
+        min_size=2,
+        max_size=40,
+    ),
+    st.integers(1, 9),
+    st.floats(0, 20),
+)
+def test_a_log_in_pieces_is_the_same_as_in_one(
+    rows: list[tuple[int | None, ...]], at_once: int, warm_up_s: float
+) -> None:
+    text = "t_s,acked_bytes,cwnd,srtt,rtt\n" + "".join(
+        ",".join("" if value is None else str(value) for value in row) + "\n" for row in rows
+    )
+
+    def read() -> Measurement:
+        return read_table(io.BytesIO(text.encode()), warm_up_s)
+
+    whole = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool, "PIECE_ROWS", at_once)
+        patch.setattr(spool, "_ROWS_TO_MERGE", 5)
+        patch.setattr(statistics, "_IN_MEMORY", at_once)
+        pieces = read()
+        tables = pieces.tables()
+    expected = whole.tables()
+    assert pieces.flows[0].keys() == whole.flows[0].keys()
+    for name, value in whole.flows[0].items():
+        assert pieces.flows[0][name] == pytest.approx(value, nan_ok=True), name
+    samples = pl.DataFrame(tables["samples"], strict=False)
+    assert_frame_equal(samples, pl.DataFrame(expected["samples"], strict=False))
+    assert tables["events"] == expected["events"]
 
 
 @given(

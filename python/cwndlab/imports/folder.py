@@ -21,7 +21,7 @@ from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
 from cwndlab.results.folder import IMPORT_FILE, MATRIX
-from cwndlab.results.tables import encode_result, to_parquet
+from cwndlab.results.tables import encode_result, split_files, to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.schema.direction import Direction
 from cwndlab.text.quantity import format_duration
@@ -73,27 +73,36 @@ class _ImportedRun:
     fields: Fields
     measurement: Measurement
     digest: str
-    spooled: Path | None = None
-    """Where its time series is until it is written; None: in the measurement."""
+    spooled: list[Path] = field(default_factory=list)
+    """Where its samples and events are until they are written, else in the measurement."""
     repetition: int = 0
 
     @property
     def labels(self) -> dict[str, str]:
         return {name: value for name, value in self.fields.items() if name != REPETITION}
 
-    def spool(self, path: Path) -> None:
-        """Put the time series into a file."""
-        if self.measurement.samples:
-            pl.concat(self.measurement.samples, how="diagonal_relaxed").write_parquet(path)
-            self.measurement.samples, self.spooled = [], path
+    def spool(self, folder: Path) -> None:
+        """Put samples and events into files of a folder, which is made."""
+        folder.mkdir()
+        for n, part in enumerate(self.measurement.parts()):
+            for table, columns in part.items():
+                path = folder / f"{n:06}.{table}"
+                pl.DataFrame(columns).write_parquet(path)
+                self.spooled.append(path)
+        self.measurement = replace(self.measurement, samples=[], events=[], series=[])
 
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """The tables of the run, as they are stored."""
-        measurement = self.measurement
-        if self.spooled is not None:
-            series = pl.read_parquet(self.spooled)
-            measurement = replace(measurement, samples=[series])
-        return measurement.tables()
+    def keep(self, writer: Writer, key: str, entry: Mapping[str, Any]) -> None:
+        """Keep all tables of the run, part by part."""
+        parts = [{path.suffix[1:]: path} for path in self.spooled] or self.measurement.parts()
+        for part in parts:
+            tables = {
+                table: pl.read_parquet(own).to_dict() if isinstance(own, Path) else own
+                for table, own in part.items()
+            }
+            found, _ = split_files(key, encode_result(key, tables))
+            writer.commit_part(key, {name: own for name, own in found.items() if own[1][0][1]}, {})
+        flows = encode_result(key, {"flows": self.measurement.flow_table()})
+        writer.commit(key, flows, entry)
 
     def key(self, request: ImportRequest) -> str:
         content = json.dumps([IMPORT_EPOCH, self.digest, self.fields, request.warm_up_ns])
@@ -132,7 +141,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
         for run in done:
             key = run.key(request)
             if key not in committed:
-                writer.commit(key, encode_result(key, run.tables()), _entry(run, request))
+                run.keep(writer, key, _entry(run, request))
         for run in failed:
             reason = {"error": run.measurement.error, "files": _names(run, request)}
             writer.note_failure(run.key(request), reason, _entry(run, request))

@@ -16,9 +16,11 @@ from cwndlab.errors import MeasurementError
 from cwndlab.results.columns import Kind, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
+
+    from cwndlab.imports.spool import LongSeries
 
     Numbers = npt.NDArray[np.float64]
 
@@ -112,6 +114,8 @@ class Measurement:
     samples: list[pl.DataFrame] = field(default_factory=list)
     """Parts of the time series, each with some of `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
+    series: list[tuple[int, LongSeries]] = field(default_factory=list)
+    """More of both: of flows, by number, whose samples do not fit into memory together."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
@@ -133,29 +137,49 @@ class Measurement:
         if began is not None and not 0 <= began < _LAST_UNIX_S:
             msg = f"began {began:g} s after 1970, which is not a date"
             raise MeasurementError(msg)
-        for row in (*self.flows, *self.events):
-            for name, value in row.items():
-                _check_value(name, value)
-        for part in self.samples:
-            _check_samples(part)
+        _check_rows(self.flows)
+        for samples, events in self._pieces():
+            _check_rows(events)
+            for part in samples:
+                _check_samples(part)
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """The tables of a run, as they are stored: a list or a series a column."""
-        for row in self.flows:
-            _derive(row)
+        pieces = list(self._pieces())
+        samples = [part for own, _ in pieces for part in own]
         return {
-            "flows": _columns(FLOW_COLUMNS, self.flows),
-            "samples": self._samples(),
-            "events": _columns(EVENT_COLUMNS, self.events),
+            "flows": self.flow_table(),
+            "samples": _sample_table(samples),
+            "events": _columns(EVENT_COLUMNS, [row for _, own in pieces for row in own]),
         }
 
-    def _samples(self) -> dict[str, Any]:
-        whole = pl.concat(self.samples, how="diagonal_relaxed") if self.samples else pl.DataFrame()
-        empty = [None] * whole.height
-        return {
-            name: whole.get_column(name) if name in whole.columns else empty
-            for name in SAMPLE_COLUMNS
-        }
+    def flow_table(self) -> dict[str, Any]:
+        """The flows as they are stored."""
+        for row in self.flows:
+            _derive(row)
+        return _columns(FLOW_COLUMNS, self.flows)
+
+    def parts(self) -> Iterator[dict[str, dict[str, Any]]]:
+        """The other tables in parts, as they are stored, one of which is in memory at once."""
+        for samples, events in self._pieces():
+            yield {
+                "samples": _sample_table(samples),
+                "events": _columns(EVENT_COLUMNS, events),
+            }
+
+    def _pieces(self) -> Iterator[tuple[list[pl.DataFrame], list[dict[str, Any]]]]:
+        yield self.samples, self.events
+        for number, series in self.series:
+            for samples, events in series.tables(number):
+                yield [samples], events
+
+
+def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
+    whole = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+    empty = [None] * whole.height
+    return {
+        name: whole.get_column(name) if name in whole.columns else empty for name in SAMPLE_COLUMNS
+    }
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
@@ -206,6 +230,12 @@ def finite(text: str) -> float | None:
     except ValueError:
         return None
     return value if abs(value) < _BEYOND else None  # not so for NaN
+
+
+def _check_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        for name, value in row.items():
+            _check_value(name, value)
 
 
 def _check_value(name: str, value: object) -> None:

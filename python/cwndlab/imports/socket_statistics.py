@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.measurement import SMOOTHED, Measurement, finite
-from cwndlab.imports.series import SeriesBuilder
+from cwndlab.imports.spool import Log, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,19 +71,22 @@ def read_socket_statistics(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 
 @dataclass(slots=True)
-class _Log:
+class _LoggedConnection:
     """What a log says of one connection."""
 
-    rows: SeriesBuilder = field(default_factory=SeriesBuilder)
+    rows: Log
     algorithm: str | None = None
 
     @property
     def moved_bytes(self) -> float:
-        return max(self.rows.largest("acked_bytes"), self.rows.largest(_RECEIVED))
+        return max(self.rows.most.get(name, 0.0) for name in ("acked_bytes", _RECEIVED))
 
 
-def _read(lines: Iterable[str]) -> dict[SsConnection, _Log]:
-    logs: dict[SsConnection, _Log] = defaultdict(_Log)
+def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
+    spool = Spool()
+    logs: dict[SsConnection, _LoggedConnection] = defaultdict(
+        lambda: _LoggedConnection(spool.log())
+    )
     now_s: float | None = None
     current: SsConnection | None = None
     for line in lines:
@@ -108,7 +111,7 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _Log]:
     return logs
 
 
-def _measurement(logs: Mapping[SsConnection, _Log], warm_up_s: float) -> Measurement:
+def _measurement(logs: Mapping[SsConnection, _LoggedConnection], warm_up_s: float) -> Measurement:
     most = max((log.moved_bytes for log in logs.values()), default=0.0)
     chosen = [
         log for log in logs.values() if most > 0 and log.moved_bytes >= _SMALLEST_SHARE * most
@@ -116,24 +119,20 @@ def _measurement(logs: Mapping[SsConnection, _Log], warm_up_s: float) -> Measure
     if not chosen:
         msg = "has no connection with data; log with ss -tin at the data's sender"
         raise MeasurementError(msg)
-    began_s = min(min(log.rows.columns["t_s"]) for log in chosen)
+    began_s = min(log.rows.begin_s for log in chosen)
     measurement = Measurement(flows=[], began_unix_s=began_s)
     for number, log in enumerate(chosen):
-        columns = log.rows.columns
         acked_bytes, received_bytes = np.nan_to_num(
-            [columns[n][-1] for n in ("acked_bytes", _RECEIVED)]
+            [log.rows.last(name) for name in ("acked_bytes", _RECEIVED)]
         )
         is_sender = bool(acked_bytes >= received_bytes)
         note = SMOOTHED if is_sender else _AT_RECEIVER
         if note not in measurement.notes:
             measurement.notes.append(note)
-        if not is_sender:
-            columns = {"t_s": columns["t_s"], "acked_bytes": columns[_RECEIVED]}
-        series = SeriesBuilder(log.rows.count, columns).series()
+        series = log.rows.series() if is_sender else log.rows.renamed({_RECEIVED: "acked_bytes"})
         algorithm = log.algorithm if is_sender else None
         measurement.flows.append({"flow": number, "algorithm": algorithm} | series.flow(warm_up_s))
-        measurement.samples.append(series.samples(number))
-        measurement.events += series.events(number)
+        measurement.series.append((number, series))
     return measurement
 
 

@@ -13,7 +13,8 @@ from typing import IO
 
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.measurement import SMOOTHED, Measurement, finite
-from cwndlab.imports.series import COUNTERS, GAUGES, SeriesBuilder
+from cwndlab.imports.series import COUNTERS, GAUGES
+from cwndlab.imports.spool import Spool
 from cwndlab.text.untrusted import csv_fields
 
 
@@ -81,27 +82,26 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     if "t_s" not in {variable.column for variable in heading.known.values()}:
         msg = f"has no column of times among {', '.join(heading.names[:8])}; name one t_s or time"
         raise MeasurementError(msg)
-    builder = SeriesBuilder()
+    log = Spool().log()
     try:
         for number, line in enumerate(lines, start=2):
             if line.strip() and not line.startswith("#"):
-                builder.add(heading.row(line, number))
+                log.add(heading.row(line, number))
     finally:
         lines.detach()  # the caller closes the file
-    if builder.count < 2:  # noqa: PLR2004  a rate is between two samples
+    if log.count < 2:  # noqa: PLR2004  a rate is between two samples
         msg = "has fewer than two samples"
         raise MeasurementError(msg)
-    if not builder.columns.keys() & _DATA:
+    if not log.names & _DATA:
         msg = "has no column of data; name one acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
-    series = builder.series()
+    series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
     notes = [SMOOTHED] if flow.get("rtt_p50_ms") is not None else []
-    began = float(series.t_s[0])
+    began = log.begin_s
     return Measurement(
         [flow],
-        [series.samples(0)],
-        series.events(0),
+        series=[(0, series)],
         began_unix_s=began if began > 1e8 else None,  # noqa: PLR2004  not since the begin
         notes=notes,
     )

@@ -78,7 +78,7 @@ def measured(
             series = Series.of(rows)
             every = max(1, round((scenario.record.sample_interval_ns or 0) / 1e7))
             if scenario.record.sample_interval_ns:
-                measurement.samples.append(_thinned(series, every).samples(flow.id))
+                measurement.samples.append(series.at(slice(None, None, every)).samples(flow.id))
             if scenario.record.events:
                 measurement.events += series.events(flow.id)
             flags += flags_of(flow.id, series, outage_s)
@@ -186,10 +186,6 @@ def _rows(end: Mapping[str, Any], began_ns: int) -> list[dict[str, float | None]
         info = {name: values[at] for name, values in columns.items()}
         rows.append(tcp_info.series_row((at_ns - began_ns) / _NS_PER_S, info))
     return rows
-
-
-def _thinned(series: Series, every: int) -> Series:
-    return Series(series.t_s[::every], {name: v[::every] for name, v in series.columns.items()})
 
 
 def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:

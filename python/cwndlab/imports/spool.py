@@ -1,0 +1,219 @@
+"""Rows on disk while they are put together: of a log of any length some thousand are in memory."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import os
+import tempfile
+import weakref
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.imports.series import Series
+from cwndlab.imports.statistics import flow_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    import polars as pl
+
+PIECE_ROWS = 1 << 16
+_ROWS_TO_MERGE = 1 << 14
+_BYTES = 8
+
+
+class Spool:
+    """A temporary file for the rows of several flows."""
+
+    def __init__(self) -> None:
+        """Begin with none; the file goes with the last that uses it."""
+        self._file, path = tempfile.mkstemp()
+        Path(path).unlink()
+        weakref.finalize(self, os.close, self._file)
+        self._end = 0
+        self._logs: list[Log] = []
+        self.waiting = 0
+        """Rows in memory."""
+
+    def log(self) -> Log:
+        """Rows of one more flow."""
+        log = Log(self)
+        self._logs.append(log)
+        return log
+
+    def write(self, values: bytes) -> int:
+        """Add bytes, and return where they begin."""
+        begin = self._end
+        view = memoryview(values)
+        while view:
+            written = os.pwrite(self._file, view, self._end)
+            self._end += written
+            view = view[written:]
+        return begin
+
+    def read(self, begin: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Some of its numbers."""
+        return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
+
+    def make_room(self) -> None:
+        """Put the rows of all flows on disk."""
+        for log in self._logs:
+            log.put_away()
+        self.waiting = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Consecutive rows on disk: one column after the other."""
+
+    begin: int
+    rows: int
+    names: tuple[str, ...]
+
+
+class Log:
+    """Rows of one flow, which arrive one by one."""
+
+    def __init__(self, spool: Spool) -> None:
+        """Begin with none."""
+        self.spool = spool
+        self.count = 0
+        self.names: set[str] = set()
+        self.most: dict[str, float] = {}
+        """The largest value of each column; not of one that has none."""
+        self.begin_s = math.inf
+        self._columns: dict[str, array[float]] = {}
+        self._rows = 0
+        self._pieces: list[_Piece] = []
+        self._last_s = -math.inf
+        self._is_in_order = True
+
+    def add(self, row: Mapping[str, float | None]) -> None:
+        """Add a row, which has a `t_s`; what it does not have is NaN."""
+        for name, value in row.items():
+            column = self._columns.get(name)
+            if column is None:
+                column = self._columns[name] = array("d", [math.nan]) * self._rows
+                self.names.add(name)
+            column.append(math.nan if value is None else value)
+            if value is not None and value > self.most.get(name, -math.inf):
+                self.most[name] = value
+        self.count += 1
+        self._rows += 1
+        for column in self._columns.values():
+            if len(column) < self._rows:
+                column.append(math.nan)
+        t_s = row["t_s"] or 0.0
+        self._is_in_order &= t_s >= self._last_s
+        self._last_s = t_s
+        self.begin_s = min(self.begin_s, t_s)
+        self.spool.waiting += 1
+        if self.spool.waiting >= PIECE_ROWS:
+            self.spool.make_room()
+
+    def put_away(self) -> None:
+        """Put the rows that are in memory on disk, in their order."""
+        if not self._rows:
+            return
+        piece = self._in_memory().in_order()
+        names = ("t_s", *piece.columns)
+        values = b"".join(each.tobytes() for each in (piece.t_s, *piece.columns.values()))
+        self._pieces.append(_Piece(self.spool.write(values), self._rows, names))
+        self._columns, self._rows = {}, 0
+
+    def last(self, name: str) -> float:
+        """The value of a column in the row that was added last; NaN if it has none."""
+        if self._rows:
+            return self._columns[name][-1] if name in self._columns else math.nan
+        piece = self._pieces[-1]
+        series = self._read(piece, 0, piece.rows)
+        return float(series.columns[name][-1]) if name in series.columns else math.nan
+
+    def in_order(self) -> Log:
+        """The same rows in the order of time."""
+        if self._is_in_order or not self._pieces:
+            return self
+        self.put_away()
+        at_once = max(_ROWS_TO_MERGE // len(self._pieces), 1)
+        ordered = Log(self.spool)
+        rows = (self._rows_of(piece, at_once) for piece in self._pieces)
+        for row in heapq.merge(*rows, key=lambda row: row["t_s"]):
+            ordered.add(row)
+            if ordered._rows >= PIECE_ROWS:
+                ordered.put_away()
+        return ordered
+
+    def renamed(self, names: Mapping[str, str]) -> LongSeries:
+        """The series of some columns under other names."""
+        return LongSeries(self.in_order(), dict(names))
+
+    def series(self) -> LongSeries:
+        """The series of all columns."""
+        return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
+
+    def pieces(self) -> Iterator[Series]:
+        """All rows, some thousand at a time."""
+        for piece in self._pieces:
+            yield self._read(piece, 0, piece.rows)
+        if self._rows:
+            yield self._in_memory().in_order()
+
+    def _in_memory(self) -> Series:
+        columns = {name: np.array(own, np.float64) for name, own in self._columns.items()}
+        return Series(columns.pop("t_s"), columns)
+
+    def _read(self, piece: _Piece, first: int, rows: int) -> Series:
+        columns = {
+            name: self.spool.read(piece.begin + (n * piece.rows + first) * _BYTES, rows)
+            for n, name in enumerate(piece.names)
+        }
+        return Series(columns.pop("t_s"), columns)
+
+    def _rows_of(self, piece: _Piece, at_once: int) -> Iterator[dict[str, float]]:
+        for first in range(0, piece.rows, at_once):
+            series = self._read(piece, first, min(at_once, piece.rows - first))
+            for n, t_s in enumerate(series.t_s):
+                yield {"t_s": t_s, **{name: own[n] for name, own in series.columns.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class LongSeries:
+    """A flow's series on disk; what `Series` tells, it tells in pieces."""
+
+    log: Log
+    names: Mapping[str, str]
+    """What its columns are called, by what the log calls them."""
+
+    def flow(self, warm_up_s: float) -> dict[str, Any]:
+        """The row of a flow: rates and means after the warm-up, counts of the whole life."""
+        return flow_row(self._pieces, warm_up_s)
+
+    def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:
+        """The time series and the events of each piece."""
+        begin_s = self.log.begin_s
+        for n, piece in enumerate(self._pieces()):
+            yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)
+
+    def _pieces(self) -> Iterator[Series]:
+        """Its rows, each piece with the last row of the one before."""
+        before: Series | None = None
+        for each in self.log.pieces():
+            nothing = np.full(each.t_s.size, math.nan)
+            named = {new: each.columns.get(old, nothing) for old, new in self.names.items()}
+            piece = Series(each.t_s, named)
+            if before is not None:
+                piece = Series(
+                    np.concatenate([before.t_s, piece.t_s]),
+                    {
+                        name: np.concatenate([before.columns[name], piece.columns[name]])
+                        for name in named
+                    },
+                )
+            yield piece
+            before = piece.at(slice(-1, None))
