@@ -109,10 +109,10 @@ def test_a_dry_run_shows_what_the_study_resolved_to_and_runs_nothing(
         "  delay: 10 ms, 20 ms\n"
         "\n"
         "  reno/10 ms, cubic/10 ms:\n"
-        "  forward.0  10 Mbit/s, delay 10 ms, queue 17 packets\n"
+        "  forward.0  10 Mbit/s, delay 10 ms, queue 17 packets (by default, 1 BDP)\n"
         "  reverse.0  unlimited rate, delay 10 ms, queue unlimited\n"
         "  reno/20 ms, cubic/20 ms:\n"
-        "  forward.0  10 Mbit/s, delay 20 ms, queue 34 packets\n"
+        "  forward.0  10 Mbit/s, delay 20 ms, queue 34 packets (by default, 1 BDP)\n"
         "  reverse.0  unlimited rate, delay 20 ms, queue unlimited\n"
         "\n"
         "  reno/10 ms, reno/20 ms:\n"
@@ -302,7 +302,7 @@ def test_algorithm_show_tells_parameters_with_units(
 def test_link_show_spells_out_what_a_line_means(run: Callable[..., tuple[int, str, str]]) -> None:
     Path("x.down").write_text("1\n2\n")
     _, out, _ = run("link", "show", "trace:x.down,delay=20 ms")
-    assert "forward.0  trace x.down, delay 20 ms, queue 250 packets, framing 4 bytes" in out
+    assert "x.down, delay 20 ms, queue 250 packets (by default, 75 BDP), framing 4 bytes" in out
     assert "x.down: Mahimahi trace: 2 delivery opportunities, 1.000 Mbit/s on average" in out
     rows = json.loads(run("link", "show", "lossy", "--format", "json")[1])
     assert [row["link"] for row in rows] == ["forward.0", "reverse.0"]

@@ -9,6 +9,7 @@ import pytest
 
 from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError, TraceError
+from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.resolve.traces import Told, read_folder, read_trace
 from cwndlab.schema import scenario as si
 from cwndlab.study.describe import describe_link, read_link
@@ -87,6 +88,30 @@ def test_what_is_ambiguous_names_the_key_that_settles_it(
         read_link("rate=10 Mbit/s,unit=Mbit/s")
     with pytest.raises(TraceError, match=r"x\.txt: the trace is empty"):
         read_trace(write(tmp_path, "x.txt", "once upon a time\n"))
+
+
+def test_a_queue_that_nobody_names_follows_the_mean_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{second},330\n" for second in range(10))
+    write(tmp_path, "fast.csv", f"time,mbps\n{rows}")
+    write(tmp_path, "slow.csv", "time,mbps\n0,3\n1,5\n")
+    for spec, packets, is_default in (
+        ("trace:fast.csv,delay=20 ms", 1100, True),  # 330 Mbit/s x 40 ms in packets of 1500 bytes
+        ("trace:slow.csv,delay=20 ms", 250, True),
+        ("trace:fast.csv,delay=20 ms,queue=250 packets", 250, False),
+        ("trace:fast.csv,delay=20 ms,queue=0.5 BDP", 550, False),
+        ("rate=10 Mbit/s,delay=20 ms", 34, True),
+    ):
+        _, resolved = read_link(spec)
+        size = narrowest_queue(resolved.path, resolved.traces)
+        assert size is not None
+        assert (size.packets, size.is_default) == (packets, is_default), spec
+        assert any("by default" in line for line in describe_link(spec)) == is_default
+    said = "1,100 packets, 1 BDP of 330 Mbit/s on average and 40 ms, by default"
+    _, resolved = read_link("trace:fast.csv,delay=20 ms")
+    assert str(narrowest_queue(resolved.path, resolved.traces)) == said
 
 
 def test_a_folder_of_cellreplay_is_both_directions(

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab.errors import ResultsError, plural
+from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.results.compaction import shown_labels
 from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.api.plots import Plotter
     from cwndlab.judge.answer import Answers
     from cwndlab.judge.decision import Decision
+    from cwndlab.resolve.queues import QueueSize
     from cwndlab.results.manifest import Manifest
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -185,6 +187,17 @@ class Results:
                     mode="json", exclude_none=True
                 )
                 return found
+        return None
+
+    def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
+        """The queue of a cell's wire at its lowest rate; None where it has no size to tell."""
+        if self.imported is not None:
+            return None
+        for each in self.study.cells:
+            if cell.items() <= each.labels.items():
+                scenario = each.resolved.scenario
+                direction = scenario.flows[0].direction if scenario.flows else "forward"
+                return narrowest_queue(scenario.path, each.resolved.traces, direction)
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:

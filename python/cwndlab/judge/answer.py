@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cwndlab.judge.coexistence import Coexistence
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.networks import Networks
+    from cwndlab.resolve.queues import QueueSize
 
 
 class Measured(WithSeries, Protocol):
@@ -44,6 +45,9 @@ class Answerable(Measured, Protocol):
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
         """Return the scenario of a cell; None where it is not known."""
+
+    def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
+        """Return the size of a cell's queue; None where it has none to tell."""
 
 
 BASELINE = "cubic"
@@ -115,7 +119,8 @@ def answers(
                 knowledge=knowledge,
             )
             setting = ", ".join(filter(None, [comparison.name, title]))
-            found.append(Answer(replace(decision, setting=setting), comparison))
+            queue = None if decision.is_measured else results.queue(comparison.cell)
+            found.append(Answer(replace(decision, setting=setting, queue=queue), comparison))
     together = answer_together(
         [(each.decision.setting, each.comparison) for each in found],
         goal,

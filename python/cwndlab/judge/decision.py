@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.judge.reality import Reality
     from cwndlab.judge.simulated_host import SimulatedHost
     from cwndlab.judge.weighing import PopulationView
+    from cwndlab.resolve.queues import QueueSize
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
@@ -121,6 +122,8 @@ class Decision:
     """None where advice for this class of network was never checked."""
     host: SimulatedHost | None = None
     """That it was simulated for; None of measurements."""
+    queue: QueueSize | None = None
+    """The queue of a wire at its lowest rate; None where it has no size to tell."""
     encounters: tuple[Coexistence, ...] = ()
     """Of the first with a flow of CUBIC and with its own kind; empty where they did not meet."""
     population: PopulationView | None = None

@@ -153,10 +153,18 @@ def sentences(decision: Decision) -> list[str]:
         condition(decision),
         _distances(decision),
         _safest(decision),
+        _queue(decision),
         _harms(decision),
         *_population(decision),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _queue(decision: Decision) -> str:
+    """Return how much the queue holds where nobody said it; empty elsewhere."""
+    if decision.queue is None or not decision.queue.is_default or not decision.best:
+        return ""
+    return _say("default queue", queue=decision.queue)
 
 
 def _distances(decision: Decision) -> str:

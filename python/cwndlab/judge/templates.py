@@ -36,6 +36,7 @@ TEMPLATES = {
     "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
     "is baseline": "{baseline} is the best already; nothing is to be changed.",
     # Conditions under which the answer is another.
+    "default queue": "The queue holds {queue}; a shorter or longer one may give another answer.",
     "price": (
         "{name} is right as long as half the delay is worth {range} of the throughput to you"
         "{others}."

@@ -1,8 +1,8 @@
 """From what a study says to what runs: a canonical scenario in whole SI units.
 
 Defaults are filled in here: the delay holds for both directions unless `[reverse_link]` has its
-own, a queue holds 1 BDP (at least the initial window) behind a rate and 250 packets behind a trace,
-a Mahimahi trace counts 4 bytes of framing a packet.
+own, a queue holds 1 BDP: at least the initial window behind a rate, at least 250 packets behind a
+trace, whose mean rate counts. A Mahimahi trace counts 4 bytes of framing a packet.
 """
 
 from __future__ import annotations

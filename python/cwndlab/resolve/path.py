@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 
 from cwndlab.errors import CwndlabError
 from cwndlab.resolve.presets import expand_preset
+from cwndlab.resolve.queues import (
+    FULL_PACKET_BYTES,
+    default_packets,
+    mean_rate_bits_per_sec,
+    packets_of_bdp,
+)
 from cwndlab.resolve.traces import Told, Trace, read_folder, read_trace
 from cwndlab.schema import link as human
 from cwndlab.schema import scenario as si
@@ -25,13 +31,8 @@ if TYPE_CHECKING:
     from cwndlab.text.toml import KeyPath
 
 MAHIMAHI_FRAMING_BYTES = 4  # the packet-information header of its TUN device
-FULL_PACKET_BYTES = 1500
-TRACE_QUEUE_PACKETS = 250
 AQM_QUEUE_PACKETS = 1000  # the limit of Linux's codel qdisc; the AQM is to decide, not the limit
 FQ_CODEL_QUEUE_PACKETS = 10_240  # RFC 8290 section 5.2.3
-SMALLEST_DEFAULT_QUEUE_PACKETS = 10  # the initial window, RFC 6928 section 2
-
-_NS_PER_S = 10**9
 
 
 @dataclass(slots=True)
@@ -184,9 +185,11 @@ def _stage(
     wire: human.LinkStage, delay_ns: int, rtt_ns: int, key: KeyPath, traces: TraceReader
 ) -> si.Stage:
     rate: si.Rate = si.UnlimitedRate()
+    rate_bits_per_sec = wire.rate
     framing_bytes = wire.framing or 0
     if wire.trace is not None:
         trace = traces.read(key, wire)
+        rate_bits_per_sec = mean_rate_bits_per_sec(trace)
         if trace.kind == "mahimahi":
             rate = si.MahimahiRate(path=trace.content_name)
             framing_bytes = MAHIMAHI_FRAMING_BYTES if wire.framing is None else wire.framing
@@ -201,7 +204,7 @@ def _stage(
         rate = si.FixedRate(bits_per_sec=wire.rate)
     return si.Stage(
         rate=rate,
-        queue=_queue(wire, rtt_ns, framing_bytes, key),
+        queue=_queue(wire, rate_bits_per_sec, rtt_ns, framing_bytes, key),
         delay_ns=delay_ns,
         jitter=_jitter(wire.jitter),
         loss=_loss(wire.loss),
@@ -223,8 +226,14 @@ def _stage(
     )
 
 
-def _queue(wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath) -> si.Queue:
-    packets, limit_bytes = _queue_limit(wire, rtt_ns, framing_bytes, key)
+def _queue(
+    wire: human.LinkStage,
+    rate_bits_per_sec: int | None,
+    rtt_ns: int,
+    framing_bytes: int,
+    key: KeyPath,
+) -> si.Queue:
+    packets, limit_bytes = _queue_limit(wire, rate_bits_per_sec, rtt_ns, framing_bytes, key)
     match wire.aqm:
         case human.DropTail():
             return si.DropTailQueue(packets=packets, bytes=limit_bytes)
@@ -276,28 +285,30 @@ def _queue(wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath)
 
 
 def _queue_limit(
-    wire: human.LinkStage, rtt_ns: int, framing_bytes: int, key: KeyPath
+    wire: human.LinkStage,
+    rate_bits_per_sec: int | None,
+    rtt_ns: int,
+    framing_bytes: int,
+    key: KeyPath,
 ) -> tuple[int | None, int | None]:
     """Packets and bytes; at most one of the two is limited."""
-    packet_bits = 8 * (FULL_PACKET_BYTES + framing_bytes)
     limit = wire.queue
     if limit is not None and limit.unit == "milli_bdp":
-        if wire.rate is None:
-            message = "only a fixed rate has a BDP; write packets or bytes"
+        if rate_bits_per_sec is None:
+            message = "a link without a rate has no BDP; write packets or bytes"
             raise FieldError((*key, "queue"), message)
-        bdp_in_packets = -(-wire.rate * rtt_ns * limit.count // (_NS_PER_S * 1000 * packet_bits))
-        return _bounded(max(bdp_in_packets, 1), (*key, "queue")), None
+        packets = packets_of_bdp(rate_bits_per_sec, rtt_ns, framing_bytes, limit.count)
+        return _bounded(max(packets, 1), (*key, "queue")), None
     if limit is not None:
         return _packets_and_bytes(limit, (*key, "queue"))
-    if wire.rate is None and wire.trace is None:
+    if rate_bits_per_sec is None:
         return None, None
     if not isinstance(wire.aqm, human.DropTail):
         has_flow_queues = isinstance(wire.aqm, human.FqCodel)
         return FQ_CODEL_QUEUE_PACKETS if has_flow_queues else AQM_QUEUE_PACKETS, None
-    if wire.rate is None:
-        return TRACE_QUEUE_PACKETS, None
-    bdp_in_packets = -(-wire.rate * rtt_ns // (_NS_PER_S * packet_bits))
-    return _bounded(max(bdp_in_packets, SMALLEST_DEFAULT_QUEUE_PACKETS), (*key, "rate")), None
+    is_trace = wire.trace is not None
+    packets = default_packets(rate_bits_per_sec, rtt_ns, framing_bytes, is_trace=is_trace)
+    return _bounded(packets, (*key, "trace" if is_trace else "rate")), None
 
 
 def _bounded(bdp_in_packets: int, key: KeyPath) -> int:

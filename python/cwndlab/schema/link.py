@@ -196,7 +196,8 @@ class LinkStage(Model):
     )
     hold: bool = Field(default=True, description="a trace's rate holds until its next row")
     queue: QueueText | None = Field(
-        default=None, description="1 BDP for a rate, 250 packets for a trace, if absent"
+        default=None,
+        description="1 BDP if absent; of a trace at its mean rate, and at least 250 packets",
     )
     aqm: Aqm = Field(
         default=DropTail(),

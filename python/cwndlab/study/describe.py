@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from cwndlab.errors import StudyError, plural
 from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.resolve.presets import load_preset
+from cwndlab.resolve.queues import QueueSize, size_of
 from cwndlab.schema import scenario as si
 from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, field_errors
@@ -163,7 +164,10 @@ def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
         return [Fact("live", _describe_live(path))]
     if not isinstance(path, si.WirePath):
         return _describe_medium(path)
-    return [Fact(name, _describe_stage(stage, traces)) for name, stage in _stages(path)]
+    return [
+        Fact(name, _describe_stage(stage, traces, size_of(stage, path, traces)))
+        for name, stage in _stages(path)
+    ]
 
 
 def _describe_live(path: LivePath) -> str:
@@ -196,11 +200,14 @@ def _stages(path: si.WirePath) -> Iterator[tuple[str, si.Stage]]:
             yield f"{direction}.{n}", stage
 
 
-def _describe_stage(stage: si.Stage, traces: Mapping[str, Trace]) -> str:
+def _describe_stage(
+    stage: si.Stage, traces: Mapping[str, Trace], queue_size: QueueSize | None
+) -> str:
+    default = "" if queue_size is None or not queue_size.is_default else _default(queue_size)
     parts = [
         _rate(stage.rate, traces),
         f"delay {format_duration(stage.delay_ns)}",
-        f"queue {_queue(stage.queue)}",
+        f"queue {_queue(stage.queue)}{default}",
     ]
     if stage.jitter is not None:
         facts = stage.jitter.model_dump(exclude={"kind"})
@@ -216,6 +223,11 @@ def _describe_stage(stage: si.Stage, traces: Mapping[str, Trace]) -> str:
     if stage.schedule:
         parts.append(f"{plural(len(stage.schedule), 'change')} scheduled ({stage.transition})")
     return ", ".join(parts)
+
+
+def _default(size: QueueSize) -> str:
+    """That nobody named a queue's size, and how many BDP it is."""
+    return f" (by default, {size.bdp:.2g} BDP)"
 
 
 def _rate(rate: si.Rate, traces: Mapping[str, Trace]) -> str:
