@@ -12,7 +12,7 @@ use super::rtx::{
 };
 use super::sack::SackState;
 use super::send_buffer::Limit;
-use super::{ECN_OK, LinuxEndpoint, empty_rate_sample};
+use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 use crate::linux::rtt::RttSample;
 
@@ -90,8 +90,7 @@ impl LinuxEndpoint {
             if !segment.sacks.is_empty() && self.connection.options.is_sack {
                 flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
             }
-            let is_echo = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN);
-            if is_echo && self.sk.ecn_flags & ECN_OK != 0 {
+            if self.is_congestion_echoed(segment) {
                 flags |= flag::ECE;
                 event |= CA_ACK_ECE;
             }

@@ -1,17 +1,18 @@
 //! Segments and the application: the handshake, data that arrive, reading and writing.
 
-use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
+use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
 use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
+use super::ecn::EcnFlags;
 use super::flag;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
 use super::settings::HEADER_BYTES;
 use super::timer::Pending;
-use super::{ECN_DEMAND_CWR, ECN_OK, ECN_SEEN, EcnMode, LinuxEndpoint, State};
+use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
 
 /// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
@@ -26,8 +27,7 @@ impl LinuxEndpoint {
         self.set_now(now);
         self.connection.state = State::SynSent;
         self.congestion.attach(&mut self.sk);
-        let ecn = if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 };
-        self.send_syn(Flags::SYN | ecn);
+        self.send_syn(Flags::SYN | self.ask_for_ecn());
         let seq = self.connection.iss;
         let mut segment = TxSegment::syn(seq, self.sk.tcp_mstamp);
         self.stamp_rate(&mut segment);
@@ -206,7 +206,7 @@ impl LinuxEndpoint {
         let window_mss = if is_reply { mss - ts_bytes } else { mss };
         let window = self.receiver.window.begin(self.sk.rcv_nxt, window_mss);
         let mut bits = bits;
-        if is_reply && self.sk.ecn_flags & ECN_OK != 0 {
+        if is_reply && EcnFlags::of(&self.sk).is_agreed() {
             bits |= Flags::ECE;
         }
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
@@ -259,20 +259,9 @@ impl LinuxEndpoint {
         self.peer_window.told_at = segment.seq;
     }
 
-    /// Whether a connection that is opened from here asks for ECN.
-    fn wants_ecn(&self) -> bool {
-        self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
-    }
-
     fn handle_syn(&mut self, segment: &Segment) {
         self.take_syn(segment);
-        let asks = segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
-        // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
-        // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
-        let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
-        if asks && (is_usual || self.congestion.needs_ecn()) {
-            self.sk.ecn_flags |= ECN_OK;
-        }
+        self.agree_on_ecn(segment);
         self.sk.snd_wnd = segment.window.into();
         self.peer_window.max_bytes = self.sk.snd_wnd;
         self.connection.state = State::SynReceived;
@@ -289,9 +278,7 @@ impl LinuxEndpoint {
             return;
         }
         self.take_syn(segment);
-        if self.wants_ecn() && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR) {
-            self.sk.ecn_flags |= ECN_OK;
-        }
+        self.agree_on_ecn(segment);
         self.note_options(segment);
         self.sk.snd_wnd = segment.window.into();
         self.peer_window.max_bytes = self.sk.snd_wnd;
@@ -612,50 +599,6 @@ impl LinuxEndpoint {
         let pending = self.receiver.acks.note_data(seen, self.clock.jiffies());
         self.sk.inet_conn.icsk_ack.pending |= pending;
         self.check_ce(segment.ecn);
-    }
-
-    /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
-    #[inline]
-    fn check_ce(&mut self, ecn: Ecn) {
-        if self.sk.ecn_flags & ECN_OK != 0 {
-            self.note_ecn(ecn);
-        }
-    }
-
-    fn note_ecn(&mut self, ecn: Ecn) {
-        let needs_ecn = self.congestion.needs_ecn();
-        if needs_ecn && ecn != Ecn::NotEct {
-            let event = if ecn == Ecn::Ce { CwndEvent::EcnIsCe } else { CwndEvent::EcnNoCe };
-            self.tell_window(event);
-        }
-        match ecn {
-            Ecn::NotEct => {
-                if self.sk.ecn_flags & ECN_SEEN != 0 {
-                    self.enter_quick_ack(2);
-                }
-            }
-            Ecn::Ce => {
-                if self.sk.ecn_flags & ECN_DEMAND_CWR == 0 {
-                    self.enter_quick_ack(2);
-                    self.sk.ecn_flags |= ECN_DEMAND_CWR;
-                }
-                self.sk.ecn_flags |= ECN_SEEN;
-            }
-            Ecn::Ect0 | Ecn::Ect1 => {
-                self.sk.ecn_flags |= ECN_SEEN;
-            }
-        }
-    }
-
-    /// `tcp_ecn_accept_cwr`: the peer has reduced its window.
-    #[inline]
-    pub(crate) fn accept_cwr(&mut self, segment: &Segment) {
-        if segment.flags.has(Flags::CWR) && self.sk.ecn_flags & ECN_OK != 0 {
-            self.sk.ecn_flags &= !ECN_DEMAND_CWR;
-            if segment.payload > 0 {
-                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
-            }
-        }
     }
 
     /// `__tcp_ack_snd_check`: sends the ACK that is due, or lets it wait.

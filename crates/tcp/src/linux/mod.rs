@@ -16,6 +16,7 @@ mod ack;
 mod burst;
 mod clock;
 mod connection;
+mod ecn;
 mod flag;
 mod host_queue;
 mod incoming;
@@ -66,15 +67,6 @@ use rtx::RtxQueue;
 use sack::Scoreboard;
 use send_buffer::SendBuffer;
 use timer::RetransmitTimer;
-
-/// `TCP_ECN_OK`: both ends agreed on ECN.
-const ECN_OK: u8 = 1;
-/// `TCP_ECN_QUEUE_CWR`: the next new segment carries CWR.
-const ECN_QUEUE_CWR: u8 = 2;
-/// `TCP_ECN_DEMAND_CWR`: ACKs carry ECE until the peer sends CWR.
-const ECN_DEMAND_CWR: u8 = 4;
-/// `TCP_ECN_SEEN`: the peer sends ECN-capable packets.
-const ECN_SEEN: u8 = 8;
 
 /// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,12 +6,13 @@ use cwndlab_packet::seq::{after, before, earlier};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
+use super::LinuxEndpoint;
 use super::ack::Rexmit;
+use super::ecn::{EcnFlags, Marking};
 use super::rtx::{EVER_RETRANS, SACKED_RETRANS, SHARES_BUFFER, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
-use super::{ECN_DEMAND_CWR, ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint};
 
 /// Rates above the window per RTT, in percent: twice in slow start, 1.2 times afterwards
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
@@ -208,7 +209,7 @@ impl LinuxEndpoint {
         in_flight > 0
             && !self.settings.segmentation_offload
             && self.sk.inet_conn.icsk_inet.sk.sk_pacing_status == 0
-            && self.sk.ecn_flags & ECN_OK == 0
+            && !EcnFlags::of(&self.sk).is_agreed()
             && self.receiver.sacks.is_empty()
     }
 
@@ -267,8 +268,8 @@ impl LinuxEndpoint {
         } else {
             self.pacer.pace(&mut self.sk, payload)
         };
-        let (bits, ecn) = self.mark_data(control, payload > 0);
-        self.send(seq, payload, bits, ecn);
+        let Marking { bits, ecn } = self.mark_segment(payload > 0);
+        self.send(seq, payload, control | bits, ecn);
         self.note_ack_sent();
         self.sk.snd_nxt = end;
         let control = Flags(control);
@@ -306,8 +307,8 @@ impl LinuxEndpoint {
         self.sk.total_retrans += 1;
         self.counters.retransmitted_segments += 1;
         debug_assert!(!segment.control.has(Flags::SYN), "a SYN is not data");
-        let (bits, ecn) = self.mark_data(segment.control.0, false);
-        self.send(segment.seq, segment.payload(), bits, ecn);
+        let Marking { bits, ecn } = self.mark_segment(false);
+        self.send(segment.seq, segment.payload(), segment.control.0 | bits, ecn);
         self.note_ack_sent();
     }
 
@@ -418,27 +419,6 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The control bits and the ECN field of a segment with data (RFC 3168 section 6.1).
-    #[inline]
-    fn mark_data(&mut self, control: u8, is_new: bool) -> (u8, Ecn) {
-        let (mut bits, mut ecn) = (control, Ecn::NotEct);
-        if self.sk.ecn_flags & ECN_OK != 0 {
-            if is_new {
-                ecn = Ecn::Ect0;
-                if self.sk.ecn_flags & ECN_QUEUE_CWR != 0 {
-                    self.sk.ecn_flags &= !ECN_QUEUE_CWR;
-                    bits |= Flags::CWR;
-                }
-            } else if self.congestion.needs_ecn() {
-                ecn = Ecn::Ect0;
-            }
-            if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
-                bits |= Flags::ECE;
-            }
-        }
-        (bits, ecn)
-    }
-
     /// Does what the algorithm asked for in a hook.
     #[inline]
     pub(crate) fn serve(&mut self, requests: Requests) {
@@ -470,15 +450,7 @@ impl LinuxEndpoint {
 
     /// Sends an ACK without data.
     pub(crate) fn send_ack(&mut self) {
-        let (mut bits, mut ecn) = (0, Ecn::NotEct);
-        if self.sk.ecn_flags & ECN_OK != 0 {
-            if self.congestion.needs_ecn() {
-                ecn = Ecn::Ect0;
-            }
-            if self.sk.ecn_flags & ECN_DEMAND_CWR != 0 {
-                bits |= Flags::ECE;
-            }
-        }
+        let Marking { bits, ecn } = self.mark_segment(false);
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();
         if self.host.is_some() {

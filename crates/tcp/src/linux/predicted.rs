@@ -13,10 +13,11 @@ use cwndlab_units::Time;
 
 use super::ack::Rexmit;
 use super::connection::SHORT_BYTES;
+use super::ecn::EcnFlags;
 use super::flag;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
-use super::{ECN_OK, LinuxEndpoint, State, empty_rate_sample};
+use super::{LinuxEndpoint, State, empty_rate_sample};
 use crate::info::CaState;
 
 impl LinuxEndpoint {
@@ -58,7 +59,7 @@ impl LinuxEndpoint {
             && segment.payload > 0
             && segment.ack == self.sk.snd_una
             && self.receiver.is_open_and_read(self.sk.rcv_nxt)
-            && self.sk.ecn_flags & ECN_OK == 0
+            && !EcnFlags::of(&self.sk).is_agreed()
             && !self.buffer.is_blocked
             && !self.has_unsent()
     }

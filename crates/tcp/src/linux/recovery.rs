@@ -10,7 +10,7 @@ use super::prr::{Prr, PrrAck};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};
 use super::timer::Pending;
-use super::{ECN_OK, ECN_QUEUE_CWR, LinuxEndpoint, WindowReduction};
+use super::{LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
 
 /// What a reduction of the window remembers, so that it can be completed or undone.
@@ -311,12 +311,6 @@ impl LinuxEndpoint {
         self.queue_cwr();
     }
 
-    fn queue_cwr(&mut self) {
-        if self.sk.ecn_flags & ECN_OK != 0 {
-            self.sk.ecn_flags |= ECN_QUEUE_CWR;
-        }
-    }
-
     fn init_undo(&mut self) {
         self.recovery.undo_marker = Some(self.sk.snd_una);
         self.recovery.undo_retrans = match self.sk.retrans_out {
@@ -511,7 +505,7 @@ impl LinuxEndpoint {
             self.sk.snd_cwnd = self.congestion.undo_cwnd(&mut self.sk);
             if self.recovery.prior_ssthresh > self.sk.snd_ssthresh {
                 self.sk.snd_ssthresh = self.recovery.prior_ssthresh;
-                self.sk.ecn_flags &= !ECN_QUEUE_CWR;
+                self.unqueue_cwr();
             }
         }
         if self.settings.window_reduction == WindowReduction::RateHalving {

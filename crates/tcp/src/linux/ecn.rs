@@ -1,0 +1,238 @@
+//! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of data centres
+//! (RFC 8257 section 3.2).
+//!
+//! ```text
+//!   sender                              receiver
+//!     data, ECT ---------- marked ------> DEMAND_CWR: every ACK says ECE
+//!     QUEUE_CWR <-------- ACK, ECE ------
+//!     data, CWR ------------------------> DEMAND_CWR ends
+//! ```
+
+use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, TcpSock};
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_units::Ecn;
+
+use super::settings::EcnMode;
+use super::{LinuxEndpoint, State};
+
+/// ACKs that leave at once when the network begins to mark, or the peer stops to be capable.
+const QUICK_ACKS: u32 = 2;
+
+/// How far a connection uses ECN: the bits of the socket's `ecn_flags`, which algorithms see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct EcnFlags(u8);
+
+/// What a segment says of ECN: control bits, and the field of the IP header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Marking {
+    pub(super) bits: u8,
+    pub(super) ecn: Ecn,
+}
+
+impl EcnFlags {
+    /// `TCP_ECN_OK`: both ends agreed.
+    const OK: u8 = 1;
+    /// `TCP_ECN_QUEUE_CWR`: the next new segment carries CWR.
+    const QUEUE_CWR: u8 = 2;
+    /// `TCP_ECN_DEMAND_CWR`: ACKs carry ECE until the peer sends CWR.
+    const DEMAND_CWR: u8 = 4;
+    /// `TCP_ECN_SEEN`: the peer sends ECN-capable packets.
+    const SEEN: u8 = 8;
+
+    #[inline]
+    pub(super) fn of(sk: &TcpSock) -> Self {
+        Self(sk.ecn_flags)
+    }
+
+    #[inline]
+    fn put_into(self, sk: &mut TcpSock) {
+        sk.ecn_flags = self.0;
+    }
+
+    /// Whether both ends agreed on ECN.
+    #[inline]
+    pub(super) fn is_agreed(self) -> bool {
+        self.0 & Self::OK != 0
+    }
+
+    /// Takes the field of a packet that came. Returns whether ACKs leave at once for a while.
+    fn note_received(&mut self, ecn: Ecn) -> bool {
+        let before = self.0;
+        match ecn {
+            Ecn::NotEct => return before & Self::SEEN != 0,
+            Ecn::Ce => self.0 |= Self::SEEN | Self::DEMAND_CWR,
+            Ecn::Ect0 | Ecn::Ect1 => self.0 |= Self::SEEN,
+        }
+        self.0 & !before & Self::DEMAND_CWR != 0
+    }
+
+    /// What new or repeated data say, and a segment without data. Repairs and ACKs are not capable
+    /// (RFC 3168 sections 6.1.4 and 6.1.5) but in a data centre, which is `all_capable`.
+    #[inline]
+    fn mark(&mut self, is_new_data: bool, all_capable: bool) -> Marking {
+        let mut marking = Marking { bits: 0, ecn: Ecn::NotEct };
+        if !self.is_agreed() {
+            return marking;
+        }
+        if is_new_data || all_capable {
+            marking.ecn = Ecn::Ect0;
+        }
+        if is_new_data && self.0 & Self::QUEUE_CWR != 0 {
+            self.0 &= !Self::QUEUE_CWR;
+            marking.bits |= Flags::CWR;
+        }
+        if self.0 & Self::DEMAND_CWR != 0 {
+            marking.bits |= Flags::ECE;
+        }
+        marking
+    }
+}
+
+impl LinuxEndpoint {
+    // The handshake.
+
+    /// What a SYN carries: ECE and CWR ask for ECN.
+    pub(super) fn ask_for_ecn(&self) -> u8 {
+        if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 }
+    }
+
+    /// Whether a connection that is opened from here asks for ECN.
+    fn wants_ecn(&self) -> bool {
+        self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
+    }
+
+    /// A SYN came, or its answer: both agree if one asks and the other is willing.
+    pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
+        let [has_ece, has_cwr] = [Flags::ECE, Flags::CWR].map(|bit| segment.flags.has(bit));
+        let agrees = if self.connection.state == State::SynSent {
+            self.wants_ecn() && has_ece && !has_cwr
+        } else {
+            // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
+            // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
+            let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
+            has_ece && has_cwr && (is_usual || self.congestion.needs_ecn())
+        };
+        if agrees {
+            self.sk.ecn_flags |= EcnFlags::OK;
+        }
+    }
+
+    // The receiver of data.
+
+    /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
+    #[inline]
+    pub(super) fn check_ce(&mut self, ecn: Ecn) {
+        if EcnFlags::of(&self.sk).is_agreed() {
+            self.note_ecn(ecn);
+        }
+    }
+
+    fn note_ecn(&mut self, ecn: Ecn) {
+        if self.congestion.needs_ecn() && ecn != Ecn::NotEct {
+            let event = if ecn == Ecn::Ce { CwndEvent::EcnIsCe } else { CwndEvent::EcnNoCe };
+            self.tell_window(event);
+        }
+        let mut flags = EcnFlags::of(&self.sk);
+        let is_quick = flags.note_received(ecn);
+        flags.put_into(&mut self.sk);
+        if is_quick {
+            self.enter_quick_ack(QUICK_ACKS);
+        }
+    }
+
+    /// `tcp_ecn_accept_cwr`: the peer has reduced its window.
+    #[inline]
+    pub(super) fn accept_cwr(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::CWR) && EcnFlags::of(&self.sk).is_agreed() {
+            self.sk.ecn_flags &= !EcnFlags::DEMAND_CWR;
+            if segment.payload > 0 {
+                self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
+            }
+        }
+    }
+
+    // The sender of data.
+
+    /// Whether an ACK echoes a mark.
+    pub(super) fn is_congestion_echoed(&self, segment: &Segment) -> bool {
+        let is_echo = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN);
+        is_echo && EcnFlags::of(&self.sk).is_agreed()
+    }
+
+    /// The window was reduced: the next new data tell the peer.
+    pub(super) fn queue_cwr(&mut self) {
+        if EcnFlags::of(&self.sk).is_agreed() {
+            self.sk.ecn_flags |= EcnFlags::QUEUE_CWR;
+        }
+    }
+
+    /// The reduction was wrong.
+    pub(super) fn unqueue_cwr(&mut self) {
+        self.sk.ecn_flags &= !EcnFlags::QUEUE_CWR;
+    }
+
+    /// What a segment says of ECN that carries new data, old data or none.
+    #[inline]
+    pub(super) fn mark_segment(&mut self, is_new_data: bool) -> Marking {
+        let mut flags = EcnFlags::of(&self.sk);
+        let marking = flags.mark(is_new_data, self.congestion.needs_ecn());
+        flags.put_into(&mut self.sk);
+        marking
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing::{Pair, RECEIVER, SENDER};
+
+    const AGREED: EcnFlags = EcnFlags(EcnFlags::OK);
+
+    #[test]
+    fn without_agreement_nothing_is_capable() {
+        let mut flags = EcnFlags::default();
+        assert_eq!(flags.mark(true, true), Marking { bits: 0, ecn: Ecn::NotEct });
+    }
+
+    #[test]
+    fn new_data_are_capable_and_repairs_are_not() {
+        let mut flags = AGREED;
+        assert_eq!(flags.mark(true, false), Marking { bits: 0, ecn: Ecn::Ect0 });
+        assert_eq!(flags.mark(false, false).ecn, Ecn::NotEct);
+        assert_eq!(flags.mark(false, true).ecn, Ecn::Ect0, "in a data centre");
+    }
+
+    #[test]
+    fn a_reduction_is_told_once_and_with_new_data() {
+        let mut flags = EcnFlags(EcnFlags::OK | EcnFlags::QUEUE_CWR);
+        let bits = [false, true, true].map(|is_new| flags.mark(is_new, false).bits);
+        assert_eq!(bits, [0, Flags::CWR, 0]);
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_peer_has_reduced() {
+        let mut pair = Pair::established();
+        for end in &mut pair.ends {
+            end.sk.ecn_flags |= EcnFlags::OK;
+        }
+        let mut segments = pair.write(4 * 1_448);
+        assert!(segments.iter().all(|segment| segment.ecn == Ecn::Ect0));
+        segments[0].ecn = Ecn::Ce;
+        let acks = pair.deliver(&segments);
+        assert!(acks.iter().all(|ack| ack.flags.has(Flags::ECE)), "{acks:?}");
+        let answer = Segment { flags: Flags(Flags::ACK | Flags::CWR), ..segments[0] };
+        pair.ends[RECEIVER].accept_cwr(&answer);
+        assert_eq!(pair.ends[RECEIVER].mark_segment(false).bits, 0);
+        pair.answer(&acks);
+        let next = pair.ends[SENDER].mark_segment(true);
+        assert_eq!(next.bits, Flags::CWR, "the window was reduced");
+    }
+
+    #[test]
+    fn only_the_first_mark_and_the_end_of_capability_quicken_acks() {
+        let mut flags = AGREED;
+        let fields = [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct];
+        let quick = fields.map(|ecn| flags.note_received(ecn));
+        assert_eq!(quick, [false, false, true, false, true]);
+    }
+}
