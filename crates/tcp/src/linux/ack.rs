@@ -4,7 +4,7 @@ use cwndlab_cc::{AckSample, JIFFY, RateSample};
 use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment};
 
-use super::flag;
+use super::ack_flags::AckFlags;
 use super::probe::ProbeAck;
 use super::rate::take_rate;
 use super::rtx::{
@@ -33,7 +33,7 @@ pub(crate) enum Rexmit {
 
 /// What an ACK took off the queue of segments.
 struct Acked {
-    flags: u32,
+    flags: AckFlags,
     count: u32,
     /// Send times of the first and the last segment that was never sent again, nor sacked before.
     first_ackt: Option<u64>,
@@ -44,14 +44,14 @@ struct Acked {
 
 impl Acked {
     fn none(snd_nxt: u32) -> Self {
-        Self { flags: 0, count: 0, first_ackt: None, last_ackt: 0, reord: snd_nxt }
+        Self { flags: AckFlags::NONE, count: 0, first_ackt: None, last_ackt: 0, reord: snd_nxt }
     }
 }
 
 impl LinuxEndpoint {
     /// `tcp_ack`. `flags` has SLOWPATH unless the header was predicted, and DATA with a payload.
     /// The number is not beyond what was sent.
-    pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: u32) {
+    pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: AckFlags) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
         let is_sack_reneg = self.recovery.is_reneging;
@@ -70,7 +70,7 @@ impl LinuxEndpoint {
             return;
         }
         if after(ack, prior_una) {
-            flags |= flag::SND_UNA_ADVANCED;
+            flags |= AckFlags::SND_UNA_ADVANCED;
             self.sk.inet_conn.icsk_retransmits = 0;
         }
         let prior_highest =
@@ -78,11 +78,11 @@ impl LinuxEndpoint {
         let prior_packets = self.sk.packets_out;
         state.rate.prior_in_flight = self.in_flight();
 
-        if flags & flag::UPDATE_TS_RECENT != 0 {
+        if flags.has(AckFlags::UPDATE_TS_RECENT) {
             self.connection.options.take(segment);
         }
-        if flags & (flag::SLOWPATH | flag::SND_UNA_ADVANCED) == flag::SND_UNA_ADVANCED {
-            flags |= flag::WIN_UPDATE;
+        if flags.has(AckFlags::SND_UNA_ADVANCED) && !flags.has(AckFlags::SLOWPATH) {
+            flags |= AckFlags::WIN_UPDATE;
             self.advance_una_from(segment);
         } else {
             let mut event = CA_ACK_SLOWPATH;
@@ -91,11 +91,11 @@ impl LinuxEndpoint {
                 flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
             }
             if self.is_congestion_echoed(segment) {
-                flags |= flag::ECE;
+                flags |= AckFlags::ECE;
                 event |= CA_ACK_ECE;
             }
-            self.count_delivered(state.sack_delivered, flags & flag::ECE != 0);
-            if flags & flag::WIN_UPDATE != 0 {
+            self.count_delivered(state.sack_delivered, flags.has(AckFlags::ECE));
+            if flags.has(AckFlags::WIN_UPDATE) {
                 event |= CA_ACK_WIN_UPDATE;
             }
             let requests = self.congestion.in_ack_event(&mut self.sk, event);
@@ -105,7 +105,7 @@ impl LinuxEndpoint {
         self.timer.probes_out = 0;
 
         if prior_packets == 0 {
-            if flags & flag::DSACKING_ACK != 0 {
+            if flags.has(AckFlags::DSACKING_ACK) {
                 self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
             }
             self.handle_probe_ack();
@@ -119,17 +119,17 @@ impl LinuxEndpoint {
             self.handle_tlp_ack(ack, flags);
         }
         if self.is_dubious(flags) {
-            if flags & (flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK) == 0 {
+            if !flags.has(AckFlags::SND_UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DSACKING_ACK) {
                 duplicates = 1;
             }
             self.fast_retransmit_alert(prior_una, duplicates, &mut flags, &mut rexmit);
         }
-        if flags & flag::SET_XMIT_TIMER != 0 {
+        if flags.has(AckFlags::SET_XMIT_TIMER) {
             self.restart_timer();
         }
         let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
         let lost = self.sk.lost.wrapping_sub(prior_lost);
-        state.rate.is_ack_delayed = u8::from(flags & flag::ACK_MAYBE_DELAYED != 0);
+        state.rate.is_ack_delayed = u8::from(flags.has(AckFlags::ACK_MAYBE_DELAYED));
         self.rate_generate(delivered, lost, is_sack_reneg, &mut state.rate);
         self.control_congestion(ack, delivered, flags, &state.rate);
         self.transmit_recovery(rexmit);
@@ -171,11 +171,11 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
-    fn update_window(&mut self, segment: &Segment) -> u32 {
+    fn update_window(&mut self, segment: &Segment) -> AckFlags {
         let window = self.peer_window.of(segment);
-        let mut flags = 0;
+        let mut flags = AckFlags::NONE;
         if self.peer_window.is_news(segment, &self.sk) {
-            flags |= flag::WIN_UPDATE;
+            flags |= AckFlags::WIN_UPDATE;
             self.peer_window.told_at = segment.seq;
             if self.sk.snd_wnd != window {
                 self.sk.snd_wnd = window;
@@ -190,9 +190,9 @@ impl LinuxEndpoint {
     }
 
     #[inline]
-    fn is_dubious(&self, flags: u32) -> bool {
-        flags & flag::NOT_DUP == 0
-            || flags & flag::CA_ALERT != 0
+    fn is_dubious(&self, flags: AckFlags) -> bool {
+        !flags.has(AckFlags::NOT_DUP)
+            || flags.has(AckFlags::CA_ALERT)
             || self.ca_state() != CaState::Open as u8
     }
 
@@ -202,9 +202,9 @@ impl LinuxEndpoint {
         prior_highest: u32,
         prior_una: u32,
         state: &mut SackState,
-        ack_flags: u32,
-    ) -> u32 {
-        let is_ece = ack_flags & flag::ECE != 0;
+        ack_flags: AckFlags,
+    ) -> AckFlags {
+        let is_ece = ack_flags.has(AckFlags::ECE);
         let prior_sacked = self.sk.sacked_out;
         let is_untouched =
             self.connection.options.is_sack && self.sk.lost_out == 0 && self.rtx.is_untouched();
@@ -217,12 +217,12 @@ impl LinuxEndpoint {
         if self.rtx.is_empty() {
             self.buffer.chrono.stop(Limit::Busy, self.clock.now());
         } else if self.rtx.get(self.rtx.head()).flags & SACKED_ACKED != 0 {
-            flags |= flag::SACK_RENEGING;
+            flags |= AckFlags::SACK_RENEGING;
         }
 
         let now = self.sk.tcp_mstamp;
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (None, None, None);
-        if let Some(first) = first_ackt.filter(|_| flags & flag::RETRANS_DATA_ACKED == 0) {
+        if let Some(first) = first_ackt.filter(|_| !flags.has(AckFlags::RETRANS_DATA_ACKED)) {
             // A segment that left ahead of its pacing is stamped with the time it was due.
             seq_rtt = Some(now.saturating_sub(first) as u32);
             ca_rtt = Some(now.saturating_sub(last_ackt) as u32);
@@ -231,9 +231,9 @@ impl LinuxEndpoint {
                 && prior_sacked == 0
                 && advance < self.sk.mss_cache
                 && state.rate.prior_delivered.wrapping_add(1) == self.sk.delivered
-                && (flags | ack_flags) & (flag::CA_ALERT | flag::SYN_ACKED) == 0
+                && !(flags | ack_flags).has(AckFlags::CA_ALERT | AckFlags::SYN_ACKED)
             {
-                flags |= flag::ACK_MAYBE_DELAYED;
+                flags |= AckFlags::ACK_MAYBE_DELAYED;
             }
         }
         if let Some(first) = state.first_sackt {
@@ -241,22 +241,22 @@ impl LinuxEndpoint {
             ca_rtt = Some(now.saturating_sub(state.last_sackt) as u32);
         }
         let has_rtt = self.update_rtt(flags, seq_rtt, sack_rtt, ca_rtt, state);
-        if flags & flag::ACKED != 0 {
-            flags |= flag::SET_XMIT_TIMER;
+        if flags.has(AckFlags::ACKED) {
+            flags |= AckFlags::SET_XMIT_TIMER;
             if self.connection.options.is_sack {
                 if before(reord, prior_highest) {
                     self.check_sack_reordering(reord);
                 }
             } else {
                 self.remove_duplicate_acks(acked, is_ece);
-                if flags & flag::RETRANS_DATA_ACKED != 0 {
-                    flags &= !flag::ORIG_SACK_ACKED;
+                if flags.has(AckFlags::RETRANS_DATA_ACKED) {
+                    flags.remove(AckFlags::ORIG_SACK_ACKED);
                 }
             }
         } else if let (Some(head), Some(sack_rtt), true) = (self.rtx.first(), sack_rtt, has_rtt) {
             // The timer restarts only for data sent after the head was (re)transmitted.
             if u64::from(sack_rtt) > now.saturating_sub(head.tx_mstamp) {
-                flags |= flag::SET_XMIT_TIMER;
+                flags |= AckFlags::SET_XMIT_TIMER;
             }
         }
         let in_flight = self
@@ -275,9 +275,9 @@ impl LinuxEndpoint {
         let none = Acked::none(self.sk.snd_nxt);
         let Some(taken) = self.take_off_untouched(is_ece, &mut state.rate) else { return none };
         let Untouched { first, last, count, .. } = taken;
-        let mut flags = flag::DATA_ACKED;
+        let mut flags = AckFlags::DATA_ACKED;
         if !after(first.end_seq, self.sk.high_seq) {
-            flags |= flag::ORIG_SACK_ACKED;
+            flags |= AckFlags::ORIG_SACK_ACKED;
         }
         let (first_ackt, last_ackt) = (Some(first.tx_mstamp), last.tx_mstamp);
         Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
@@ -316,7 +316,7 @@ impl LinuxEndpoint {
                 if segment.flags & SACKED_RETRANS != 0 {
                     self.sk.retrans_out -= 1;
                 }
-                flags |= flag::RETRANS_DATA_ACKED;
+                flags |= AckFlags::RETRANS_DATA_ACKED;
             } else if segment.flags & SACKED_ACKED == 0 {
                 last_ackt = segment.tx_mstamp;
                 first_ackt.get_or_insert(last_ackt);
@@ -324,7 +324,7 @@ impl LinuxEndpoint {
                     reord = segment.seq;
                 }
                 if !after(segment.end_seq, self.sk.high_seq) {
-                    flags |= flag::ORIG_SACK_ACKED;
+                    flags |= AckFlags::ORIG_SACK_ACKED;
                 }
             }
             if segment.flags & SACKED_ACKED != 0 {
@@ -342,13 +342,13 @@ impl LinuxEndpoint {
             acked += 1;
             self.rate_delivered(number, &mut state.rate);
             if !segment.control.has(Flags::SYN) {
-                flags |= flag::DATA_ACKED;
+                flags |= AckFlags::DATA_ACKED;
                 let is_shared = segment.flags & SHARES_BUFFER != 0
                     || segment.flags & SACKED_ACKED != 0
                         && self.rtx.is_sacked(number.wrapping_add(1));
                 self.buffer.release(segment.payload(), is_shared);
             } else {
-                flags |= flag::SYN_ACKED;
+                flags |= AckFlags::SYN_ACKED;
                 self.recovery.retrans_stamp = 0;
             }
             self.rtx.pop();
@@ -372,7 +372,7 @@ impl LinuxEndpoint {
     #[inline(always)]
     fn update_rtt(
         &mut self,
-        flags: u32,
+        flags: AckFlags,
         seq_rtt: Option<u32>,
         sack_rtt: Option<u32>,
         mut ca_rtt: Option<u32>,
@@ -383,7 +383,7 @@ impl LinuxEndpoint {
         if rtt.is_none()
             && options.saw_tstamp != 0
             && options.rcv_tsecr != 0
-            && flags & flag::ACKED != 0
+            && flags.has(AckFlags::ACKED)
         {
             // RFC 7323 section 4.1: only ACKs that acknowledge new data give a sample.
             let delta = self.clock_ms().wrapping_sub(options.rcv_tsecr);
@@ -394,7 +394,7 @@ impl LinuxEndpoint {
         }
         state.rate.rtt_us = ca_rtt.map_or(-1, i64::from);
         let (Some(rtt_us), Some(ca_rtt)) = (rtt, ca_rtt) else { return false };
-        self.take_rtt(rtt_us, ca_rtt, flags & flag::ACK_MAYBE_DELAYED != 0);
+        self.take_rtt(rtt_us, ca_rtt, flags.has(AckFlags::ACK_MAYBE_DELAYED));
         true
     }
 
@@ -431,12 +431,12 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_process_tlp_ack` (RFC 8985 section 7.4).
-    fn handle_tlp_ack(&mut self, ack: u32, flags: u32) {
-        let news = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
+    fn handle_tlp_ack(&mut self, ack: u32, flags: AckFlags) {
+        let news = AckFlags::SND_UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED;
         let ack = ProbeAck {
             ack,
-            is_probe_dsacked: flags & flag::DSACK_TLP != 0,
-            is_duplicate: flags & news == 0,
+            is_probe_dsacked: flags.has(AckFlags::DSACK_TLP),
+            is_duplicate: !flags.has(news),
         };
         if self.probe.handle_ack(ack) {
             self.init_cwnd_reduction();

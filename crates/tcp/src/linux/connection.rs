@@ -5,8 +5,8 @@ use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
+use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
-use super::flag;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
@@ -282,7 +282,7 @@ impl LinuxEndpoint {
         self.note_options(segment);
         self.sk.snd_wnd = segment.window.into();
         self.peer_window.max_bytes = self.sk.snd_wnd;
-        self.handle_ack(segment, flag::SLOWPATH);
+        self.handle_ack(segment, AckFlags::SLOWPATH);
         self.establish();
         self.send_ack();
     }
@@ -371,7 +371,7 @@ impl LinuxEndpoint {
             State::SynReceived if is_answer => {
                 self.note_options(segment);
                 let window = self.peer_window.of(segment);
-                self.handle_ack(segment, flag::SLOWPATH);
+                self.handle_ack(segment, AckFlags::SLOWPATH);
                 self.sk.snd_wnd = window;
                 self.peer_window.note(window);
                 // The kernel has no socket until now: the algorithm saw nothing of this.
@@ -432,20 +432,24 @@ impl LinuxEndpoint {
         if after(segment.ack, self.sk.snd_nxt) {
             return false;
         }
-        let mut flags = if is_predicted { 0 } else { flag::SLOWPATH | flag::UPDATE_TS_RECENT };
+        let mut flags = if is_predicted {
+            AckFlags::NONE
+        } else {
+            AckFlags::SLOWPATH | AckFlags::UPDATE_TS_RECENT
+        };
         if is_predicted && segment.seq == self.receiver.window.left {
-            flags |= flag::UPDATE_TS_RECENT;
+            flags |= AckFlags::UPDATE_TS_RECENT;
         } else if !is_predicted && after(segment.seq, self.receiver.window.left) {
-            flags &= !flag::UPDATE_TS_RECENT;
+            flags.remove(AckFlags::UPDATE_TS_RECENT);
         }
         if has_data {
-            flags |= flag::DATA;
+            flags |= AckFlags::DATA;
         }
         // Linux skips the ACK of a segment that predicts it and acknowledges nothing new.
         let is_news = !is_predicted || segment.ack != self.sk.snd_una || !has_data;
         if is_news {
             self.handle_ack(segment, flags);
-        } else if flags & flag::UPDATE_TS_RECENT != 0 {
+        } else if flags.has(AckFlags::UPDATE_TS_RECENT) {
             self.connection.options.take(segment);
         }
         if has_data {

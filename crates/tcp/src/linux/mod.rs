@@ -13,11 +13,11 @@
 //! ```
 
 mod ack;
+mod ack_flags;
 mod burst;
 mod clock;
 mod connection;
 mod ecn;
-mod flag;
 mod host_queue;
 mod incoming;
 mod older;

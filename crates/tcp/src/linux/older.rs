@@ -8,7 +8,7 @@
 use cwndlab_cc::INFINITE_SSTHRESH;
 
 use super::LinuxEndpoint;
-use super::flag;
+use super::ack_flags::AckFlags;
 use super::prr::Prr;
 use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;
@@ -64,11 +64,11 @@ impl LinuxEndpoint {
     }
 
     /// Waits a quarter of the RTT for reordering to resolve itself.
-    pub(super) fn schedule_early_retransmit(&mut self, flags: &mut u32) {
+    pub(super) fn schedule_early_retransmit(&mut self, flags: &mut AckFlags) {
         const DELAY_MIN_US: u64 = 2_000;
         let delay_us = u64::from(self.sk.srtt_us >> 5).max(DELAY_MIN_US);
         self.reset_timer(Pending::Reordering, self.clock.jiffies_of_us(delay_us));
-        *flags &= !flag::SET_XMIT_TIMER;
+        flags.remove(AckFlags::SET_XMIT_TIMER);
     }
 
     /// All that lies more than `reordering` packets below the highest SACK, `at_least` packets, is

@@ -12,9 +12,9 @@ use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::ack::Rexmit;
+use super::ack_flags::AckFlags;
 use super::connection::SHORT_BYTES;
 use super::ecn::EcnFlags;
-use super::flag;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
 use super::{LinuxEndpoint, State, empty_rate_sample};
@@ -104,11 +104,12 @@ impl LinuxEndpoint {
         let (prior_una, prior_delivered, prior_lost) =
             (self.sk.snd_una, self.sk.delivered, self.sk.lost);
         let is_reneging = self.recovery.is_reneging;
-        let mut flags = flag::SND_UNA_ADVANCED | flag::WIN_UPDATE | flag::SET_XMIT_TIMER;
+        let mut flags =
+            AckFlags::SND_UNA_ADVANCED | AckFlags::WIN_UPDATE | AckFlags::SET_XMIT_TIMER;
         let mut rate = empty_rate_sample();
         rate.prior_in_flight = self.in_flight();
         if segment.seq == self.receiver.window.left {
-            flags |= flag::UPDATE_TS_RECENT;
+            flags |= AckFlags::UPDATE_TS_RECENT;
             self.connection.options.take(segment);
         }
         self.sk.inet_conn.icsk_retransmits = 0;
@@ -121,12 +122,12 @@ impl LinuxEndpoint {
             // The algorithm asked for a reduction.
             self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
         }
-        if flags & flag::SET_XMIT_TIMER != 0 {
+        if flags.has(AckFlags::SET_XMIT_TIMER) {
             self.restart_timer();
         }
         let delivered = self.sk.delivered.wrapping_sub(prior_delivered);
         let lost = self.sk.lost.wrapping_sub(prior_lost);
-        rate.is_ack_delayed = u8::from(flags & flag::ACK_MAYBE_DELAYED != 0);
+        rate.is_ack_delayed = u8::from(flags.has(AckFlags::ACK_MAYBE_DELAYED));
         self.rate_generate(delivered, lost, is_reneging, &mut rate);
         self.control_congestion(ack, delivered, flags, &rate);
         self.transmit_recovery(rexmit);
@@ -134,12 +135,14 @@ impl LinuxEndpoint {
 
     /// `tcp_clean_rtx_queue` for it.
     #[inline(always)]
-    fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> u32 {
-        let Some(taken) = self.take_off_untouched(false, rate) else { return 0 };
+    fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> AckFlags {
+        let Some(taken) = self.take_off_untouched(false, rate) else {
+            return AckFlags::NONE;
+        };
         let Untouched { first, last, count, .. } = taken;
-        let mut flags = flag::DATA_ACKED;
+        let mut flags = AckFlags::DATA_ACKED;
         if !after(first.end_seq, self.sk.high_seq) {
-            flags |= flag::ORIG_SACK_ACKED;
+            flags |= AckFlags::ORIG_SACK_ACKED;
         }
         if self.rtx.is_empty() {
             self.buffer.chrono.stop(Limit::Busy, self.clock.now());
@@ -151,10 +154,10 @@ impl LinuxEndpoint {
             && self.sk.snd_una.wrapping_sub(prior_una) < self.sk.mss_cache
             && rate.prior_delivered.wrapping_add(1) == self.sk.delivered
         {
-            flags |= flag::ACK_MAYBE_DELAYED;
+            flags |= AckFlags::ACK_MAYBE_DELAYED;
         }
         let rtt_us = now_us.saturating_sub(first.tx_mstamp) as u32;
-        self.take_rtt(rtt_us, ca_rtt_us, flags & flag::ACK_MAYBE_DELAYED != 0);
+        self.take_rtt(rtt_us, ca_rtt_us, flags.has(AckFlags::ACK_MAYBE_DELAYED));
         if first.seq != prior_una {
             self.check_sack_reordering(first.seq);
         }
@@ -171,7 +174,7 @@ impl LinuxEndpoint {
 mod tests {
     use cwndlab_units::Duration;
 
-    use crate::linux::flag;
+    use crate::linux::ack_flags::AckFlags;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
 
     /// Two pairs that have gone through the same, with as many rounds behind them.
@@ -231,7 +234,10 @@ mod tests {
                 }
                 let is_recent = ack.seq == other.receiver.window.left;
                 end.handle_plain_ack(ack);
-                other.handle_ack(ack, if is_recent { flag::UPDATE_TS_RECENT } else { 0 });
+                other.handle_ack(
+                    ack,
+                    if is_recent { AckFlags::UPDATE_TS_RECENT } else { AckFlags::NONE },
+                );
                 let is_same = short.state_of(SENDER) == long.state_of(SENDER);
                 assert!(is_same, "after {rounds} rounds");
             }

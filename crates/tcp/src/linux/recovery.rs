@@ -5,7 +5,7 @@ use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 use cwndlab_packet::seq::{after, before};
 
 use super::ack::Rexmit;
-use super::flag;
+use super::ack_flags::AckFlags;
 use super::prr::{Prr, PrrAck};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};
@@ -63,11 +63,11 @@ impl LinuxEndpoint {
         &mut self,
         prior_una: u32,
         duplicates: u32,
-        flags: &mut u32,
+        flags: &mut AckFlags,
         rexmit: &mut Rexmit,
     ) {
-        let is_ece = *flags & flag::ECE != 0;
-        let is_advanced = *flags & flag::SND_UNA_ADVANCED != 0;
+        let is_ece = flags.has(AckFlags::ECE);
+        let is_advanced = flags.has(AckFlags::SND_UNA_ADVANCED);
         if self.sk.packets_out == 0 {
             self.sk.sacked_out = 0;
         }
@@ -121,7 +121,7 @@ impl LinuxEndpoint {
                 self.process_loss(*flags, duplicates, rexmit);
                 self.identify_loss(flags);
                 let is_over = self.ca_state() != CaState::Loss as u8;
-                if !(is_over || *flags & flag::LOST_RETRANS != 0) {
+                if !(is_over || flags.has(AckFlags::LOST_RETRANS)) {
                     return;
                 }
                 if !self.consider_recovery(is_advanced, duplicates, is_ece, flags) {
@@ -146,7 +146,7 @@ impl LinuxEndpoint {
         is_advanced: bool,
         duplicates: u32,
         is_ece: bool,
-        flags: &mut u32,
+        flags: &mut AckFlags,
     ) -> bool {
         if !self.connection.options.is_sack {
             if is_advanced {
@@ -175,30 +175,29 @@ impl LinuxEndpoint {
     /// The receiver dropped what it had sacked: the head of the queue is sacked, yet not
     /// acknowledged. Forget all SACKs after half a round trip, at the retransmission timer; ACKs
     /// that acknowledge nothing do not put it off.
-    fn check_reneging(&mut self, flags: &mut u32) -> bool {
-        const BOTH: u32 = flag::SACK_RENEGING | flag::SND_UNA_ADVANCED;
-        if *flags & BOTH != BOTH {
+    fn check_reneging(&mut self, flags: &mut AckFlags) -> bool {
+        if !flags.has_all(AckFlags::SACK_RENEGING | AckFlags::SND_UNA_ADVANCED) {
             return false;
         }
-        *flags &= !flag::SET_XMIT_TIMER;
+        flags.remove(AckFlags::SET_XMIT_TIMER);
         let half_rtt_us = u64::from(self.sk.srtt_us >> 4).max(10_000);
         self.reset_timer(Pending::Retransmit, self.clock.jiffies_of_us(half_rtt_us));
         true
     }
 
-    fn identify_loss(&mut self, flags: &mut u32) {
+    fn identify_loss(&mut self, flags: &mut AckFlags) {
         if self.rtx.is_empty() {
             return;
         }
         if !self.connection.options.is_sack {
-            self.mark_newreno_lost(*flags & flag::SND_UNA_ADVANCED != 0);
+            self.mark_newreno_lost(flags.has(AckFlags::SND_UNA_ADVANCED));
         } else if self.settings.rack {
             let prior_retrans = self.sk.retrans_out;
             if self.rack_mark_lost() {
-                *flags &= !flag::SET_XMIT_TIMER;
+                flags.remove(AckFlags::SET_XMIT_TIMER);
             }
             if prior_retrans > self.sk.retrans_out {
-                *flags |= flag::LOST_RETRANS;
+                *flags |= AckFlags::LOST_RETRANS;
             }
         } else if self.is_fack() && self.sk.retrans_out > 0 {
             self.mark_lost_retransmissions();
@@ -455,22 +454,23 @@ impl LinuxEndpoint {
         &mut self,
         ack: u32,
         delivered: u32,
-        flags: u32,
+        flags: AckFlags,
         sample: &RateSample,
     ) {
         if self.congestion.has_cong_control() {
             // A copy, so that the sample needs no memory where no algorithm looks at it.
             let sample = *sample;
-            let requests = self.congestion.cong_control(&mut self.sk, ack, flags as i32, &sample);
+            let requests = self.congestion.cong_control(&mut self.sk, ack, flags.bits(), &sample);
             return self.serve(requests);
         }
         if self.in_cwnd_reduction() {
-            let is_advanced = flags & flag::SND_UNA_ADVANCED != 0;
+            let is_advanced = flags.has(AckFlags::SND_UNA_ADVANCED);
             self.reduce_cwnd(delivered, sample.losses as u32, is_advanced);
         } else {
             let is_reordering = self.sk.reordering > self.settings.reordering_pkts;
-            let needed = if is_reordering { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
-            if flags & needed != 0 {
+            let needed =
+                if is_reordering { AckFlags::FORWARD_PROGRESS } else { AckFlags::DATA_ACKED };
+            if flags.has(needed) {
                 let growth = if self.settings.growth_per_ack { 1 } else { delivered };
                 let requests = self.congestion.cong_avoid(&mut self.sk, ack, growth);
                 self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
@@ -600,11 +600,11 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_try_to_open`.
-    fn try_to_open(&mut self, flags: u32) {
+    fn try_to_open(&mut self, flags: AckFlags) {
         if !self.is_any_retransmission_out() {
             self.recovery.retrans_stamp = 0;
         }
-        if flags & flag::ECE != 0 {
+        if flags.has(AckFlags::ECE) {
             self.enter_cwr();
         }
         if self.ca_state() != CaState::Cwr as u8 {
@@ -627,19 +627,19 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_process_loss`: an ACK after a timeout.
-    fn process_loss(&mut self, flags: u32, duplicates: u32, rexmit: &mut Rexmit) {
+    fn process_loss(&mut self, flags: AckFlags, duplicates: u32, rexmit: &mut Rexmit) {
         let is_recovered = !before(self.sk.snd_una, self.sk.high_seq);
-        let is_advanced = flags & flag::SND_UNA_ADVANCED != 0;
+        let is_advanced = flags.has(AckFlags::SND_UNA_ADVANCED);
         if is_advanced && self.try_undo_loss(false) {
             return;
         }
         if self.recovery.is_frto {
             // RFC 5682 section 3.1 step 3.b: data that were never retransmitted arrived.
-            if flags & flag::ORIG_SACK_ACKED != 0 && self.try_undo_loss(true) {
+            if flags.has(AckFlags::ORIG_SACK_ACKED) && self.try_undo_loss(true) {
                 return;
             }
             if after(self.sk.snd_nxt, self.sk.high_seq) {
-                if flags & flag::DATA_SACKED != 0 || duplicates > 0 {
+                if flags.has(AckFlags::DATA_SACKED) || duplicates > 0 {
                     self.recovery.is_frto = false;
                 }
             } else if is_advanced && !is_recovered {
@@ -658,7 +658,7 @@ impl LinuxEndpoint {
         }
         if !self.connection.options.is_sack {
             if after(self.sk.snd_nxt, self.sk.high_seq) && duplicates > 0 {
-                self.add_duplicate_acks(duplicates, flags & flag::ECE != 0);
+                self.add_duplicate_acks(duplicates, flags.has(AckFlags::ECE));
             } else if is_advanced {
                 self.sk.sacked_out = 0;
             }

@@ -5,7 +5,7 @@ use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{SackBlock, SackBlocks};
 
 use super::LinuxEndpoint;
-use super::flag;
+use super::ack_flags::AckFlags;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
 use crate::info::CaState;
 
@@ -31,7 +31,7 @@ impl Scoreboard {
 /// What one ACK's blocks told.
 #[derive(Debug)]
 pub(crate) struct SackState {
-    pub(crate) flags: u32,
+    pub(crate) flags: AckFlags,
     /// Lowest never retransmitted segment that was sacked below the highest one.
     reord: u32,
     /// Send times of the first and last newly sacked segment that was never retransmitted.
@@ -43,7 +43,14 @@ pub(crate) struct SackState {
 
 impl SackState {
     pub(crate) fn new(rate: RateSample) -> Self {
-        Self { flags: 0, reord: 0, first_sackt: None, last_sackt: 0, sack_delivered: 0, rate }
+        Self {
+            flags: AckFlags::NONE,
+            reord: 0,
+            first_sackt: None,
+            last_sackt: 0,
+            sack_delivered: 0,
+            rate,
+        }
     }
 }
 
@@ -61,12 +68,12 @@ impl LinuxEndpoint {
         ack: u32,
         prior_una: u32,
         state: &mut SackState,
-    ) -> u32 {
+    ) -> AckFlags {
         state.reord = self.sk.snd_nxt;
         let blocks = wire.as_slice();
         let is_dsack = self.check_dsack(blocks, ack, prior_una, state);
         if before(ack, prior_una.wrapping_sub(self.peer_window.max_bytes)) {
-            return 0;
+            return AckFlags::NONE;
         }
         if self.sk.packets_out == 0 {
             return state.flags;
@@ -188,7 +195,7 @@ impl LinuxEndpoint {
                         state.reord = segment.seq;
                     }
                     if !after(segment.end_seq, sk.high_seq) {
-                        state.flags |= flag::ORIG_SACK_ACKED;
+                        state.flags |= AckFlags::ORIG_SACK_ACKED;
                     }
                     state.first_sackt.get_or_insert(segment.tx_mstamp);
                     state.last_sackt = segment.tx_mstamp;
@@ -199,7 +206,7 @@ impl LinuxEndpoint {
                 }
             }
             flags |= SACKED_ACKED;
-            state.flags |= flag::DATA_SACKED;
+            state.flags |= AckFlags::DATA_SACKED;
             sk.sacked_out += 1;
             state.sack_delivered += 1;
             if sk.sacked_out == 1 || after(segment.end_seq, self.scoreboard.highest_seq) {
@@ -271,16 +278,16 @@ impl LinuxEndpoint {
         if bytes > self.sk.mss_cache {
             duplicates = bytes.div_ceil(self.sk.mss_cache);
         } else if self.probe.ends_at(block.end) {
-            state.flags |= flag::DSACK_TLP;
+            state.flags |= AckFlags::DSACK_TLP;
         }
         self.scoreboard.duplicates += duplicates;
         if self.scoreboard.duplicates > self.sk.total_retrans {
             return 0;
         }
-        if self.scoreboard.has_seen_reordering && state.flags & flag::DSACK_TLP == 0 {
+        if self.scoreboard.has_seen_reordering && !state.flags.has(AckFlags::DSACK_TLP) {
             self.rack.is_dsack_seen = true;
         }
-        state.flags |= flag::DSACKING_ACK;
+        state.flags |= AckFlags::DSACKING_ACK;
         state.sack_delivered += duplicates;
         duplicates
     }
