@@ -5,20 +5,74 @@ use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
+use super::LinuxEndpoint;
 use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
+use super::metrics::Metrics;
+use super::options::Options;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
-use super::settings::HEADER_BYTES;
+use super::settings::{HEADER_BYTES, LinuxSettings};
 use super::timer::Pending;
-use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
 
 /// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 /// Segments below this do not open the window (`tcp_event_data_recv`).
 pub(super) const SHORT_BYTES: u32 = 128;
+
+/// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// The peer sent a RST.
+    Reset,
+}
+
+/// What identifies a connection, and how far it has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection {
+    pub(super) state: State,
+    pub(super) flow: u32,
+    pub(super) user: u16,
+    /// Initial sequence number.
+    pub(super) iss: u32,
+    /// From earlier connections between the same hosts.
+    pub(super) metrics: Metrics,
+    pub(super) options: Options,
+    /// The algorithm's phase that was reported last.
+    told_phase: u8,
+}
+
+impl Connection {
+    /// A closed one.
+    pub(super) fn new(flow: u32, user: u16, settings: &LinuxSettings, seed: u64) -> Self {
+        Self {
+            state: State::Closed,
+            flow,
+            user,
+            // Initial sequence number and timestamp offset are random per connection
+            // (RFC 6528 section 3, RFC 7323 section 5.4); no behaviour depends on them.
+            iss: (seed >> 32) as u32,
+            metrics: Metrics::new(settings.cached_ssthresh),
+            options: Options::new(settings, seed as u32),
+            told_phase: 0,
+        }
+    }
+
+    /// Takes the algorithm's phase. Returns it if it is another one than was reported last.
+    #[inline]
+    fn take_phase(&mut self, phase: u8) -> Option<u8> {
+        let is_new = phase != self.told_phase;
+        self.told_phase = phase;
+        is_new.then_some(phase)
+    }
+}
 
 impl LinuxEndpoint {
     // The application's side.
@@ -304,7 +358,7 @@ impl LinuxEndpoint {
         if self.settings.pacing || self.host.is_some_and(|host| host.traits.is_pacing) {
             self.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
         }
-        if let Some(ssthresh) = self.connection.remembered_ssthresh {
+        if let Some(ssthresh) = self.connection.metrics.ssthresh_pkts() {
             self.sk.snd_ssthresh = ssthresh;
         }
         self.congestion.init(&mut self.sk);
@@ -386,9 +440,8 @@ impl LinuxEndpoint {
 
     #[inline]
     pub(crate) fn note_phase(&mut self) {
-        if self.sk.cc_phase != self.connection.told_phase {
-            self.connection.told_phase = self.sk.cc_phase;
-            self.event(TcpEvent::Phase(self.connection.told_phase));
+        if let Some(phase) = self.connection.take_phase(self.sk.cc_phase) {
+            self.event(TcpEvent::Phase(phase));
         }
     }
 
@@ -649,6 +702,15 @@ impl LinuxEndpoint {
 mod tests {
     use super::*;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
+    use crate::profile::Profile;
+
+    #[test]
+    fn a_phase_is_reported_when_it_changes() {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let mut connection = Connection::new(0, 1, profile.linux().expect("linux"), 7);
+        let told = [0, 2, 2, 1, 0].map(|phase| connection.take_phase(phase));
+        assert_eq!(told, [None, Some(2), None, Some(1), Some(0)]);
+    }
 
     #[test]
     fn both_have_the_segment_size_of_the_handshake() {

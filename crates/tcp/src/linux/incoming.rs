@@ -5,34 +5,72 @@ use cwndlab_packet::seq::{after, before, earlier};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
+use super::LinuxEndpoint;
+use super::connection::State;
 use super::receiver::MAX_QUICK_ACKS;
-use super::{LinuxEndpoint, State};
 use crate::info::TcpEvent;
 
 /// How far a timestamp may go back: `TCP_PAWS_WINDOW`.
 const TIMESTAMP_SLACK_MS: i32 = 1;
 
+/// What becomes of a segment by its numbers and RST.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Accept,
+    /// The peer is told what is expected.
+    Answer,
+    /// The same, but only now and then.
+    AnswerInvalid,
+    /// The peer gave up the connection.
+    Reset,
+    Ignore,
+}
+
+/// The sequence numbers that this end takes.
+#[derive(Clone, Copy, Debug)]
+struct Acceptable {
+    /// The next that is expected.
+    next: u32,
+    /// The window, from the last ACK on.
+    left: u32,
+    right: u32,
+}
+
+impl Acceptable {
+    /// Judges a segment that ends before `end` (RFC 9293 section 3.10.7.4).
+    fn judge(self, segment: &Segment, end: u32) -> Verdict {
+        let is_in_window = !before(end, self.left) && !after(segment.seq, self.right);
+        match (is_in_window, segment.flags.has(Flags::RST)) {
+            (true, false) => Verdict::Accept,
+            (false, false) => Verdict::Answer,
+            (false, true) => Verdict::Ignore,
+            // Only who knows the exact number may reset; others are asked to try again.
+            (true, true) if segment.seq == self.next => Verdict::Reset,
+            (true, true) => Verdict::AnswerInvalid,
+        }
+    }
+}
+
 impl LinuxEndpoint {
     /// `tcp_validate_incoming`: answers what is not acceptable. Returns whether the segment goes on.
     pub(super) fn accept(&mut self, segment: &Segment, end: u32) -> bool {
-        let is_reset = segment.flags.has(Flags::RST);
-        if !is_reset && self.is_ghost(segment) {
-            self.answer_unacceptable(segment, end);
-            return false;
+        let verdict = if !segment.flags.has(Flags::RST) && self.is_ghost(segment) {
+            Verdict::Answer
+        } else {
+            self.acceptable().judge(segment, end)
+        };
+        match verdict {
+            Verdict::Accept | Verdict::Ignore => {}
+            Verdict::Answer => self.answer_unacceptable(segment, end),
+            Verdict::AnswerInvalid => self.answer_invalid(),
+            Verdict::Reset => self.reset(),
         }
-        let right_edge =
-            self.sk.rcv_nxt.wrapping_add(self.receiver.window.left_bytes(self.sk.rcv_nxt));
-        let is_in_window =
-            !before(end, self.receiver.window.left) && !after(segment.seq, right_edge);
-        match (is_in_window, is_reset) {
-            (true, false) => return true,
-            (false, false) => self.answer_unacceptable(segment, end),
-            (false, true) => {}
-            // Only who knows the exact number may reset; others are asked to try again.
-            (true, true) if segment.seq == self.sk.rcv_nxt => self.reset(),
-            (true, true) => self.answer_invalid(),
-        }
-        false
+        verdict == Verdict::Accept
+    }
+
+    fn acceptable(&self) -> Acceptable {
+        let (next, window) = (self.sk.rcv_nxt, &self.receiver.window);
+        Acceptable { next, left: window.left, right: next.wrapping_add(window.left_bytes(next)) }
     }
 
     /// `tcp_paws_discard`: the timestamp is older than what came in order already.
@@ -91,6 +129,22 @@ impl LinuxEndpoint {
 mod tests {
     use super::*;
     use crate::linux::testing::{Pair, RECEIVER};
+
+    #[test]
+    fn a_segment_is_judged_by_the_window_and_a_reset_by_the_exact_number() {
+        let acceptable = Acceptable { next: 100, left: 90, right: 200 };
+        let judge = |seq, payload, bits| {
+            let segment = Segment { seq, payload, flags: Flags(bits), ..Segment::default() };
+            acceptable.judge(&segment, segment.end_seq())
+        };
+        let data = [(80, 9), (80, 10), (150, 10), (200, 10), (201, 10)];
+        let verdicts = data.map(|(seq, payload)| judge(seq, payload, Flags::ACK));
+        let (taken, answered) = (Verdict::Accept, Verdict::Answer);
+        assert_eq!(verdicts, [answered, taken, taken, taken, answered]);
+        let resets = [89, 99, 100, 201].map(|seq| judge(seq, 0, Flags::RST));
+        let (ignored, invalid) = (Verdict::Ignore, Verdict::AnswerInvalid);
+        assert_eq!(resets, [ignored, invalid, Verdict::Reset, ignored]);
+    }
 
     fn reset_at(offset: u32) -> (Pair, usize) {
         let mut pair = Pair::established();

@@ -20,6 +20,7 @@ mod connection;
 mod ecn;
 mod host_queue;
 mod incoming;
+mod metrics;
 mod older;
 mod options;
 mod output;
@@ -53,8 +54,8 @@ use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::outbox::{Outbox, Polled};
 use crate::parts::Parts;
 use clock::{Clock, UPTIME_AT_START};
+use connection::Connection;
 use host_queue::HostQueue;
-use options::Options;
 use pacer::Pacer;
 use peer_window::PeerWindow;
 use probe::TailLossProbe;
@@ -67,33 +68,6 @@ use rtx::RtxQueue;
 use sack::Scoreboard;
 use send_buffer::SendBuffer;
 use timer::RetransmitTimer;
-
-/// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Closed,
-    Listen,
-    SynSent,
-    SynReceived,
-    Established,
-    /// The peer sent a RST.
-    Reset,
-}
-
-/// What identifies a connection, and how far it has come.
-#[derive(Clone, Copy, Debug)]
-struct Connection {
-    state: State,
-    flow: u32,
-    user: u16,
-    /// Initial sequence number.
-    iss: u32,
-    /// Slow start threshold of the last connection to the same host.
-    remembered_ssthresh: Option<u32>,
-    options: Options,
-    /// The algorithm's phase that was reported last.
-    told_phase: u8,
-}
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -140,9 +114,8 @@ impl LinuxEndpoint {
         let clock = Clock::new(jiffies_phase, start);
         let mss = settings.announced_mss();
         let rto_min_us = settings.rto_min_ms * 1_000;
-        // Initial sequence number and timestamp offset are random per connection
-        // (RFC 6528 section 3, RFC 7323 section 5.4); no behaviour depends on them.
-        let iss = (seed >> 32) as u32;
+        let connection = Connection::new(flow, user, &settings, seed);
+        let iss = connection.iss;
         let sk = TcpSock {
             cc_random: seed,
             cc_jiffies32: clock.jiffies().low_half(),
@@ -159,20 +132,11 @@ impl LinuxEndpoint {
         };
         let rto = clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000);
         let rto_max = clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000);
-        let state = State::Closed;
         Self {
             sk,
             congestion,
             clock,
-            connection: Connection {
-                state,
-                flow,
-                user,
-                iss,
-                remembered_ssthresh: None,
-                options: Options::new(&settings, seed as u32),
-                told_phase: 0,
-            },
+            connection,
             buffer: SendBuffer::new(iss.wrapping_add(1), &settings),
             rtx: RtxQueue::new(),
             peer_window: PeerWindow::default(),

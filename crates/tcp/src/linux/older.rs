@@ -3,9 +3,7 @@
 //!
 //! Sources: Mathis and Mahdavi, "Forward acknowledgement", 1996; Mathis, Semke, Mahdavi, Lahey, "The
 //! rate-halving algorithm for TCP congestion control", 1999; Sarolahti and Kuznetsov, "Congestion
-//! control in Linux TCP", 2002; RFC 5827; the manual page tcp(7).
-
-use cwndlab_cc::INFINITE_SSTHRESH;
+//! control in Linux TCP", 2002; RFC 5827.
 
 use super::LinuxEndpoint;
 use super::ack_flags::AckFlags;
@@ -16,6 +14,44 @@ use crate::info::CaState;
 
 /// Packets that may leave at once after an undo where the rate is halved: `tcp_max_burst`.
 const BURST_MAX_PKTS: u32 = 3;
+
+/// What FACK takes for lost: what lies too far below the highest segment that was sacked.
+#[derive(Clone, Copy, Debug)]
+struct ForwardMost {
+    /// `fackets_out`: segments from the first up to that one, with it.
+    pkts: u32,
+    /// How many of them may be late.
+    reordering_pkts: u32,
+}
+
+impl ForwardMost {
+    /// How many segments are lost, from the first on, of so many that are out.
+    fn lost_pkts(self, at_least: u32, out: u32) -> u32 {
+        self.pkts.saturating_sub(self.reordering_pkts).max(at_least).min(out)
+    }
+}
+
+/// Half a window in a round trip, instead of at once: a packet less for every second ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct HalvedRate {
+    cwnd_pkts: u32,
+    /// Whether an ACK has come since the last step (`snd_cwnd_cnt`).
+    acks: u32,
+}
+
+impl HalvedRate {
+    /// An ACK came. The window falls no lower than `ssthresh_pkts`, and is never more than a packet above
+    /// what is in flight.
+    fn step(self, ssthresh_pkts: u32, in_flight: u32) -> Self {
+        let Self { mut cwnd_pkts, mut acks } = self;
+        acks += 1;
+        if acks >= 2 {
+            acks = 0;
+            cwnd_pkts = cwnd_pkts.saturating_sub(1).max(ssthresh_pkts.min(cwnd_pkts));
+        }
+        Self { cwnd_pkts: cwnd_pkts.min(in_flight + 1).max(1), acks }
+    }
+}
 
 impl LinuxEndpoint {
     // Forward acknowledgement (Mathis and Mahdavi, 1996), until reordering is seen.
@@ -74,8 +110,9 @@ impl LinuxEndpoint {
     /// All that lies more than `reordering` packets below the highest SACK, `at_least` packets, is
     /// lost.
     pub(super) fn mark_below_forward_most(&mut self, at_least: u32) {
-        let count = self.forward_most().saturating_sub(self.sk.reordering).max(at_least);
-        for index in 0..count.min(self.rtx.len()) {
+        let forward_most =
+            ForwardMost { pkts: self.forward_most(), reordering_pkts: self.sk.reordering };
+        for index in 0..forward_most.lost_pkts(at_least, self.rtx.len()) {
             let number = self.rtx.head().wrapping_add(index);
             if self.rtx.get(number).flags & LOST == 0 {
                 self.mark_lost(number);
@@ -83,44 +120,14 @@ impl LinuxEndpoint {
         }
     }
 
-    // The threshold that outlives a connection (tcp(7), `tcp_no_metrics_save`).
-
-    /// Slow start threshold of the last connection to the same host, before this one opens.
-    pub(crate) fn remember_ssthresh(&mut self, pkts: u32) {
-        if self.settings.cached_ssthresh {
-            self.connection.remembered_ssthresh = Some(pkts);
-        }
-    }
-
-    /// `tcp_update_metrics`: what the next connection should remember.
-    pub(crate) fn ssthresh_to_remember(&self) -> Option<u32> {
-        if !self.settings.cached_ssthresh {
-            return None;
-        }
-        let (cwnd, ssthresh) = (self.sk.snd_cwnd, self.sk.snd_ssthresh);
-        let known = self.connection.remembered_ssthresh;
-        if ssthresh >= INFINITE_SSTHRESH {
-            // Slow start never ended: half of the window is safe.
-            known.map(|known| known.max(cwnd / 2))
-        } else if cwnd > ssthresh && self.ca_state() == CaState::Open as u8 {
-            Some(ssthresh.max(cwnd / 2))
-        } else {
-            known.map(|known| known.max(ssthresh))
-        }
-    }
-
     // Rate halving.
 
     /// `tcp_cwnd_down` of older releases: one packet less for every second ACK.
     pub(super) fn halve_rate(&mut self) {
-        let next_cwnd = self.in_flight() + 1;
-        let sk = &mut self.sk;
-        sk.snd_cwnd_cnt += 1;
-        if sk.snd_cwnd_cnt >= 2 {
-            sk.snd_cwnd_cnt = 0;
-            sk.snd_cwnd = sk.snd_cwnd.saturating_sub(1).max(sk.snd_ssthresh.min(sk.snd_cwnd));
-        }
-        sk.snd_cwnd = sk.snd_cwnd.min(next_cwnd).max(1);
+        let (ssthresh, in_flight) = (self.sk.snd_ssthresh, self.in_flight());
+        let rate = HalvedRate { cwnd_pkts: self.sk.snd_cwnd, acks: self.sk.snd_cwnd_cnt };
+        let HalvedRate { cwnd_pkts, acks } = rate.step(ssthresh, in_flight);
+        (self.sk.snd_cwnd, self.sk.snd_cwnd_cnt) = (cwnd_pkts, acks);
     }
 
     /// `tcp_moderate_cwnd`: no burst after an undo.
@@ -146,8 +153,27 @@ impl LinuxEndpoint {
 
 #[cfg(test)]
 mod tests {
-    use crate::info::CaState;
+    use super::*;
     use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn what_may_be_late_is_not_lost() {
+        let forward = |pkts| ForwardMost { pkts, reordering_pkts: 3 };
+        assert_eq!([2, 3, 4, 9].map(|pkts| forward(pkts).lost_pkts(0, 20)), [0, 0, 1, 6]);
+        assert_eq!(forward(2).lost_pkts(1, 20), 1);
+        assert_eq!(forward(9).lost_pkts(0, 4), 4, "no more than are out");
+    }
+
+    #[test]
+    fn the_rate_is_halved_by_every_second_ack_down_to_the_threshold() {
+        let mut rate = HalvedRate { cwnd_pkts: 10, acks: 0 };
+        let windows = [(); 6].map(|()| {
+            rate = rate.step(8, 20);
+            rate.cwnd_pkts
+        });
+        assert_eq!(windows, [10, 9, 9, 8, 8, 8]);
+        assert_eq!(rate.step(8, 3).cwnd_pkts, 4, "never more than a packet above the flight");
+    }
 
     /// Mathis and Mahdavi, 1996: what lies more than three segments below the highest SACK is lost.
     #[test]

@@ -14,11 +14,35 @@ use cwndlab_units::Time;
 use super::ack::Rexmit;
 use super::ack_flags::AckFlags;
 use super::connection::SHORT_BYTES;
+use super::connection::State;
 use super::ecn::EcnFlags;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
-use super::{LinuxEndpoint, State, empty_rate_sample};
+use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
+
+/// The header that is expected next (`pred_flags`).
+#[derive(Clone, Copy, Debug)]
+struct Prediction {
+    seq: u32,
+    /// The window as it is, and the shift of its field.
+    window_bytes: u32,
+    scale: u8,
+    /// No more is acknowledged than was sent.
+    snd_nxt: u32,
+}
+
+impl Prediction {
+    /// Whether a header says nothing but that the next data came, or an ACK.
+    #[inline(always)]
+    fn matches(self, segment: &Segment) -> bool {
+        segment.flags.0 & !Flags::PSH == Flags::ACK
+            && segment.seq == self.seq
+            && segment.sacks.is_empty()
+            && u32::from(segment.window) << self.scale == self.window_bytes
+            && !after(segment.ack, self.snd_nxt)
+    }
+}
 
 impl LinuxEndpoint {
     /// Takes a segment, then the application reads everything. Returns how many bytes.
@@ -41,13 +65,15 @@ impl LinuxEndpoint {
     /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
-        segment.flags.0 & !Flags::PSH == Flags::ACK
-            && segment.seq == self.sk.rcv_nxt
-            && segment.sacks.is_empty()
-            && u32::from(segment.window) << self.peer_window.scale == self.sk.snd_wnd
+        let prediction = Prediction {
+            seq: self.sk.rcv_nxt,
+            window_bytes: self.sk.snd_wnd,
+            scale: self.peer_window.scale,
+            snd_nxt: self.sk.snd_nxt,
+        };
+        prediction.matches(segment)
             && self.receiver.is_in_order()
             && self.connection.options.is_in_order(segment)
-            && !after(segment.ack, self.sk.snd_nxt)
     }
 
     /// Whether the segment is the next data and nothing else, and this end has neither anything to
@@ -172,8 +198,10 @@ impl LinuxEndpoint {
 
 #[cfg(test)]
 mod tests {
+    use cwndlab_packet::{SackBlock, SackBlocks};
     use cwndlab_units::Duration;
 
+    use super::*;
     use crate::linux::ack_flags::AckFlags;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
 
@@ -188,6 +216,26 @@ mod tests {
             }
             pair
         })
+    }
+
+    #[test]
+    fn any_news_in_the_header_is_unexpected() {
+        let prediction = Prediction { seq: 7, window_bytes: 1_280, scale: 7, snd_nxt: 50 };
+        let flags = Flags(Flags::ACK);
+        let expected = Segment { seq: 7, ack: 50, window: 10, flags, ..Segment::default() };
+        assert!(prediction.matches(&expected));
+        assert!(prediction.matches(&Segment { flags: Flags(Flags::ACK | Flags::PSH), ..expected }));
+        let mut sacks = SackBlocks::default();
+        sacks.push(SackBlock { start: 60, end: 70 });
+        for unexpected in [
+            Segment { seq: 8, ..expected },
+            Segment { ack: 51, ..expected },
+            Segment { window: 11, ..expected },
+            Segment { flags: Flags(Flags::ACK | Flags::ECE), ..expected },
+            Segment { sacks, ..expected },
+        ] {
+            assert!(!prediction.matches(&unexpected), "{unexpected:?}");
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::Time;
 
+use super::LinuxEndpoint;
 use super::clock::Jiffies;
+use super::connection::State;
 use super::rtx::EVER_RETRANS;
-use super::{LinuxEndpoint, State};
 use crate::info::{CaState, TcpEvent};
 
 /// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
