@@ -43,6 +43,18 @@ struct Pending {
     syn_ack: bool,
 }
 
+/// What the other end has said of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Peer {
+    /// Sequence number of its first byte of data.
+    first: u32,
+    /// Shift of its window field.
+    shift: u8,
+    has_sack: bool,
+    /// Offset of its FIN in its stream, a byte of its own.
+    fin: Option<u64>,
+}
+
 /// One end of a connection with classic recovery.
 #[derive(Debug)]
 pub(crate) struct ClassicEndpoint {
@@ -56,17 +68,13 @@ pub(crate) struct ClassicEndpoint {
     address_known: Time,
     sender: Sender,
     receiver: Receiver,
-    /// Sequence number of the peer's first byte of data.
-    peer_first: u32,
-    /// Shift of the peer's window field, and of ours.
-    peer_shift: u8,
+    peer: Peer,
+    /// Shift of our window field.
     shift: u8,
-    peer_has_sack: bool,
     /// What the next segment echoes: the last timestamp that came in order (RFC 7323 section 4.3).
     echo_us: u32,
-    /// Offset of our FIN and of the peer's in the streams, a byte of their own each.
+    /// Offset of our FIN in the stream, a byte of its own.
     fin: Option<u64>,
-    peer_fin: Option<u64>,
     read: u64,
     /// Window that the last ACK advertised.
     advertised: u64,
@@ -98,13 +106,10 @@ impl ClassicEndpoint {
             address_known: Time::ZERO,
             sender,
             receiver: Receiver::new(),
-            peer_first: FIRST_BYTE,
-            peer_shift: 0,
+            peer: Peer { first: FIRST_BYTE, shift: 0, has_sack: false, fin: None },
             shift,
-            peer_has_sack: false,
             echo_us: 0,
             fin: None,
-            peer_fin: None,
             read: 0,
             advertised: buffer.into(),
             counters: Counters::default(),
@@ -164,13 +169,13 @@ impl ClassicEndpoint {
             if options.window_scale.is_none() {
                 self.shift = 0;
             }
-            self.peer_shift = options.window_scale.unwrap_or(0);
-            self.peer_has_sack = options.is_sack_permitted;
+            self.peer.shift = options.window_scale.unwrap_or(0);
+            self.peer.has_sack = options.is_sack_permitted;
             let mss = if options.mss == 0 { DEFAULT_MSS } else { options.mss.into() };
             self.sender.limit_segment(mss);
         }
         self.sender.note_window(segment.window.into());
-        self.peer_first = segment.seq.wrapping_add(FIRST_BYTE);
+        self.peer.first = segment.seq.wrapping_add(FIRST_BYTE);
         self.note_timestamp(segment);
         match self.state {
             State::Listen => {
@@ -205,15 +210,15 @@ impl ClassicEndpoint {
         if segment.payload == 0 && !has_fin {
             return;
         }
-        let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(self.peer_first));
+        let start = nearest(self.receiver.next(), segment.seq.wrapping_sub(self.peer.first));
         let Some(start) = start else { return };
         let data_end = start + u64::from(segment.payload);
         let before = self.receiver.next();
         // There is one end of the stream, and not before what came already.
         if has_fin && data_end >= before {
-            self.peer_fin.get_or_insert(data_end);
+            self.peer.fin.get_or_insert(data_end);
         }
-        let end = data_end + u64::from(has_fin && self.peer_fin == Some(data_end));
+        let end = data_end + u64::from(has_fin && self.peer.fin == Some(data_end));
         let window_end = before + u64::from(self.settings.receive_buffer_bytes);
         if start == end || start > window_end {
             self.receiver.demand_ack(now);
@@ -226,7 +231,7 @@ impl ClassicEndpoint {
         if self.receiver.next() > before {
             self.note_timestamp(segment);
         }
-        if self.has_fin() && self.peer_fin.is_some_and(|fin| before <= fin) {
+        if self.has_fin() && self.peer.fin.is_some_and(|fin| before <= fin) {
             self.out.push_event(now, TcpEvent::PeerFinished);
         }
     }
@@ -256,7 +261,7 @@ impl ClassicEndpoint {
             blocks: &blocks[..count],
             echo: echo.map(|(_, echo_us)| sent_at(now, echo_us)),
             is_bare: segment.payload == 0 && !segment.flags.has(Flags::FIN),
-            window_bytes: u64::from(segment.window) << self.peer_shift,
+            window_bytes: u64::from(segment.window) << self.peer.shift,
         };
         self.sender.handle_ack(now, ack);
     }
@@ -326,9 +331,9 @@ impl ClassicEndpoint {
         self.receiver.note_ack_sent();
         let seq = (self.sender.nxt() as u32).wrapping_add(FIRST_BYTE);
         let mut segment = self.segment(now, seq, 0, Flags::ACK);
-        if self.peer_has_sack {
+        if self.peer.has_sack {
             for &(start, end) in self.receiver.sack_blocks(&self.settings).as_slice() {
-                let wire = |offset: u64| (offset as u32).wrapping_add(self.peer_first);
+                let wire = |offset: u64| (offset as u32).wrapping_add(self.peer.first);
                 segment.sacks.push(SackBlock { start: wire(start), end: wire(end) });
             }
             let blocks = segment.sacks.as_slice().len() as u32;
@@ -362,7 +367,7 @@ impl ClassicEndpoint {
             flow: self.flow,
             user: self.user,
             seq,
-            ack: (self.receiver.next() as u32).wrapping_add(self.peer_first),
+            ack: (self.receiver.next() as u32).wrapping_add(self.peer.first),
             payload,
             window: (self.advertised >> self.shift).min(u64::from(u16::MAX)) as u16,
             flags: Flags(flags),
@@ -427,7 +432,7 @@ impl ClassicEndpoint {
 
     /// Whether the peer's FIN and all before it is here.
     fn has_fin(&self) -> bool {
-        self.peer_fin.is_some_and(|fin| self.receiver.next() > fin)
+        self.peer.fin.is_some_and(|fin| self.receiver.next() > fin)
     }
 
     /// Whether both ends closed and everything is acknowledged and read.

@@ -78,22 +78,37 @@ pub(crate) struct Sender {
     /// Where in a tick of the algorithms' clock the run begins.
     jiffies_phase: Duration,
     phase: Phase,
+    stream: Stream,
+    /// The SYN or first packet is in flight.
+    opening: bool,
+    peer_window: u64,
+    /// The receive window is closed and the timer ran out: one segment may go all the same.
+    is_probing: bool,
+    repair: Repair,
+    scoreboard: Scoreboard,
+    rtt: Timing,
+    pub(crate) counters: SenderCounters,
+}
+
+/// Where the sender stands in what it sends, in bytes from its beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Stream {
     /// First byte not acknowledged, next to send, highest sent, and end of what was written.
     una: u64,
     nxt: u64,
     max: u64,
     written: u64,
-    /// The SYN or first packet is in flight.
-    opening: bool,
-    peer_window: u64,
+}
+
+/// How far the repair of a loss has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Repair {
     duplicate_acks: u32,
     /// Highest byte sent when the last loss was noticed: no duplicate ACK below it counts again
     /// (RFC 6582 section 3.2, step 1).
     recover: Option<u64>,
     /// The first unacknowledged segment is to be sent again whatever the window says.
     resend_first: bool,
-    /// The receive window is closed and the timer ran out: one segment may go all the same.
-    is_probing: bool,
     /// Fall and Floyd's estimate of packets in flight in recovery.
     pipe: i64,
     /// Packets that FACK's recovery lets be in flight, and whether this ACK takes one away.
@@ -101,7 +116,11 @@ pub(crate) struct Sender {
     takes_one: bool,
     prr: PrrState,
     is_first_partial_ack: bool,
-    scoreboard: Scoreboard,
+}
+
+/// Round trip times and the timers that follow from them.
+#[derive(Debug)]
+struct Timing {
     estimator: RtoEstimator,
     fine_timer: Option<FineTimer>,
     timer: Time,
@@ -110,7 +129,24 @@ pub(crate) struct Sender {
     last_rtt: Option<Duration>,
     /// What of it the algorithm is told.
     reported_rtt: Option<Duration>,
-    pub(crate) counters: SenderCounters,
+}
+
+impl Timing {
+    fn new(settings: &ClassicSettings) -> Self {
+        Self {
+            estimator: RtoEstimator::new(
+                settings.rtt_tick(),
+                settings.rto_initial(),
+                settings.rto_min(),
+                settings.rto_max(),
+            ),
+            fine_timer: settings.fine_retransmission.then(|| FineTimer::new(settings)),
+            timer: Time::NEVER,
+            timed: None,
+            last_rtt: None,
+            reported_rtt: None,
+        }
+    }
 }
 
 /// Packets in flight when recovery began, and since then: delivered, and sent.
@@ -151,13 +187,7 @@ impl Sender {
         };
         congestion.attach(&mut sk);
         Self {
-            estimator: RtoEstimator::new(
-                settings.rtt_tick(),
-                settings.rto_initial(),
-                settings.rto_min(),
-                settings.rto_max(),
-            ),
-            fine_timer: settings.fine_retransmission.then(|| FineTimer::new(&settings)),
+            rtt: Timing::new(&settings),
             recovery: settings.recovery,
             segment_bytes: settings.segment_bytes,
             settings,
@@ -165,26 +195,12 @@ impl Sender {
             congestion,
             jiffies_phase,
             phase: Phase::Open,
-            una: 0,
-            nxt: 0,
-            max: 0,
-            written: 0,
+            stream: Stream::default(),
             opening: false,
             peer_window: u64::MAX,
-            duplicate_acks: 0,
-            recover: None,
-            resend_first: false,
             is_probing: false,
-            pipe: 0,
-            allowance: 0,
-            takes_one: false,
-            prr: PrrState::default(),
-            is_first_partial_ack: false,
+            repair: Repair::default(),
             scoreboard: Scoreboard::default(),
-            timer: Time::NEVER,
-            timed: None,
-            last_rtt: None,
-            reported_rtt: None,
             counters: SenderCounters::default(),
         }
     }
@@ -206,9 +222,9 @@ impl Sender {
 
     /// Shows the algorithm where the connection stands.
     fn publish(&mut self) {
-        self.sk.snd_una = self.una as u32;
-        self.sk.snd_nxt = self.nxt as u32;
-        self.sk.packets_out = self.packets(self.nxt - self.una);
+        self.sk.snd_una = self.stream.una as u32;
+        self.sk.snd_nxt = self.stream.nxt as u32;
+        self.sk.packets_out = self.packets(self.stream.nxt - self.stream.una);
         self.sk.sacked_out = self.packets(self.scoreboard.sacked_bytes());
         self.sk.lost_out = self.packets(self.scoreboard.waiting_bytes());
         // A classic sender does not ask whether it uses the window that it opens.
@@ -221,8 +237,8 @@ impl Sender {
         self.set_clock(now);
         self.congestion.init(&mut self.sk);
         self.opening = true;
-        self.timed = Some((0, now));
-        self.timer = now + self.estimator.rto();
+        self.rtt.timed = Some((0, now));
+        self.rtt.timer = now + self.rtt.estimator.rto();
     }
 
     /// The peer opened the connection, and its opening needs no answer that could be lost.
@@ -251,14 +267,18 @@ impl Sender {
         self.set_clock(now);
         let has_echo = self.settings.rtt_sampling == RttSampling::EveryAck
             && self.settings.handshake == Handshake::ThreeWay;
-        if let (true, Some((_, sent))) = (has_echo, self.timed) {
+        if let (true, Some((_, sent))) = (has_echo, self.rtt.timed) {
             self.take_echo(now, Some(sent));
         }
         self.take_timing(now, 0);
         if self.settings.handshake_opens_window {
             self.grow();
         }
-        self.timer = if self.max > self.una { now + self.estimator.rto() } else { Time::NEVER };
+        self.rtt.timer = if self.stream.max > self.stream.una {
+            now + self.rtt.estimator.rto()
+        } else {
+            Time::NEVER
+        };
     }
 
     /// Whether the opening packet must be sent once more.
@@ -268,26 +288,26 @@ impl Sender {
 
     /// The application wrote so many bytes more.
     pub(crate) fn write(&mut self, bytes: u64) {
-        self.written += bytes;
+        self.stream.written += bytes;
     }
 
     /// Whether the receive window holds back data, and nothing in flight will open it.
     pub(crate) fn is_blocked_by_peer(&self) -> bool {
-        let next = self.written.min(self.nxt + self.segment());
-        next > self.nxt && next - self.una > self.peer_window
+        let next = self.stream.written.min(self.stream.nxt + self.segment());
+        next > self.stream.nxt && next - self.stream.una > self.peer_window
     }
 
     /// Bytes written and not yet acknowledged.
     pub(crate) fn buffered(&self) -> u64 {
-        self.written - self.una
+        self.stream.written - self.stream.una
     }
 
     pub(crate) fn una(&self) -> u64 {
-        self.una
+        self.stream.una
     }
 
     pub(crate) fn nxt(&self) -> u64 {
-        self.nxt
+        self.stream.nxt
     }
 
     pub(crate) fn peer_window(&self) -> u64 {
@@ -295,45 +315,47 @@ impl Sender {
     }
 
     pub(crate) fn written(&self) -> u64 {
-        self.written
+        self.stream.written
     }
 
     /// Bytes written and never sent.
     pub(crate) fn unsent(&self) -> u64 {
-        self.written - self.max
+        self.stream.written - self.stream.max
     }
 
     /// When the retransmission timer runs out.
     pub(crate) fn timer(&self) -> Time {
-        self.timer
+        self.rtt.timer
     }
 
     pub(crate) fn estimator(&self) -> &RtoEstimator {
-        &self.estimator
+        &self.rtt.estimator
     }
 
     /// The RTT that the last ACK gave.
     pub(crate) fn last_rtt(&self) -> Option<Duration> {
-        self.last_rtt
+        self.rtt.last_rtt
     }
 
     /// What the algorithm was told with the last ACK.
     #[cfg(test)]
     pub(crate) fn reported_rtt(&self) -> Option<Duration> {
-        self.reported_rtt
+        self.rtt.reported_rtt
     }
 
     /// Packets in flight, as this sender's recovery counts them.
     pub(crate) fn in_flight(&self) -> u32 {
         match (self.recovery, self.phase) {
-            (Recovery::Sack, Phase::Recovery) => self.pipe.max(0).try_into().unwrap_or(u32::MAX),
+            (Recovery::Sack, Phase::Recovery) => {
+                self.repair.pipe.max(0).try_into().unwrap_or(u32::MAX)
+            }
             (Recovery::Fack, _) | (Recovery::Prr, Phase::Recovery) => self.packets(
-                self.nxt
-                    - self.una
+                self.stream.nxt
+                    - self.stream.una
                     - self.scoreboard.sacked_bytes()
                     - self.scoreboard.waiting_bytes(),
             ),
-            _ => self.packets(self.nxt - self.una),
+            _ => self.packets(self.stream.nxt - self.stream.una),
         }
     }
 
@@ -341,25 +363,26 @@ impl Sender {
 
     /// An ACK arrived.
     pub(crate) fn handle_ack(&mut self, now: Time, ack: Ack<'_>) {
-        (self.last_rtt, self.reported_rtt) = (None, None);
-        if ack.next > self.max || ack.next < self.una {
+        (self.rtt.last_rtt, self.rtt.reported_rtt) = (None, None);
+        if ack.next > self.stream.max || ack.next < self.stream.una {
             return;
         }
         self.set_clock(now);
         let window_moved =
             std::mem::replace(&mut self.peer_window, ack.window_bytes) != ack.window_bytes;
-        let known = self.una + self.scoreboard.sacked_bytes();
+        let known = self.stream.una + self.scoreboard.sacked_bytes();
         let news = self.take_blocks(ack.blocks);
         if self.settings.rtt_sampling == RttSampling::EveryAck {
             self.take_echo(now, ack.echo);
         }
-        if ack.next > self.una {
+        if ack.next > self.stream.una {
             self.handle_new_ack(now, ack.next);
-        } else if self.max > self.una && ack.is_bare && (!window_moved || news) {
+        } else if self.stream.max > self.stream.una && ack.is_bare && (!window_moved || news) {
             self.handle_duplicate(now, news);
         }
         if self.recovery == Recovery::Prr && self.phase == Phase::Recovery {
-            let delivered = (self.una + self.scoreboard.sacked_bytes()).saturating_sub(known);
+            let delivered =
+                (self.stream.una + self.scoreboard.sacked_bytes()).saturating_sub(known);
             self.reduce_proportionally(self.packets(delivered));
         }
         self.publish();
@@ -374,8 +397,8 @@ impl Sender {
         }
         let mut news = false;
         for &(start, end) in blocks {
-            let start = start.max(self.una);
-            if start < end && end <= self.max {
+            let start = start.max(self.stream.una);
+            if start < end && end <= self.stream.max {
                 news |= self.scoreboard.insert(start, end);
             }
         }
@@ -386,54 +409,57 @@ impl Sender {
     fn take_echo(&mut self, now: Time, echo: Option<Time>) {
         let Some(sent) = echo else { return };
         let rtt = self.settings.echoed_rtt(sent, now);
-        self.estimator.take_echo(rtt);
-        self.estimator.end_backoff();
-        self.last_rtt = Some(now.saturating_since(sent));
+        self.rtt.estimator.take_echo(rtt);
+        self.rtt.estimator.end_backoff();
+        self.rtt.last_rtt = Some(now.saturating_since(sent));
         self.note_rtt(rtt);
-        if self.max > self.una {
-            self.timer = now + self.estimator.rto();
+        if self.stream.max > self.stream.una {
+            self.rtt.timer = now + self.rtt.estimator.rto();
         }
     }
 
     fn note_rtt(&mut self, rtt: Duration) {
         let rtt_us = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1);
         self.sk.rtt_min_us = self.sk.rtt_min_us.min(rtt_us);
-        let srtt = self.estimator.srtt().unwrap_or(rtt);
+        let srtt = self.rtt.estimator.srtt().unwrap_or(rtt);
         self.sk.srtt_us = u32::try_from(srtt.as_micros() * 8).unwrap_or(u32::MAX);
-        self.reported_rtt = Some(match self.settings.rtt_report {
+        self.rtt.reported_rtt = Some(match self.settings.rtt_report {
             RttReport::Sample => rtt,
             RttReport::Smoothed => srtt,
         });
         self.sk.mdev_us =
-            u32::try_from(self.estimator.rttvar().as_micros() * 4).unwrap_or(u32::MAX);
+            u32::try_from(self.rtt.estimator.rttvar().as_micros() * 4).unwrap_or(u32::MAX);
     }
 
     /// Ends the timing of the timed segment if `acknowledged` covers it.
     fn take_timing(&mut self, now: Time, acknowledged: u64) {
-        let Some((_, sent)) = self.timed.take_if(|timed| acknowledged >= timed.0) else { return };
-        self.estimator.end_backoff();
+        let Some((_, sent)) = self.rtt.timed.take_if(|timed| acknowledged >= timed.0) else {
+            return;
+        };
+        self.rtt.estimator.end_backoff();
         if self.settings.rtt_sampling == RttSampling::OneSegment {
-            self.estimator.take_timed(sent, now);
-            self.last_rtt = Some(now.saturating_since(sent));
+            self.rtt.estimator.take_timed(sent, now);
+            self.rtt.last_rtt = Some(now.saturating_since(sent));
             self.note_rtt(now.saturating_since(sent));
         }
     }
 
     fn handle_new_ack(&mut self, now: Time, next: u64) {
-        let acknowledged = self.packets(next - self.una);
+        let acknowledged = self.packets(next - self.stream.una);
         let in_flight = self.in_flight();
-        self.una = next;
-        self.nxt = self.nxt.max(next);
+        self.stream.una = next;
+        self.stream.nxt = self.stream.nxt.max(next);
         self.scoreboard.advance(next);
-        self.duplicate_acks = 0;
+        self.repair.duplicate_acks = 0;
         self.sk.delivered += acknowledged;
         self.sk.bytes_acked = next;
         self.take_timing(now, next);
-        if let Some(timer) = &mut self.fine_timer {
+        if let Some(timer) = &mut self.rtt.fine_timer {
             timer.note_acknowledged(now, next);
         }
         self.publish();
-        let rtt_us = self.reported_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
+        let rtt_us =
+            self.rtt.reported_rtt.map_or(-1, |rtt| rtt.as_micros().try_into().unwrap_or(-1));
         let sample = AckSample { pkts_acked: acknowledged, rtt_us, in_flight };
         let requests = self.congestion.pkts_acked(&mut self.sk, &sample);
         self.serve(requests);
@@ -453,10 +479,10 @@ impl Sender {
             }
         };
         self.look_after_retransmission(now);
-        if self.max == self.una && !self.opening && !self.is_blocked_by_peer() {
-            self.timer = Time::NEVER;
+        if self.stream.max == self.stream.una && !self.opening && !self.is_blocked_by_peer() {
+            self.rtt.timer = Time::NEVER;
         } else if restart_timer {
-            self.timer = now + self.estimator.rto();
+            self.rtt.timer = now + self.rtt.estimator.rto();
         }
     }
 
@@ -512,19 +538,19 @@ impl Sender {
     /// The retransmission timer ran out: slow start from the first unacknowledged segment on, and
     /// the whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988).
     pub(crate) fn handle_timeout(&mut self, now: Time) {
-        self.timer = Time::NEVER;
+        self.rtt.timer = Time::NEVER;
         self.set_clock(now);
-        self.estimator.back_off();
-        self.timed = None;
-        if self.max == self.una {
+        self.rtt.estimator.back_off();
+        self.rtt.timed = None;
+        if self.stream.max == self.stream.una {
             // The opening packet is lost, or the receive window closed (RFC 9293 section 3.8.6.1).
             self.is_probing = !self.opening && self.is_blocked_by_peer();
             if self.opening || self.is_probing {
-                self.timer = now + self.estimator.rto();
+                self.rtt.timer = now + self.rtt.estimator.rto();
             }
             return;
         }
-        self.timer = now + self.estimator.rto();
+        self.rtt.timer = now + self.rtt.estimator.rto();
         self.counters.timeouts += 1;
         // A second timeout of the same segment leaves the threshold (RFC 5681 section 3.1).
         if self.sk.inet_conn.icsk_retransmits == 0 {
@@ -532,14 +558,14 @@ impl Sender {
             self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
         }
         self.sk.inet_conn.icsk_retransmits = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
-        self.recover = Some(self.max);
-        self.sk.high_seq = self.max as u32;
+        self.repair.recover = Some(self.stream.max);
+        self.sk.high_seq = self.stream.max as u32;
         self.sk.snd_cwnd = 1;
         self.sk.snd_cwnd_cnt = 0;
-        self.nxt = self.una;
-        self.duplicate_acks = 0;
-        self.resend_first = false;
-        self.scoreboard.clear(self.una);
+        self.stream.nxt = self.stream.una;
+        self.repair.duplicate_acks = 0;
+        self.repair.resend_first = false;
+        self.scoreboard.clear(self.stream.una);
         self.tell(CwndEvent::Loss);
         self.enter(Phase::Loss);
         self.publish();
@@ -553,43 +579,43 @@ impl Sender {
             return None;
         }
         let segment = self.segment();
-        if std::mem::take(&mut self.resend_first) {
-            let end = self.max.min(self.una + segment);
-            self.scoreboard.repair_first(end, self.max);
-            return Some(self.note_sent(now, self.una, end));
+        if std::mem::take(&mut self.repair.resend_first) {
+            let end = self.stream.max.min(self.stream.una + segment);
+            self.scoreboard.repair_first(end, self.stream.max);
+            return Some(self.note_sent(now, self.stream.una, end));
         }
         let may_repair = self.phase == Phase::Recovery && self.has_room_in_recovery();
         let lost = if may_repair { self.scoreboard.next_lost(segment) } else { None };
         if let Some((start, end)) = lost {
-            self.scoreboard.repair(start, end, self.max);
-            self.pipe += 1;
+            self.scoreboard.repair(start, end, self.stream.max);
+            self.repair.pipe += 1;
             return Some(self.note_sent(now, start, end));
         }
-        let end = self.written.min(self.nxt + segment);
-        if end <= self.nxt || !self.take_room(end) {
+        let end = self.stream.written.min(self.stream.nxt + segment);
+        if end <= self.stream.nxt || !self.take_room(end) {
             return None;
         }
-        let start = self.nxt;
-        self.nxt = end;
-        self.pipe += 1;
+        let start = self.stream.nxt;
+        self.stream.nxt = end;
+        self.repair.pipe += 1;
         Some(self.note_sent(now, start, end))
     }
 
     fn has_room_in_recovery(&self) -> bool {
         match self.recovery {
-            Recovery::Sack => self.pipe < i64::from(self.sk.snd_cwnd),
+            Recovery::Sack => self.repair.pipe < i64::from(self.sk.snd_cwnd),
             Recovery::Prr => self.in_flight() < self.sk.snd_cwnd,
-            Recovery::Fack => self.in_flight() < self.allowance,
+            Recovery::Fack => self.in_flight() < self.repair.allowance,
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => false,
         }
     }
 
     /// Returns whether the windows let data go out up to `end`, once as a probe where they do not.
     fn take_room(&mut self, end: u64) -> bool {
-        if end - self.una > self.peer_window {
+        if end - self.stream.una > self.peer_window {
             return std::mem::take(&mut self.is_probing);
         }
-        let flight = self.packets(end - self.una) + u32::from(self.opening);
+        let flight = self.packets(end - self.stream.una) + u32::from(self.opening);
         let within_limit = flight <= self.settings.window_limit_pkts;
         match (self.recovery, self.phase) {
             // SACKed packets make room, beyond the limit too, which bounds the window only.
@@ -606,28 +632,28 @@ impl Sender {
     fn limited_transmit(&self) -> u32 {
         let may = self.settings.limited_transmit
             && self.phase == Phase::Open
-            && self.duplicate_acks < self.settings.duplicate_ack_threshold;
-        if may { self.duplicate_acks } else { 0 }
+            && self.repair.duplicate_acks < self.settings.duplicate_ack_threshold;
+        if may { self.repair.duplicate_acks } else { 0 }
     }
 
     fn note_sent(&mut self, now: Time, start: u64, end: u64) -> Transmit {
-        let is_retransmission = start < self.max;
+        let is_retransmission = start < self.stream.max;
         if is_retransmission {
             self.counters.retransmitted_segments += 1;
             self.sk.total_retrans += 1;
-        } else if self.timed.is_none() {
-            self.timed = Some((end, now));
+        } else if self.rtt.timed.is_none() {
+            self.rtt.timed = Some((end, now));
         }
-        if self.max == self.una && !self.opening {
+        if self.stream.max == self.stream.una && !self.opening {
             self.sk.lsndtime = self.sk.cc_jiffies32;
         }
-        self.max = self.max.max(end);
-        self.prr.out += u32::from(self.phase == Phase::Recovery);
-        if let Some(timer) = &mut self.fine_timer {
+        self.stream.max = self.stream.max.max(end);
+        self.repair.prr.out += u32::from(self.phase == Phase::Recovery);
+        if let Some(timer) = &mut self.rtt.fine_timer {
             timer.note_sent(now, end);
         }
-        if self.timer.is_never() {
-            self.timer = now + self.estimator.rto();
+        if self.rtt.timer.is_never() {
+            self.rtt.timer = now + self.rtt.estimator.rto();
         }
         self.publish();
         Transmit { start, end, is_retransmission }

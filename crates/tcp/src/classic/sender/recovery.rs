@@ -11,7 +11,7 @@ impl Sender {
     /// Whether all that was in flight at the loss is acknowledged. Reno does not ask.
     pub(super) fn has_recovered(&self) -> bool {
         let reno = self.recovery == Recovery::Reno && self.phase == Phase::Recovery;
-        reno || self.recover.is_none_or(|recover| self.una >= recover)
+        reno || self.repair.recover.is_none_or(|recover| self.stream.una >= recover)
     }
 
     pub(super) fn leave_recovery(&mut self) {
@@ -20,7 +20,7 @@ impl Sender {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
             }
             // What was SACKed above is reported again by the next duplicate ACKs.
-            Recovery::Sack => self.scoreboard.clear(self.una),
+            Recovery::Sack => self.scoreboard.clear(self.stream.una),
             // Retransmissions beyond the flight of this loss may still be lost.
             Recovery::Fack | Recovery::Tahoe => {}
         }
@@ -33,13 +33,13 @@ impl Sender {
             // RFC 6582 section 3.2, step 3: the next hole, and the window smaller by what left the
             // network; the timer starts anew for the first partial ACK only.
             Recovery::NewReno => {
-                self.resend_first = true;
+                self.repair.resend_first = true;
                 self.sk.snd_cwnd = self.sk.snd_cwnd.saturating_sub(acknowledged) + 1;
-                std::mem::take(&mut self.is_first_partial_ack)
+                std::mem::take(&mut self.repair.is_first_partial_ack)
             }
             // The retransmission and the original both left the pipe (Fall and Floyd, 1996).
             Recovery::Sack => {
-                self.pipe -= 2;
+                self.repair.pipe -= 2;
                 self.find_losses();
                 true
             }
@@ -61,10 +61,10 @@ impl Sender {
         if is_told && !news && self.phase != Phase::Recovery {
             return;
         }
-        self.duplicate_acks += 1;
+        self.repair.duplicate_acks += 1;
         match (self.phase, self.recovery) {
             (Phase::Recovery, Recovery::Sack) => {
-                self.pipe -= 1;
+                self.repair.pipe -= 1;
                 self.find_losses();
             }
             (Phase::Recovery, Recovery::Fack) => {
@@ -81,8 +81,10 @@ impl Sender {
             }
             _ => {
                 let threshold = self.settings.duplicate_ack_threshold;
-                let is_early = self.duplicate_acks < threshold && self.is_overdue(now);
-                if (self.duplicate_acks == threshold || is_early) && self.may_enter_recovery() {
+                let is_early = self.repair.duplicate_acks < threshold && self.is_overdue(now);
+                if (self.repair.duplicate_acks == threshold || is_early)
+                    && self.may_enter_recovery()
+                {
                     self.enter_recovery(now);
                 }
             }
@@ -92,27 +94,27 @@ impl Sender {
     /// The fine timer of the first unacknowledged segment ran out, and no timeout is at work.
     fn is_overdue(&self, now: Time) -> bool {
         self.phase != Phase::Loss
-            && self.fine_timer.as_ref().is_some_and(|timer| timer.is_overdue(now))
+            && self.rtt.fine_timer.as_ref().is_some_and(|timer| timer.is_overdue(now))
     }
 
     /// The first two ACKs of new data after a retransmission look whether the next segment is
     /// overdue, too. A segment of the flight whose loss reduced the window is sent again without
     /// another reduction (Brakmo, O'Malley and Peterson, 1994, section 3.1).
     pub(super) fn look_after_retransmission(&mut self, now: Time) {
-        let may_look = self.fine_timer.as_mut().is_some_and(FineTimer::take_look);
+        let may_look = self.rtt.fine_timer.as_mut().is_some_and(FineTimer::take_look);
         if !may_look || !self.is_overdue(now) {
             return;
         }
         if self.phase == Phase::Open && self.may_enter_recovery() {
             self.enter_recovery(now);
         } else {
-            self.resend_first = true;
+            self.repair.resend_first = true;
         }
     }
 
     /// The highest SACK is more than the threshold above the first hole.
     pub(super) fn has_gap(&self) -> bool {
-        self.scoreboard.highest().is_some_and(|top| top > self.una + self.fack_distance())
+        self.scoreboard.highest().is_some_and(|top| top > self.stream.una + self.fack_distance())
     }
 
     /// A segment is lost if the highest SACKed one is more than the threshold above it.
@@ -125,33 +127,33 @@ impl Sender {
     pub(super) fn may_enter_recovery(&self) -> bool {
         let has_scoreboard =
             matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack);
-        match self.recover {
-            Some(recover) if has_scoreboard => self.una >= recover,
-            Some(recover) => self.una > recover,
+        match self.repair.recover {
+            Some(recover) if has_scoreboard => self.stream.una >= recover,
+            Some(recover) => self.stream.una > recover,
             None => true,
         }
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time) {
         let in_flight = self.in_flight();
-        self.prr = PrrState { flight: in_flight, ..PrrState::default() };
+        self.repair.prr = PrrState { flight: in_flight, ..PrrState::default() };
         self.counters.fast_retransmits += 1;
-        self.recover = Some(self.max);
+        self.repair.recover = Some(self.stream.max);
         self.sk.prior_cwnd = self.sk.snd_cwnd;
         self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
-        self.sk.high_seq = self.max as u32;
-        self.is_first_partial_ack = true;
-        self.resend_first = true;
-        self.timed = None;
-        self.timer = now + self.estimator.rto();
+        self.sk.high_seq = self.stream.max as u32;
+        self.repair.is_first_partial_ack = true;
+        self.repair.resend_first = true;
+        self.rtt.timed = None;
+        self.rtt.timer = now + self.rtt.estimator.rto();
         // what left the network
-        let gone = self.duplicate_acks;
+        let gone = self.repair.duplicate_acks;
         match self.recovery {
             Recovery::Tahoe => {
                 self.sk.snd_cwnd = 1;
                 self.sk.snd_cwnd_cnt = 0;
-                self.nxt = self.una;
-                self.resend_first = false;
+                self.stream.nxt = self.stream.una;
+                self.repair.resend_first = false;
                 self.tell(CwndEvent::Loss);
                 return self.enter(Phase::Loss);
             }
@@ -160,13 +162,13 @@ impl Sender {
             }
             Recovery::Sack => {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
-                self.pipe = i64::from(in_flight) - i64::from(gone);
+                self.repair.pipe = i64::from(in_flight) - i64::from(gone);
             }
             // The ACK's own share is taken when all of it is known.
             Recovery::Prr => {}
             Recovery::Fack => {
-                self.allowance = self.sk.snd_cwnd;
-                self.takes_one = false;
+                self.repair.allowance = self.sk.snd_cwnd;
+                self.repair.takes_one = false;
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
                 self.find_losses();
                 self.halve_rate();
@@ -200,16 +202,17 @@ impl Sender {
     pub(super) fn reduce_proportionally(&mut self, delivered: u32) {
         let pipe = self.in_flight();
         let ssthresh = self.sk.snd_ssthresh;
-        self.prr.delivered += delivered;
+        self.repair.prr.delivered += delivered;
         let mut count = if pipe > ssthresh {
-            let share = u64::from(self.prr.delivered) * u64::from(ssthresh);
-            let share = share.div_ceil(self.prr.flight.max(1).into()) as u32;
-            share.saturating_sub(self.prr.out)
+            let share = u64::from(self.repair.prr.delivered) * u64::from(ssthresh);
+            let share = share.div_ceil(self.repair.prr.flight.max(1).into()) as u32;
+            share.saturating_sub(self.repair.prr.out)
         } else {
-            let limit = self.prr.delivered.saturating_sub(self.prr.out).max(delivered) + 1;
+            let limit =
+                self.repair.prr.delivered.saturating_sub(self.repair.prr.out).max(delivered) + 1;
             limit.min(ssthresh - pipe)
         };
-        if self.prr.out == 0 {
+        if self.repair.prr.out == 0 {
             // The fast retransmit itself.
             count = count.max(1);
         }
@@ -219,8 +222,9 @@ impl Sender {
     /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets
     /// go more than one packet.
     pub(super) fn halve_rate(&mut self) {
-        self.allowance -= u32::from(self.takes_one);
-        self.takes_one = !self.takes_one;
-        self.allowance = self.allowance.min(self.in_flight() + 1).max(self.sk.snd_ssthresh);
+        self.repair.allowance -= u32::from(self.repair.takes_one);
+        self.repair.takes_one = !self.repair.takes_one;
+        self.repair.allowance =
+            self.repair.allowance.min(self.in_flight() + 1).max(self.sk.snd_ssthresh);
     }
 }
