@@ -68,9 +68,11 @@ impl Connection {
     /// Takes the algorithm's phase. Returns it if it is another one than was reported last.
     #[inline]
     fn take_phase(&mut self, phase: u8) -> Option<u8> {
-        let is_new = phase != self.told_phase;
+        if phase == self.told_phase {
+            return None;
+        }
         self.told_phase = phase;
-        is_new.then_some(phase)
+        Some(phase)
     }
 }
 

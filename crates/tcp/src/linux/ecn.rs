@@ -30,6 +30,11 @@ pub(super) struct Marking {
     pub(super) ecn: Ecn,
 }
 
+impl Marking {
+    /// Of ECN it says nothing.
+    const NONE: Self = Self { bits: 0, ecn: Ecn::NotEct };
+}
+
 impl EcnFlags {
     /// `TCP_ECN_OK`: both ends agreed.
     const OK: u8 = 1;
@@ -67,14 +72,11 @@ impl EcnFlags {
         self.0 & !before & Self::DEMAND_CWR != 0
     }
 
-    /// What new or repeated data say, and a segment without data. Repairs and ACKs are not capable
+    /// What new or repeated data say where both agreed, and a segment without data. Repairs and ACKs are not capable
     /// (RFC 3168 sections 6.1.4 and 6.1.5) but in a data centre, which is `all_capable`.
     #[inline]
     fn mark(&mut self, is_new_data: bool, all_capable: bool) -> Marking {
-        let mut marking = Marking { bits: 0, ecn: Ecn::NotEct };
-        if !self.is_agreed() {
-            return marking;
-        }
+        let mut marking = Marking::NONE;
         if is_new_data || all_capable {
             marking.ecn = Ecn::Ect0;
         }
@@ -176,6 +178,9 @@ impl LinuxEndpoint {
     #[inline]
     pub(super) fn mark_segment(&mut self, is_new_data: bool) -> Marking {
         let mut flags = EcnFlags::of(&self.sk);
+        if !flags.is_agreed() {
+            return Marking::NONE;
+        }
         let marking = flags.mark(is_new_data, self.congestion.needs_ecn());
         flags.put_into(&mut self.sk);
         marking
@@ -191,8 +196,8 @@ mod tests {
 
     #[test]
     fn without_agreement_nothing_is_capable() {
-        let mut flags = EcnFlags::default();
-        assert_eq!(flags.mark(true, true), Marking { bits: 0, ecn: Ecn::NotEct });
+        let mut pair = Pair::established();
+        assert_eq!(pair.ends[SENDER].mark_segment(true), Marking::NONE);
     }
 
     #[test]

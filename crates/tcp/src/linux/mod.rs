@@ -304,3 +304,34 @@ impl LinuxEndpoint {
 fn empty_rate_sample() -> RateSample {
     RateSample { rtt_us: -1, ..RateSample::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn bytes_are_counted_from_the_first_of_the_stream() {
+        let mut pair = Pair::established();
+        let before = pair.ends[SENDER].info();
+        assert_eq!((before.snd_una_bytes, before.snd_nxt_bytes), (0, 0));
+        let segments = pair.write(14_480);
+        let sent = pair.ends[SENDER].info();
+        assert_eq!((sent.snd_una_bytes, sent.snd_nxt_bytes), (0, 14_480));
+        assert_eq!((sent.unacked_pkts, sent.in_flight_pkts, sent.notsent_bytes), (10, 10, 0));
+        let acks = pair.deliver(&segments);
+        pair.answer(&acks);
+        let acked = pair.ends[SENDER].info();
+        assert_eq!((acked.snd_una_bytes, acked.unacked_pkts), (14_480, 0));
+    }
+
+    #[test]
+    fn a_poll_runs_the_timers_that_are_due_and_says_when_the_next_one_is() {
+        let mut pair = Pair::established();
+        pair.write(1_448);
+        let end = &mut pair.ends[SENDER];
+        let due = end.poll(pair.now).next;
+        assert!(due > pair.now && end.counters.tail_loss_probes == 0);
+        let next = end.poll(due).next;
+        assert!(next > due && end.counters.tail_loss_probes == 1);
+    }
+}
