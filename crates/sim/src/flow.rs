@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::{Flags, SackBlocks, Segment};
-use cwndlab_scenario::{Application, Connection, Datagram, FlowConfig, FlowRecord, Outcome};
+use cwndlab_scenario::{Application, Datagram, FlowConfig, FlowRecord, Outcome};
 use cwndlab_tcp::{Endpoint, Polled, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::path::{Entrance, Path};
 use crate::recorder::Recorder;
+use crate::socket::Socket;
 
 /// One connection with its two ends.
 #[derive(Debug)]
@@ -634,31 +635,6 @@ impl Access {
         let head =
             |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
         head(&self.from_sender).min(head(&self.to_sender))
-    }
-}
-
-/// An endpoint as its application sees it.
-struct Socket<'a>(&'a mut Endpoint);
-
-impl Connection for Socket<'_> {
-    #[inline]
-    fn write(&mut self, now: Time, bytes: u64) -> u64 {
-        if self.0.send_space() > 0 { self.0.write(now, bytes) } else { 0 }
-    }
-
-    #[inline]
-    fn read(&mut self, now: Time) -> u64 {
-        if self.0.readable() > 0 { self.0.read(now, u64::MAX) } else { 0 }
-    }
-
-    #[inline]
-    fn peer_has_finished(&self) -> bool {
-        self.0.peer_has_finished()
-    }
-
-    #[cold]
-    fn close(&mut self, now: Time) {
-        self.0.close(now);
     }
 }
 

@@ -13,6 +13,7 @@ mod pcap;
 mod recorder;
 mod run;
 mod saturate;
+mod socket;
 mod station;
 mod wake;
 
