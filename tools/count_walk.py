@@ -1,91 +1,178 @@
-"""Which files a segment and its ACK visit, from a trace of the benchmark's steady state.
+"""Which files a segment and its ACK visit, from a trace of calls in the benchmark's steady state.
 
-The benchmark runs twice under callgrind, and what the longer run executes more, line by line and
-with inlined functions, is the walk: from the sender's application through both links and the
-receiver back to the congestion control. A file counts if a segment in ten visits it. Exits 1 if
-there are more than the bar.
+The benchmark is built without inlining and runs twice under callgrind, which tells each function
+with its callers. What the longer run calls more often is the walk; a call that one segment in ten
+makes belongs to it. Its four legs begin where the data leave, where they enter a link, where the
+receiver gets them and where the sender gets the ACK.
+
+A file is visited if one of its functions is called. Files of values do not count: those of
+`crates/units` and `crates/packet`, whose types are copied and know of no connection, link or run.
+A file is visited twice within a leg if another file calls it while it waits for one: the walk has
+left it and comes back. What a file asks of a part that it owns is one visit, however often it asks.
+
+Exits 1 if there are more files than the bar, or any is visited twice.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_FILES = 18
-SHORT_S, LONG_S = 10, 30
-# A line that is executed less often per delivered segment belongs to losses and timers.
-LEAST_EXECUTIONS = 0.1
+SHORT_S, LONG_S = 4, 12
+# A function that is called less often per delivered segment belongs to losses and timers.
+LEAST_CALLS = 0.1
+DEEPEST_STACK = 60
 
+VALUES = ("crates/units/", "crates/packet/")
+# The functions with which a leg begins; the innermost one on the stack tells the leg.
+LEGS = {
+    "segment out": ("LinuxEndpoint>::write_xmit", "Flow::poll_sender"),
+    "over the link": ("Path::send", "Path::settle", "Engine::poll_link"),
+    "segment in": ("Flow::give_to_receiver",),
+    "ACK back": ("Flow::give_to_sender",),
+}
+NO_INLINING = {
+    "RUSTFLAGS": "-C no-prepopulate-passes",
+    "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+    "CARGO_PROFILE_DEV_DEBUG_ASSERTIONS": "false",
+    "CARGO_PROFILE_DEV_OVERFLOW_CHECKS": "false",
+}
 NAMED = re.compile(r"\((\d+)\)(?: (.*))?")
-COST = re.compile(r"(\+|-)?(\d+|\*) (\d+)")
+
+
+@dataclass
+class Trace:
+    """How often each stack of functions was called, the innermost function first."""
+
+    calls: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    files: dict[str, str] = field(default_factory=dict)  # by function
+    segments: int = 0
+
+
+@dataclass
+class Leg:
+    """The files that a leg visits, and how they call each other back."""
+
+    calls: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    returns: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
 
 
 def main() -> int:
     """Count."""
-    build = ["cargo", "build", "--release", "--quiet", "-p", "cwndlab-sim"]
-    subprocess.run([*build, "--example", "benchmark"], cwd=ROOT, check=True)  # noqa: S603  our own
-    short, short_segments = trace(SHORT_S)
-    long, long_segments = trace(LONG_S)
-    segments = long_segments - short_segments
-    files: defaultdict[str, float] = defaultdict(float)
-    for (name, line), count in long.items():
-        instructions = (count - short[name, line]) / segments
-        if instructions >= LEAST_EXECUTIONS and (path := of_project(name)):
-            files[path] += instructions
-    for path, instructions in sorted(files.items(), key=lambda each: -each[1]):
-        print(f"{instructions:8.1f}  {path}")
-    verdict = "ok" if len(files) <= MOST_FILES else "MISSED"
-    print(f"{len(files)} files, at most {MOST_FILES}  {verdict}")
-    return int(len(files) > MOST_FILES)
+    binary = build()
+    short, long = trace(binary, SHORT_S), trace(binary, LONG_S)
+    segments = long.segments - short.segments
+    legs = {name: Leg() for name in LEGS}
+    for stack, count in long.calls.items():
+        calls = (count - short.calls[stack]) / segments
+        if calls >= LEAST_CALLS and (name := leg_of(stack)):
+            visit(legs[name], files_of(stack, name, long.files), calls)
+    for name, leg in legs.items():
+        print(f"{name}: {len(leg.calls)} files")
+        for path, calls in sorted(leg.calls.items(), key=lambda each: -each[1]):
+            print(f"  {calls:6.1f} calls  {path}")
+        for (path, caller), calls in sorted(leg.returns.items(), key=lambda each: -each[1]):
+            print(f"  {calls:6.1f} calls  {path} again, from {caller}")
+    files = {path for leg in legs.values() for path in leg.calls}
+    twice = {(name, path) for name, leg in legs.items() for path, _ in leg.returns}
+    is_ok = len(files) <= MOST_FILES and not twice
+    verdict = "ok" if is_ok else "MISSED"
+    print(f"{len(files)} files, at most {MOST_FILES}; {len(twice)} visited twice  {verdict}")
+    return int(not is_ok)
 
 
-def of_project(name: str) -> str | None:
-    """The path of a source file below the root, None for a library's."""
-    path = Path(name)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else None
+def build() -> Path:
+    """Build the benchmark without inlining and answer where it is."""
+    target = ROOT / "target" / "walk"
+    command = ["cargo", "build", "--quiet", "--target-dir", str(target), "-p", "cwndlab-sim"]
+    environment = {**os.environ, **NO_INLINING}
+    subprocess.run([*command, "--example", "benchmark"], cwd=ROOT, check=True, env=environment)  # noqa: S603  our own
+    return target / "debug" / "examples" / "benchmark"
 
 
-def trace(seconds: int) -> tuple[Counter[tuple[str, int]], int]:
-    """Instructions by file and line, and the segments that were delivered."""
-    binary = ROOT / "target/release/examples/benchmark"
+def leg_of(stack: tuple[str, ...]) -> str | None:
+    """The leg of a stack, None for what is in none of them."""
+    for function in stack:
+        for name, roots in LEGS.items():
+            if function.endswith(roots):
+                return name
+    return None
+
+
+def files_of(stack: tuple[str, ...], leg: str, files: dict[str, str]) -> list[str]:
+    """The project's files from the beginning of the leg to the innermost function."""
+    path: list[str] = []
+    for function in stack:
+        name = files.get(function)
+        if name and not name.startswith(VALUES) and path[-1:] != [name]:
+            path.append(name)
+        if function.endswith(LEGS[leg]):
+            break
+    return path[::-1]
+
+
+def visit(leg: Leg, path: list[str], calls: float) -> None:
+    """Count the call of the innermost function."""
+    if not path:
+        return
+    *before, last = path
+    leg.calls[last] += calls
+    if last in before:
+        leg.returns[last, before[-1]] += calls
+
+
+def trace(binary: Path, seconds: int) -> Trace:
+    """What one run calls."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "trace"
-        callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}"]
+        callgrind = ["valgrind", "--tool=callgrind", f"--separate-callers={DEEPEST_STACK}"]
         run = [str(binary), "dumbbell", "--seconds", str(seconds)]
         result = subprocess.run(  # noqa: S603  our own command
-            [*callgrind, *run], capture_output=True, text=True, check=True
+            [*callgrind, f"--callgrind-out-file={output}", *run],
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        return lines_of(output.read_text()), int(json.loads(result.stdout)["delivered_segments"])
+        found = calls_of(output.read_text())
+    found.segments = int(json.loads(result.stdout)["delivered_segments"])
+    return found
 
 
-def lines_of(text: str) -> Counter[tuple[str, int]]:
-    """Instructions by file and line of a callgrind file, those of called functions left out."""
-    lines: Counter[tuple[str, int]] = Counter()
-    names: dict[str, str] = {}
-    name, line, is_call = "", 0, False
+def calls_of(text: str) -> Trace:
+    """The calls of a callgrind file, and in which of the project's files each function is."""
+    found = Trace()
+    files: dict[str, str] = {}
+    functions: dict[str, tuple[str, ...]] = {}
+    file = ""
+    callee: tuple[str, ...] = ()
     for row in text.splitlines():
         key, _, value = row.partition("=")
-        if key in {"fl", "fi", "fe", "cfi", "cfl"} and (match := NAMED.fullmatch(value)):
+        match = NAMED.fullmatch(value)
+        if key in {"fl", "fi", "fe", "cfi", "cfl"} and match:
             if match[2]:
-                names[match[1]] = match[2]
-            if not key.startswith("c"):
-                name = names[match[1]]
+                files[match[1]] = match[2]
+            if key == "fl":
+                file = files[match[1]]
+        elif key in {"fn", "cfn"} and match:
+            if match[2]:
+                functions[match[1]] = tuple(match[2].split("'"))
+            stack = functions[match[1]]
+            if key == "cfn":
+                callee = stack
+            elif Path(file).is_relative_to(ROOT):
+                found.files[stack[0]] = str(Path(file).relative_to(ROOT))
         elif key == "calls":
-            is_call = True
-        elif match := COST.fullmatch(row):
-            sign, number, count = match.groups()
-            if number != "*":
-                line = {None: 0, "+": line, "-": line}[sign] + int(f"{sign or ''}{number}")
-            if not is_call:
-                lines[name, line] += int(count)
-            is_call = False
-    return lines
+            found.calls[callee] += int(value.split()[0])
+    return found
 
 
 if __name__ == "__main__":
