@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.measurement import SMOOTHED, Measurement, mbit_s, smoothed_rtt_columns
-from cwndlab.text.untrusted import read_json
+from cwndlab.text.untrusted import read_json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from cwndlab.imports.measurement import Numbers
 
 Json = dict[str, Any]
 
@@ -36,11 +41,12 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
     Raises:
         MeasurementError: it is no JSON of iperf3, or of a test without TCP.
     """
+    intervals = _Intervals()
     try:
-        document = read_json(file.read())
+        document = read_json_object(file, "intervals", intervals.add)
     except ValueError as error:
         raise _not_iperf3(str(error)) from None
-    return read_report(document, warm_up_s)
+    return _run_of(document, intervals, warm_up_s)
 
 
 def read_report(document: Json, warm_up_s: float) -> Measurement:
@@ -49,8 +55,15 @@ def read_report(document: Json, warm_up_s: float) -> Measurement:
     Raises:
         MeasurementError: it is not iperf3's, or of a test without TCP.
     """
+    intervals = _Intervals()
+    for interval in document.get("intervals", ()):
+        intervals.add(interval)
+    return _run_of(document, intervals, warm_up_s)
+
+
+def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurement:
     try:
-        return _Reader(document, warm_up_s).read()
+        return _Reader(document, intervals, warm_up_s).read()
     except MeasurementError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -88,9 +101,50 @@ def _has_samples(end: Measurement) -> bool:
     return bool(end.samples) and end.samples[0].height > 0
 
 
+class _Intervals:
+    """What the intervals of each stream say: eight bytes a value, as a test may have many."""
+
+    _NEEDED = ("start", "end", "seconds", "bytes")
+    _ELSE_NAN = ("rtt", "snd_cwnd")
+
+    def __init__(self) -> None:
+        self._columns: dict[Any, dict[str, array[float]]] = {}
+        self._problem: Exception | None = None
+
+    def add(self, interval: Json) -> None:
+        """Add an interval; what is wrong with one is said when they are asked for."""
+        try:
+            for step in interval["streams"]:
+                columns = self._columns.setdefault(step["socket"], _no_steps())
+                for name in self._NEEDED:
+                    columns[name].append(step[name])
+                for name in self._ELSE_NAN:
+                    columns[name].append(step.get(name) or math.nan)
+                columns["retransmits"].append(max(0, int(step.get("retransmits") or 0)))
+                for name in ("omitted", "sender"):
+                    columns[name].append(bool(step.get(name)))
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            self._problem = self._problem or error
+
+    def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  whatever the file says
+        """The intervals of a stream that count, by column."""
+        if self._problem is not None:
+            raise self._problem
+        found = self._columns.get(socket) or _no_steps()
+        columns = {name: np.frombuffer(own, np.float64) for name, own in found.items()}
+        does_count = columns["omitted"] == 0
+        return {name: own[does_count] for name, own in columns.items()}
+
+
+def _no_steps() -> dict[str, array[float]]:
+    names = ("start", "end", "seconds", "bytes", "rtt", "snd_cwnd", "retransmits")
+    return {name: array("d") for name in (*names, "omitted", "sender")}
+
+
 class _Reader:
-    def __init__(self, document: Json, warm_up_s: float) -> None:
+    def __init__(self, document: Json, intervals: _Intervals, warm_up_s: float) -> None:
         self.document = document
+        self.intervals = intervals
         self.start = document["start"]
         self.warm_up_s = warm_up_s
 
@@ -123,7 +177,9 @@ class _Reader:
 
     def _flow(self, number: int, stream: Json, test: Json, end: Json) -> Json:
         sender, receiver = stream["sender"], stream["receiver"]
-        intervals = self._intervals(stream, is_whole=False)
+        steps = self.intervals.of(stream["sender"]["socket"])
+        in_window = steps["start"] >= self.warm_up_s - 1e-3
+        steps = {name: own[in_window] for name, own in steps.items()}
         mss = self.start.get("tcp_mss_default") or self.start.get("tcp_mss") or 1448
         row: Json = {
             "flow": number,
@@ -135,7 +191,7 @@ class _Reader:
             "delivered_bytes": receiver["bytes"] or None,
         }
         if self.warm_up_s:
-            row |= self._after_warm_up(intervals)
+            row |= _after_warm_up(steps)
         else:
             # The receiver's "seconds" are the sender's: what it read took until its "end".
             row["window_s"] = float(receiver["end"] - receiver["start"]) or float(sender["end"])
@@ -145,66 +201,48 @@ class _Reader:
         if again is not None and again >= 0:
             row["retransmitted_pkts"] = again
             row["sent_pkts"] = -(-sender["bytes"] // mss) + again
-        rtts = [step["rtt"] / 1e3 for step in intervals if step.get("rtt")]
         base = sender.get("min_rtt")
-        row |= smoothed_rtt_columns(rtts, base / 1e3 if base else None)
-        windows = [step["snd_cwnd"] / mss for step in intervals if step.get("snd_cwnd")]
-        if windows:
-            row["cwnd_mean_pkts"] = sum(windows) / len(windows)
+        row |= smoothed_rtt_columns(steps["rtt"] / 1e3, base / 1e3 if base else None)
+        windows = steps["snd_cwnd"][np.isfinite(steps["snd_cwnd"])] / mss
+        if windows.size:
+            row["cwnd_mean_pkts"] = float(windows.mean())
             row["cwnd_max_pkts"] = round((sender.get("max_snd_cwnd") or 0) / mss) or None
         if test.get("bytes"):
             row["application"] = "sized"
             row["completion_ms"] = 1e3 * row["end_s"]
         return row
 
-    def _after_warm_up(self, intervals: Sequence[Json]) -> Json:
-        """Only what was read at this end has a time: the sender's intervals count its writes."""
-        seconds = sum(step["seconds"] for step in intervals)
-        row: Json = {"window_s": seconds or None}
-        if seconds and not intervals[0].get("sender"):
-            row["goodput_mbit_s"] = mbit_s(sum(step["bytes"] for step in intervals), seconds)
-        return row
-
-    def _intervals(self, stream: Json, *, is_whole: bool) -> list[Json]:
-        """A stream's intervals; without what was omitted and the warm-up unless `is_whole`."""
-        socket = stream["sender"]["socket"]
-        steps: list[Json] = [
-            each
-            for interval in self.document.get("intervals", [])
-            for each in interval["streams"]
-            if each["socket"] == socket
-        ]
-        if is_whole:
-            return steps
-        return [
-            step
-            for step in steps
-            if not step.get("omitted") and step["start"] >= self.warm_up_s - 1e-3
-        ]
-
     def _samples(self, number: int, stream: Json) -> pl.DataFrame:
         mss = self.start.get("tcp_mss_default") or 1448
-        rows = []
-        for step in self._intervals(stream, is_whole=True):
-            if step.get("omitted"):
-                continue
-            row: Json = {"flow": number, "t_s": float(step["end"])}
-            rate = mbit_s(step["bytes"], step["seconds"])
-            row["throughput_mbit_s" if step.get("sender") else "goodput_mbit_s"] = rate
-            if step.get("snd_cwnd"):
-                row["cwnd_pkts"] = float(round(step["snd_cwnd"] / mss))
-            if step.get("rtt"):
-                row["srtt_ms"] = step["rtt"] / 1e3
-            rows.append(row)
-        return pl.DataFrame(rows, schema=_SAMPLES)
+        steps = self.intervals.of(stream["sender"]["socket"])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(steps["seconds"] > 0, 8e-6 * steps["bytes"] / steps["seconds"], np.nan)
+        is_sent = steps["sender"] != 0
+        columns = {
+            "flow": np.full(rates.size, number),
+            "t_s": steps["end"],
+            "throughput_mbit_s": np.where(is_sent, rates, np.nan),
+            "goodput_mbit_s": np.where(is_sent, np.nan, rates),
+            "cwnd_pkts": np.rint(steps["snd_cwnd"] / mss),
+            "srtt_ms": steps["rtt"] / 1e3,
+        }
+        return pl.DataFrame(columns, schema=_SAMPLES).fill_nan(None)
 
     def _events(self, number: int, stream: Json) -> list[Json]:
+        steps = self.intervals.of(stream["sender"]["socket"])
+        again = steps["retransmits"] > 0
         return [
-            {"flow": number, "t_s": float(step["end"]), "event": "recovery", "value": again}
-            for step in self._intervals(stream, is_whole=True)
-            if (again := _count(step)) and not step.get("omitted")
+            {"flow": number, "t_s": t_s, "event": "recovery", "value": value}
+            for t_s, value in zip(
+                steps["end"][again].tolist(), steps["retransmits"][again].tolist(), strict=True
+            )
         ]
 
 
-def _count(step: Mapping[str, Any]) -> int:
-    return max(0, int(step.get("retransmits") or 0))
+def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
+    """Only what was read at this end has a time: the sender's intervals count its writes."""
+    seconds = float(steps["seconds"].sum())
+    row: Json = {"window_s": seconds or None}
+    if seconds and not steps["sender"][0]:
+        row["goodput_mbit_s"] = mbit_s(float(steps["bytes"].sum()), seconds)
+    return row

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+_JSON_BYTES = 1 << 16
+"""So many are read at once."""
 
 
 def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in the file
@@ -22,6 +26,107 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in 
     except RecursionError:
         msg = "nested too deeply"
         raise ValueError(msg) from None
+
+
+def read_json_object(file: IO[bytes], each: str, take: Callable[[Any], None]) -> dict[str, Any]:
+    """The object of a JSON document, but for the list at one of its keys.
+
+    Args:
+        file: the document.
+        each: the key of a long list, whose items are not kept.
+        take: is given these items one after the other.
+
+    Raises:
+        ValueError: as `read_json`, or it is no object.
+    """
+    text = _JsonText(file)
+    try:
+        return text.whole_object(each, take)
+    except RecursionError:
+        msg = "nested too deeply"
+        raise ValueError(msg) from None
+
+
+class _JsonText:
+    """JSON that is read as far as it is needed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._to_text = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        self._decoder = json.JSONDecoder(parse_constant=_refuse)
+        self._text = ""
+        self._at = 0
+        self._is_whole = False
+
+    def whole_object(self, each: str, take: Callable[[Any], None]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for _ in self._items("{", "}"):
+            key = self._value()
+            if not isinstance(key, str):
+                self._refuse("a key is no text")
+            self._expect(":")
+            if key == each and self._next() == "[":
+                for _ in self._items("[", "]"):
+                    take(self._value())
+            else:
+                found[key] = self._value()
+        if self._next():
+            self._refuse("there is more behind its end")
+        return found
+
+    def _items(self, begin: str, end: str) -> Iterator[None]:
+        """Stop before each item of a list or an object."""
+        self._expect(begin)
+        if self._next() == end:
+            self._at += 1
+            return
+        while True:
+            yield
+            if self._next() == end:
+                self._at += 1
+                return
+            self._expect(",")
+
+    def _value(self) -> Any:  # noqa: ANN401  whatever stands there
+        self._next()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError:
+                if self._is_whole:
+                    raise
+            else:
+                # A number may go on, as 1 does in 1.5: the end of its text alone does not tell.
+                if self._is_whole or self._text[end : end + 1].strip("0123456789.eE+-"):
+                    self._at = end
+                    return value
+            self._read_more()
+
+    def _next(self) -> str:
+        """The next character that is no space; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in " \t\r\n":
+                    return self._text[self._at]
+                self._at += 1
+            if self._is_whole:
+                return ""
+            self._read_more()
+
+    def _expect(self, character: str) -> None:
+        if self._next() != character:
+            self._refuse(f"there is no {character!r} where one is needed")
+        self._at += 1
+
+    def _read_more(self) -> None:
+        left = self._text[self._at :]
+        content = self._file.read(max(_JSON_BYTES, len(left)))
+        self._is_whole = not content
+        self._text = left + self._to_text.decode(content, final=self._is_whole)
+        self._at = 0
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise ValueError(why)
 
 
 def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, list[str]]]:
