@@ -59,8 +59,8 @@ test-python: $(STAMPS)/core
 	@$(PYTHON) -m pytest --quiet
 
 # What the kernel backends consist of, and what must go on without them.
-UNPRIVILEGED_TESTS := $(addprefix tests/python/test_,kernel.py kernel_view.py kernel_studies.py \
-  kernel_kills.py testbed.py shell.py cli.py study_errors.py store.py)
+UNPRIVILEGED_TESTS := $(addprefix tests/python/,kernel/ backends/test_testbed.py backends/test_kernel_studies.py \
+  cli/test_shell.py cli/test_cli.py study/test_study_errors.py results/test_store.py)
 UNPRIVILEGED_CRATES := -p cwndlab-emu -p cwndlab-testbed $(if $(findstring exclude,$(CRATES)),,\
   -p cwndlab-kernel)
 

@@ -12,6 +12,7 @@ import fake_core as stand_in
 import user_code
 from cwndlab import core
 from cwndlab.resolve import traces
+from synthetic import one_run, results, two_flows_two_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,3 +56,6 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def kernel(tmp_path: Path) -> Path:
     """Modules of our own in folders like a kernel's."""
     return user_code.kernel_in(tmp_path)
+
+
+__all__ = ["one_run", "results", "two_flows_two_rates"]

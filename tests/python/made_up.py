@@ -43,3 +43,31 @@ def around(level: float, spread: float, seed: int, count: int = 12) -> list[floa
 def toml(document: Mapping[str, Any]) -> TomlSource:
     """A file that says this."""
     return TomlSource("mine.toml", write_toml(document))
+
+
+def answer_on(
+    goodput: Mapping[str, float],
+    delay_ms: Mapping[str, float],
+    *,
+    pairs: int = 12,
+    spread: float = 0.02,
+) -> Comparison:
+    """Runs with these means; all algorithms share the luck of a repetition."""
+    return comparison_of(
+        {
+            name: {
+                "goodput_mbit_s": around(rate, spread, 1, pairs),
+                "log_goodput": np.log(around(rate, spread, 1, pairs)),
+                "rtt_p95_ms": around(delay_ms[name] + 40, spread, 2, pairs),
+                "log_queueing_delay": np.log(
+                    np.array(around(delay_ms[name], spread, 2, pairs)) + 20
+                ),
+            }
+            for name, rate in goodput.items()
+        }
+    )
+
+
+FAST_OR_SHORT = answer_on(
+    {"cubic": 10.0, "bbr": 9.5, "vegas": 4.0}, {"cubic": 200.0, "bbr": 40.0, "vegas": 5.0}
+)

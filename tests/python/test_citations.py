@@ -23,6 +23,8 @@ KNOWN_RFCS = {
     1071: "the Internet checksum",
     1122: "requirements for hosts",
     1624: "the Internet checksum, updated",
+    1951: "DEFLATE",
+    1952: "GZIP",
     2018: "SACK option",
     2581: "TCP congestion control of 1999",
     2582: "NewReno of 1999",

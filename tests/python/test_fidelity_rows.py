@@ -21,9 +21,10 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
     """The program's own modules, which lie beside it and not in a package."""
     monkeypatch.syspath_prepend(str(FOLDER))
     import acks  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
-    import judge  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
     import rows  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
     import simulate  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
+
+    import judge  # noqa: PLC0415  beside the program
 
     yield rows, simulate, judge, acks
     for name in ("rows", "simulate", "judge", "acks"):

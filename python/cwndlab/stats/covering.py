@@ -8,7 +8,7 @@ interval 91 to 95 %; they miss on different sides.  The hull of the two covers 9
 Completion times are judged by their geometric mean, that is by how many times as long they take:
 Student's t interval of the logarithms covers 94 to 96 % from 6 runs on, whatever the skew.
 
-Both are tested by simulation in `tests/python/report/test_coverage.py`.
+Both are tested by simulation in `tests/python/stats/test_coverage.py`.
 """
 
 import math

@@ -1,0 +1,65 @@
+"""The answer for near, national and intercontinental servers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cwndlab import core
+from cwndlab.errors import CoreMissingError
+from cwndlab.judge.decision import decide
+from cwndlab.judge.distances import FEWEST_DRAWS, by_distance
+from cwndlab.judge.goals import BALANCE
+from cwndlab.judge.networks import Distance, Networks
+from cwndlab.judge.sentences import sentences
+from made_up import FAST_OR_SHORT
+
+NAMES = ("bbr", "westwood", "reno")
+
+
+@pytest.fixture(autouse=True)
+def needs_core() -> None:
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+
+
+def test_each_distance_has_the_winner_that_was_planted() -> None:
+    random = np.random.default_rng(3)
+    server_ms = 3 * (80 / 3) ** random.random(120)
+    utilities = random.normal(0, 0.02, (3, 120))
+    utilities[0] += np.where(server_ms < 6, 0.2, 0.0)
+    utilities[1] += np.where(server_ms >= 30, 0.2, 0.0)
+    utilities[2] -= 0.5
+    utilities[2, 5] = math.nan
+    near, national, far = by_distance(utilities, NAMES, list(server_ms))
+    assert (near.name, near.best) == ("near", ("bbr",))
+    assert set(national.best) == {"bbr", "westwood"}
+    assert (far.name, far.best, far.most_ms) == ("intercontinental", ("westwood",), math.inf)
+    assert near.draws + national.draws + far.draws == 119
+    assert far.to_json()["most_ms"] is None
+
+
+def test_a_distance_of_few_networks_is_left_out() -> None:
+    server_ms = [10.0] * 20 + [50.0] * (FEWEST_DRAWS - 1)
+    found = by_distance(np.zeros((3, len(server_ms))), NAMES, server_ms)
+    assert [each.name for each in found] == ["national"]
+
+
+def test_the_answer_says_it() -> None:
+    decision = decide(FAST_OR_SHORT, BALANCE)
+    regrets = {each.name: 0.0 for each in decision.entrants}
+    distances = (
+        Distance("near", 0.0, 6.0, 20, ("bbr",)),
+        Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "cubic")),
+    )
+    told = sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+    expected = (
+        "By the distance of the server: bbr if it is near (below 6 ms one way); vegas or cubic if "
+        "it is intercontinental (from 30 ms on one way)."
+    )
+    assert expected in told

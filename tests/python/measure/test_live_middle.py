@@ -1,0 +1,144 @@
+"""Three machines in namespaces: a proxy between the ends is found, a clamp is told from one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from iproute import IP, ip, needs_ip
+from live_server import TOKEN
+from patience import PATIENCE_S
+from this_machine import needs_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PORT = 5209
+MIDDLE = Path(__file__).parents[1] / "middle.py"
+
+
+@dataclass
+class Way:
+    """A client, a middle that forwards, and a server: each a namespace."""
+
+    client: str
+    middle: str
+    server: str
+    folder: Path
+
+    def start(self, where: str, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [IP, "netns", "exec", where, *words],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def preflight(self) -> dict[str, Any]:
+        command = ["-m", "cwndlab", "preflight", "--server", "198.18.9.2", "--format", "json"]
+        process = self.start(self.client, sys.executable, *command)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+        (record,) = json.loads(out)
+        return {"status": process.returncode, **record}
+
+
+@pytest.fixture
+def way(tmp_path: Path) -> Iterator[Way]:
+    client, middle, far = names = [f"cwl{side}{os.getpid()}" for side in "cms"]
+    way = Way(client, middle, far, tmp_path)
+    server: subprocess.Popen[str] | None = None
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        for number, (end, own, other) in enumerate(
+            ((way.client, "8.2", "8.1"), (way.server, "9.2", "9.1"))
+        ):
+            veth = f"v{number}"
+            ip("-n", way.middle, "link", "add", veth, "type", "veth", "peer", "name", "up0",
+               "netns", end)  # fmt: skip
+            ip("-n", way.middle, "addr", "add", f"198.18.{other}/24", "dev", veth)
+            ip("-n", way.middle, "link", "set", veth, "up")
+            ip("-n", end, "addr", "add", f"198.18.{own}/24", "dev", "up0")
+            ip("-n", end, "link", "set", "up0", "up")
+            ip("-n", end, "route", "add", "default", "via", f"198.18.{other}")
+        ip("-n", way.middle, "link", "set", "lo", "up")
+        settings = "; ".join(
+            f"echo {value} > /proc/sys/net/ipv4/{key}"
+            for key, value in (("ip_forward", 1), ("conf/all/rp_filter", 0))
+        )  # of this namespace alone
+        ip("netns", "exec", way.middle, "sh", "-c", settings)
+        token = tmp_path / "cwndlab.token"
+        token.write_text(TOKEN, encoding="ascii")
+        token.chmod(0o600)
+        server = way.start(way.server, sys.executable, "-u", "-m", "cwndlab", "serve")
+        assert server.stdout is not None
+        assert any("serving on" in line for line in server.stdout)
+        yield way
+    finally:
+        if server is not None:
+            server.kill()
+            server.communicate()
+        for name in names:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                ip("netns", "del", name)
+
+
+@contextlib.contextmanager
+def running(way: Way, *words: str) -> Iterator[None]:
+    process = way.start(way.middle, sys.executable, str(MIDDLE), *words)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kinds(record: dict[str, Any]) -> list[str]:
+    return [finding["kind"] for finding in record["findings"]]
+
+
+@needs_kernel
+@needs_ip
+def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
+    plain = way.preflight()
+    assert plain["status"] == 0
+    assert "proxy" not in kinds(plain)
+    client, server = plain["client"]["path"], plain["server"]["path"]
+    assert client["sequence"] == server["syn"]["sequence"], "root is told both"
+    assert client["interface"]["name"] == server["interface"]["name"] == "up0"
+    assert server["syn"]["hops_left"] == 63
+
+    rules = [("iif", "v0", "lookup", "100"), ("iif", "v1", "lookup", "100")]
+    with running(way, "clamp", "1200"):
+        ip("-n", way.middle, "link", "set", "middle", "up")
+        ip("-n", way.middle, "route", "add", "default", "dev", "middle", "table", "100")
+        for rule in rules:
+            ip("-n", way.middle, "rule", "add", *rule)
+        clamped = way.preflight()
+        for rule in rules:
+            ip("-n", way.middle, "rule", "del", *rule)
+    assert clamped["status"] == 0
+    assert "proxy" not in kinds(clamped)
+    told = [finding["what"] for finding in clamped["findings"]]
+    assert any("clamped to 1200 bytes on the way (1460 announced)" in what for what in told), told
+
+    with running(way, "proxy", str(PORT)):
+        ip("-n", way.middle, "route", "add", "local", "0.0.0.0/0", "dev", "lo", "table", "101")
+        ip("-n", way.middle, "rule", "add", "iif", "v0", "ipproto", "tcp", "dport", str(PORT),
+           "lookup", "101")  # fmt: skip
+        through = way.preflight()
+    assert through["status"] == 1
+    (proxy,) = (found for found in through["findings"] if found["kind"] == "proxy")
+    assert "timestamps are of different clocks" in proxy["what"]
+    assert "sequence numbers differ" in proxy["what"]
+    assert "another port" in proxy["remedy"]

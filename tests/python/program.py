@@ -1,0 +1,26 @@
+"""The program as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from patience import PATIENCE_S
+
+PROGRAM = str(Path(sysconfig.get_path("scripts")) / "cwndlab")
+LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
+
+
+def run(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run the program as a user does; what it printed and what it complained of."""
+    done = subprocess.run(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout, done.stderr
