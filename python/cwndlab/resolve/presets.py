@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from cwndlab.errors import LinkError, QuantityError, StudyError, UnknownNameError, read_failure
+from cwndlab.resolve.short_keys import with_short_keys
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import Link
+from cwndlab.schema.link import SHORT_KEYS, Link
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.ranges import Range
 from cwndlab.schema.written import merged
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from cwndlab.text.toml import KeyPath
 
 _FOLDER = Path(__file__).parents[1] / "data" / "links"
-_KEYS_OF_ANY = {"name", "preset", "period", "server"}
+_KEYS_OF_ANY = {"name", "preset", "period", "server", *SHORT_KEYS}
 
 
 MarkKind = Literal["source", "assumed", "calibrated_to"]
@@ -177,11 +178,13 @@ def link_names(document: object, key: str = "") -> list[str]:
 def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | None]:
     """`link` with its preset's keys where it has none itself, and the preset's reverse link.
 
+    Short keys become what they stand for.
+
     Raises:
         FieldError: there is no such preset, or its keys and those of `link` do not go together.
     """
     if link.preset is None:
-        return link, None
+        return with_short_keys(link, key), None
     try:
         preset = load_preset(link.preset, folder)
     except (LinkError, UnknownNameError) as error:
@@ -206,7 +209,7 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
     if both.medium and (others := own.keys() - _KEYS_OF_ANY - {both.medium[0]}):
         message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
         raise FieldError((*key, min(others)), message)
-    return both, preset.reverse_link
+    return with_short_keys(both, key), preset.reverse_link
 
 
 def _leads_into(path: str, other: str) -> bool:

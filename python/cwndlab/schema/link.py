@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from cwndlab.schema.base import Model
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.scenario import OutageKind, Transition
-from cwndlab.schema.types import DurationText, QueueText, RateText, ShareText, SizeText
+from cwndlab.schema.types import DecibelText, DurationText, QueueText, RateText, ShareText, SizeText
 from cwndlab.schema.wifi import WifiPath
 from cwndlab.schema.written import word_as_kind, written_form
 from cwndlab.text.linkspec import parse_spec
@@ -261,6 +261,35 @@ class Link(LinkStage):
         description="delay between the link and the server, one way: behind an access point or a "
         "wire, of a cell in place of its core_delay",
     )
+    bandwidth: str | None = Field(
+        default=None, description='of a cell or a Wi-Fi channel: its width, "60 MHz"'
+    )
+    layers: Annotated[int, Field(ge=1, le=8)] | None = Field(
+        default=None, description="of a cell or a Wi-Fi channel: spatial layers towards the user"
+    )
+    mcs: Annotated[int, Field(ge=0, le=31)] | None = Field(
+        default=None,
+        description="of a cell or a Wi-Fi channel: always this modulation and coding scheme",
+    )
+    users: Annotated[int, Field(ge=1, le=2007)] | None = Field(
+        default=None, description="of a cell or a Wi-Fi channel: how many users or stations"
+    )
+    coverage: DecibelText | None = Field(
+        default=None,
+        description="of a cell: mean signal to interference and noise ratio towards the users; "
+        "the one from them moves along",
+    )
+    speed: str | None = Field(
+        default=None,
+        description='of a cell\'s users, "120 km/h": sets Doppler shift and the pace of shadowing',
+    )
+    handover: str | None = Field(
+        default=None, description='of a cell: interval and interruption, "every 30 s, 40 ms"'
+    )
+    drx: str | None = Field(
+        default=None,
+        description='of a cell: silence until users sleep, and cycle, "after 100 ms, every 40 ms"',
+    )
     stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
     cell: Cell | None = Field(default=None, description="a radio cell: both directions")
     wifi: Wifi | None = Field(default=None, description="a Wi-Fi channel: both directions")
@@ -287,6 +316,10 @@ class Link(LinkStage):
             if getattr(self, key) is not None:
                 return key, getattr(self, key)
         return None
+
+
+SHORT_KEYS = ("bandwidth", "layers", "mcs", "users", "coverage", "speed", "handover", "drx")
+"""Keys of a link that stand for several of a cell's or a Wi-Fi channel's."""
 
 
 def _text_as_link(value: object) -> object:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from cwndlab.errors import nearest
+from cwndlab.text.linkspec import parse_spec
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -43,13 +44,29 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -
         elif isinstance(node, str):
             # A text that stands for a table; in a link's there are several keys.
             is_link = key[-1:] in (("link",), ("reverse_link",))
-            return FieldError(key, f"{part}: {message}" if is_link else message)
+            place = _inside_link(node, details)
+            return FieldError(key, f"{place}: {message}" if is_link else message)
         elif details["type"] != "missing" or part != details["loc"][-1]:
             continue  # the kind of a table, which is no key of the document
         key += (part,)
     if details["type"] == "union_tag_invalid" and isinstance(node, dict):
         key += ("kind",)
     return FieldError(key, message)
+
+
+def _inside_link(text: str, details: ErrorDetails) -> str:
+    """The keys in a link's text that lead to an error, without the kinds of tables."""
+    location = details["loc"]
+    begin = max(n for n, part in enumerate(location) if part in ("link", "reverse_link")) + 1
+    node: Any = parse_spec(text)
+    names = []
+    for part in location[begin:]:
+        if _has(node, part):
+            node = node[part]
+        elif part != location[-1]:
+            continue  # the kind of a table
+        names.append(str(part))
+    return ".".join(names)
 
 
 def _has(node: object, part: int | str) -> bool:
@@ -67,7 +84,8 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
             hint = f"did you mean {near}?" if near else f"known here: {', '.join(sorted(known))}"
             return f"unknown key; {hint}"
         case "missing":
-            return "this key is needed here and is missing"
+            told = _description_at(model, details["loc"])
+            return f"this key is needed here and is missing{told and f': {told}'}"
         case "value_error":
             return str(context["error"])
         case "literal_error":
@@ -94,12 +112,25 @@ def plain_message(details: ErrorDetails) -> str:
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The keys that the model at `location` has."""
+    return sorted({key for model_ in _models_at(model, location) for key in model_.model_fields})
+
+
+def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """What the key at `location` is; nothing if that is not known."""
+    fields = (
+        inner.model_fields.get(str(location[-1])) for inner in _models_at(model, location[:-1])
+    )
+    return next((field.description for field in fields if field and field.description), "")
+
+
+def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[type[BaseModel]]:
+    """The models that may stand at `location`."""
     annotations: list[Any] = [model]
     for part in location:
         annotations = [
             inner for annotation in annotations for inner in _step(annotation, part)
         ] or annotations
-    return sorted({key for model_ in _models(annotations) for key in model_.model_fields})
+    return _models(annotations)
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:

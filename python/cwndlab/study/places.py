@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cwndlab.text.toml import TomlSource, describe
+from cwndlab.text.toml import TomlSource, describe, inside_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,8 @@ class Arguments:
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
-        return f"{describe(self.document, key)}\n  {message}"
+        told = inside_text(self.document, key, message)
+        return f"{describe(self.document, key)}\n  {told}"
 
 
 def _inside(document: Mapping[str, Any], key: KeyPath) -> object:

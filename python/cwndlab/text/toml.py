@@ -66,7 +66,8 @@ class TomlSource:
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
         place = f"{self.name}:{line}" if line else self.name
-        return f"{place}: {describe(self.document, key)}\n  {message}"
+        told = inside_text(self.document, key, message)
+        return f"{place}: {describe(self.document, key)}\n  {told}"
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -119,6 +120,19 @@ def describe(document: object, key: KeyPath) -> str:
     if isinstance(value, dict | list):
         return dotted(key)
     return f"{dotted(key)} = {_short(inline(value))}"
+
+
+def inside_text(document: object, key: KeyPath, message: str) -> str:
+    """The message; where a text stands for a table, after the keys in it that lead to the place."""
+    value = document
+    for n, part in enumerate(key):
+        if isinstance(value, str):
+            return f"{dotted(key[n:])}: {message}"
+        try:
+            value = value[part]  # type: ignore[index]  # a miss is caught
+        except (KeyError, IndexError, TypeError):
+            break
+    return message
 
 
 def _short(text: str) -> str:

@@ -183,7 +183,7 @@ def test_compare_gives_numbers_with_their_bounds_to_programs(
         ),
         (
             ("compare", "--link", "trace:none.down", "--algorithm", "reno"),
-            'link = "trace:none.down"\n  none.down: no such file or directory\n',
+            'link = "trace:none.down"\n  trace: none.down: no such file or directory\n',
         ),
         (("run", "none.toml"), "none.toml: no such file or directory\n"),
         (

@@ -135,7 +135,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'application = { kind = "sized", byts = "1 MB" }',
             (
                 "mine.toml:12: flow[0].application.bytes\n"
-                "  this key is needed here and is missing\n"
+                "  this key is needed here and is missing: size of the transfer\n"
                 'mine.toml:12: flow[0].application.byts = "1 MB"\n'
                 "  unknown key; did you mean bytes?"
             ),
@@ -173,7 +173,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'queue = "1 BDP"',
             (
                 'mine.toml:7: link.queue = "1 BDP"\n'
-                "  only a fixed rate has a BDP; write packets or bytes"
+                "  a link without a rate has no BDP; write packets or bytes"
             ),
         ),
         (
