@@ -116,6 +116,7 @@ def maximal_scenario() -> si.Scenario:
             delay_ns=1 + n,
             jitter=_JITTERS[n % len(_JITTERS)],
             loss=_LOSSES[n % len(_LOSSES)],
+            police=si.PoliceRate(bits_per_sec=5_000_000 + n, burst_bytes=30_000),
             framing_bytes=14,
             outages=(si.Outage(start_ns=1, stop_ns=2, kind="hold"),),
             schedule=()

@@ -29,6 +29,9 @@ pub struct StageConfig {
     /// What is added to the delay, packet by packet, without changing their order.
     #[serde(default)]
     pub jitter: Option<JitterConfig>,
+    /// The rate above which arrivals are dropped, before everything else; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub police: Option<PoliceConfig>,
     /// What is lost on arrival, before the queue.
     #[serde(default)]
     pub loss: Option<LossConfig>,
@@ -297,6 +300,18 @@ pub struct RedConfig {
     /// Whether even ECN-capable packets are dropped where everything would be marked.
     #[serde(default)]
     pub hard_drop: bool,
+}
+
+/// A policer: a packet passes if there are tokens for its length, and is dropped if not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoliceConfig {
+    /// How fast tokens arrive.
+    #[serde(rename = "bits_per_sec")]
+    pub rate: Rate,
+    /// How many are kept.
+    #[serde(rename = "burst_bytes")]
+    pub burst: Bytes,
 }
 
 /// What is lost on arrival.

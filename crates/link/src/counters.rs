@@ -46,6 +46,8 @@ pub struct Drops {
     pub too_long: u64,
     /// Waited too long.
     pub expired: u64,
+    /// Came faster than a policer allows.
+    pub policed: u64,
 }
 
 impl Drops {
@@ -57,6 +59,7 @@ impl Drops {
             DropReason::Aqm => &mut self.aqm,
             DropReason::TooLong => &mut self.too_long,
             DropReason::Expired => &mut self.expired,
+            DropReason::Policed => &mut self.policed,
         } += 1;
     }
 }
@@ -72,6 +75,7 @@ impl Sub for Drops {
             aqm: self.aqm - earlier.aqm,
             too_long: self.too_long - earlier.too_long,
             expired: self.expired - earlier.expired,
+            policed: self.policed - earlier.policed,
         }
     }
 }

@@ -55,6 +55,7 @@ impl LinkEventKind {
                 DropReason::Aqm => "aqm_drop",
                 DropReason::TooLong => "too_long",
                 DropReason::Expired => "expired",
+                DropReason::Policed => "policed",
             },
             Self::Marked { .. } => "ecn_mark",
             Self::OutageBegan(_) => "outage_began",
@@ -99,4 +100,6 @@ pub enum DropReason {
     TooLong,
     /// It waited longer than the link keeps packets.
     Expired,
+    /// It came faster than a policer allows.
+    Policed,
 }

@@ -25,6 +25,7 @@ mod loss;
 mod outage;
 mod packet;
 mod path;
+mod policer;
 mod probability;
 mod queue;
 mod rate;
@@ -39,7 +40,8 @@ pub use backhaul::Backhaul;
 pub use chain::Chain;
 pub use config::{
     AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind,
-    PieConfig, QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig, Transition,
+    PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig,
+    Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use cwndlab_trace::{

@@ -1,7 +1,7 @@
-//! A one-way link: loss and outages, then a queue, then a rate, then a delay.
+//! A one-way link: a policer, loss and outages, then a queue, then a rate, then a delay.
 //!
 //! ```text
-//!   handle_packet(port 0) -> [ loss, outage ] -> [ queue -> server ] -> [ delay ] -> poll: port 1
+//!   handle_packet(port 0) -> [ police, loss, outage ] -> [ queue -> server ] -> [ delay ] -> poll: port 1
 //! ```
 //!
 //! When a packet leaves the server and when it arrives is computed when it is queued, as all that
@@ -22,6 +22,7 @@ use crate::event::{DropReason, LinkEvent, LinkEventKind};
 use crate::loss::Loss;
 use crate::outage::Blackouts;
 use crate::packet::{Admission, Packet};
+use crate::policer::Policer;
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate::Server;
 use crate::ring::Ring;
@@ -70,9 +71,10 @@ enum Timing {
     KeepRate,
 }
 
-/// Loss and outages.
+/// Policer, loss and outages.
 #[derive(Clone, Debug)]
 struct Entrance {
+    policer: Option<Policer>,
     blackouts: Blackouts,
     loss: Steps<Loss>,
     random: Stream,
@@ -195,7 +197,7 @@ impl<P: Packet> Wire<P> {
     /// Why a packet does not even come to the queue, if so.
     #[inline(never)]
     fn refusal(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
-        let refusal = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now));
+        let refusal = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now, bytes));
         refusal.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
@@ -362,7 +364,10 @@ impl<P: Packet> Wire<P> {
 }
 
 impl Entrance {
-    fn refuses(&mut self, now: Time) -> Option<DropReason> {
+    fn refuses(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, bytes)) {
+            return Some(DropReason::Policed);
+        }
         self.loss.advance(now);
         if self.blackouts.covers(now) {
             Some(DropReason::Outage)

@@ -7,8 +7,8 @@ use core::num::NonZeroU32;
 
 use cwndlab_link::{
     AnyLink, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig,
-    OutageKind, PieConfig, Probability, QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig,
-    Stages, StepConfig, Traces, Transition, Wire,
+    OutageKind, PieConfig, PoliceConfig, Probability, QueueConfig, RateConfig, RateTrace,
+    RedConfig, StageConfig, Stages, StepConfig, Traces, Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;
@@ -142,11 +142,18 @@ fn schedules() -> impl Strategy<Value = Vec<StepConfig>> {
 
 fn stages() -> impl Strategy<Value = StageConfig> {
     (
-        (rates(), queues(), 0_u64..30, prop::option::of(jitters()), prop::option::of(losses())),
+        (
+            rates(),
+            queues(),
+            0_u64..30,
+            prop::option::of(jitters()),
+            prop::option::of(losses()),
+            prop::option::weighted(0.2, (1_u64..20, 1_500_u64..20_000)),
+        ),
         (prop::option::of(0_u32..20), outages(), schedules(), any::<bool>()),
     )
         .prop_map(
-            |((rate, queue, delay, jitter, loss), (framing, outages, schedule, keeps))| {
+            |((rate, queue, delay, jitter, loss, police), (framing, outages, schedule, keeps))| {
                 let is_trace = matches!(rate, RateConfig::Mahimahi { .. } | RateConfig::Log { .. });
                 let without_rate = |step: StepConfig| StepConfig { rate: None, ..step };
                 let schedule = if is_trace {
@@ -160,6 +167,10 @@ fn stages() -> impl Strategy<Value = StageConfig> {
                     delay: Duration::from_millis(delay),
                     jitter,
                     loss,
+                    police: police.map(|(mbit_s, burst)| PoliceConfig {
+                        rate: Rate::from_mbit_per_sec(mbit_s),
+                        burst: Bytes(burst),
+                    }),
                     framing_bytes: framing,
                     outages,
                     schedule,
@@ -247,7 +258,7 @@ proptest! {
             prop_assert_eq!(counters.delivered.packets, outcome.left.len() as u64);
             prop_assert_eq!(counters.dropped.packets, drops(&outcome) as u64);
             let by_reason = counters.drops;
-            let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm
+            let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm + by_reason.policed
                 + by_reason.too_long + by_reason.expired;
             prop_assert_eq!(counters.dropped.packets, sum);
             let backlog = wire.backlog(0, *at);

@@ -207,6 +207,7 @@ def _stage(
         queue=_queue(wire, rate_bits_per_sec, rtt_ns, framing_bytes, key),
         delay_ns=delay_ns,
         jitter=_jitter(wire.jitter),
+        police=_police(wire.police, framing_bytes, key),
         loss=_loss(wire.loss),
         framing_bytes=framing_bytes,
         outages=tuple(
@@ -328,6 +329,15 @@ def _packets_and_bytes(limit: QueueLimit, key: KeyPath) -> tuple[int | None, int
             return None, None
         case "milli_bdp":
             raise FieldError(key, "write packets or bytes")
+
+
+def _police(police: human.Police | None, framing_bytes: int, key: KeyPath) -> si.PoliceRate | None:
+    if police is None:
+        return None
+    if police.burst < (packet_bytes := FULL_PACKET_BYTES + framing_bytes):
+        message = f"a packet of {packet_bytes} bytes would never pass; write at least that"
+        raise FieldError((*key, "police", "burst"), message)
+    return si.PoliceRate(bits_per_sec=police.rate, burst_bytes=police.burst)
 
 
 def _loss(loss: human.Loss | None) -> si.Loss | None:

@@ -30,6 +30,23 @@ def _time_as_jitter(value: object) -> object:
     return {"kind": "uniform", "most": value} if isinstance(value, str) else value
 
 
+def _rate_and_burst(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    rate, comma, burst = (part.strip() for part in value.partition(","))
+    if not comma:
+        msg = 'write the rate and the burst, such as "20 Mbit/s, 100 kB"'
+        raise ValueError(msg)
+    return {"rate": rate, "burst": burst}
+
+
+class Police(Model):
+    """A policer: what comes faster than the rate, beyond the burst, is dropped and not queued."""
+
+    rate: RateText = Field(description="rate that passes")
+    burst: SizeText = Field(description="what passes at once after a pause")
+
+
 class DropTail(Model):
     """What does not fit is dropped."""
 
@@ -142,6 +159,7 @@ Loss = Annotated[
     Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")],
     BeforeValidator(_share_as_loss),
 ]
+PoliceOrText = Annotated[Police, BeforeValidator(_rate_and_burst)]
 Jitter = Annotated[
     Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")],
     BeforeValidator(_time_as_jitter),
@@ -173,7 +191,7 @@ class Step(Model):
 
 
 class LinkStage(Model):
-    """One wire: loss and outages on arrival, then the queue, the rate, the delay."""
+    """One wire: policer, loss and outages on arrival, then the queue, the rate, the delay."""
 
     rate: RateText | None = Field(default=None, description="unlimited if neither this nor a trace")
     burst: SizeText | None = Field(default=None, description="makes the rate a token bucket's")
@@ -205,6 +223,9 @@ class LinkStage(Model):
     )
     delay: DurationText | None = Field(default=None, description="propagation, one way")
     jitter: Jitter | None = Field(default=None, description="a time is the most of a uniform one")
+    police: PoliceOrText | None = Field(
+        default=None, description='policer on arrival, "RATE, BURST": drops instead of queueing'
+    )
     loss: Loss | None = Field(default=None, description="a share is lost independently")
     framing: SizeText | None = Field(
         default=None, description="added to each packet's IP length: Ethernet 14, Mahimahi 4"

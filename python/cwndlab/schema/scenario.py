@@ -195,13 +195,21 @@ class Step(Model):
     loss: Loss | None = None
 
 
+class PoliceRate(Model):
+    """What comes faster than this, beyond the burst, is dropped."""
+
+    bits_per_sec: Count
+    burst_bytes: Count
+
+
 class Stage(Model):
-    """One wire of a chain: loss and outages, then the queue, the rate, the delay."""
+    """One wire of a chain: policer, loss and outages, then the queue, the rate, the delay."""
 
     rate: Rate = UnlimitedRate()
     queue: Queue = DropTailQueue()
     delay_ns: Count = 0
     jitter: Jitter | None = None
+    police: PoliceRate | None = None
     loss: Loss | None = None
     framing_bytes: Packets = 0
     outages: tuple[Outage, ...] = ()

@@ -13,6 +13,7 @@ use crate::error::{ConfigError, StageError};
 use crate::loss::Loss;
 use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
+use crate::policer::Policer;
 use crate::queue::{
     Codel, CodelSettings, FlowQueueSettings, FlowQueues, LateQueue, Limits, Managed, Pie, Queue,
     Red, Step,
@@ -100,12 +101,17 @@ impl Builder<'_> {
 
     fn entrance(&self, blackouts: Blackouts) -> Option<Box<Entrance>> {
         let losses = self.config.schedule.iter().filter(|step| step.loss.is_some());
-        if self.config.loss.is_none() && blackouts.is_empty() && losses.clone().next().is_none() {
+        let policer = self.config.police.as_ref().map(Policer::new);
+        if policer.is_none()
+            && self.config.loss.is_none()
+            && blackouts.is_empty()
+            && losses.clone().next().is_none()
+        {
             return None;
         }
         let losses = losses.map(|step| (step.at, Loss::new(step.loss.as_ref())));
         let loss = Steps::new(Loss::new(self.config.loss.as_ref()), losses);
-        Some(Box::new(Entrance { blackouts, loss, random: self.stream("loss") }))
+        Some(Box::new(Entrance { policer, blackouts, loss, random: self.stream("loss") }))
     }
 
     fn queue<P: Packet>(&self) -> Result<Queues<P>, StageError> {
