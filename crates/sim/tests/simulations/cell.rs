@@ -168,8 +168,8 @@ fn a_cell_that_cannot_be_is_refused_with_the_reason() {
     };
     let said = with("/radio/resource_blocks", json!(40));
     assert!(said.contains("40 resource blocks: use 6, 15, 25, 50, 75 or 100"), "{said}");
-    let said = with("/radio/category", json!(9));
-    assert!(said.contains("no category 9: use 1 to 4"), "{said}");
+    let said = with("/radio/category", json!(17));
+    assert!(said.contains("no category 17: use 1 to 16"), "{said}");
     let said = with("/downlink/adaptation/scheme", json!(29));
     assert!(said.contains("scheme 29: the highest is 28"), "{said}");
     let said = with("/downlink/sceme", json!(1));
