@@ -158,6 +158,8 @@ fn ghent_and_oslo_count_bytes() {
     let oslo = "1289406399 549 59.851294 10.781266 248456 1021\n\
         1289406400 1570 59.851294 10.781266 102100 1021\n";
     assert!(rows(&reading(oslo)).ends_with(" 1.021,0.8"));
+    let bare = "1453121790686 2961792 1000\n1453121791686 1480896 1000\n";
+    assert_eq!(rows(&reading(bare)), "0,23.694336 1,11.847168");
 }
 
 #[test]
@@ -242,6 +244,7 @@ fn rows_of_json_are_a_table() {
     assert_eq!(trace.trace.period(), Duration::from_millis(1500));
     assert!((trace.trace.mean_rate().as_mbit_per_sec_f64() - 6.25 / 1.5).abs() < 1e-6);
     assert_eq!(rows(&reading("[[0, 5], [1, 6.5]]")), "0,5.0 1,6.5");
+    assert_eq!(rows(&reading("{\"t\": [0, 1], \"mbps\": [5, 6.5]}")), "0,5.0 1,6.5");
     assert_eq!(rows(&reading("{\"t\":0,\"mbps\":5}\n{\"t\":2,\"mbps\":6}\n")), "0,5.0 2,6.0");
     assert_eq!(
         problem("{\"a\": "),
@@ -340,6 +343,10 @@ fn what_is_ambiguous_is_an_error_with_the_key_that_settles_it() {
     assert_eq!(
         problem("time,x,mbps\n0,1,2\n1,1,fast\n"),
         "line 3: column 3 \"mbps\": `fast` is not a number"
+    );
+    assert_eq!(
+        problem("time,x,mbps\n00:01,1,2\n00:02,1,3\n"),
+        "line 2: column 1 \"time\": `00:01` is not a time"
     );
     assert_eq!(
         problem("time,x,mbps\n0,1,2\nsoon,1,3\n"),

@@ -70,8 +70,12 @@ fn parse_all(text: &[u8]) {
         match parsed {
             Ok(trace) => check(&trace),
             Err(error) => {
+                // What was packed, or has wide letters, has lines of its own.
+                let is_wide = [&b"\x1f\x8b"[..], b"\xff\xfe", b"\xfe\xff"]
+                    .iter()
+                    .any(|magic| text.starts_with(magic));
                 let lines = text.split(|byte| b"\r\n".contains(byte)).count();
-                assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)));
+                assert!(is_wide || error.line.is_none_or(|line| (1..=lines).contains(&line)));
                 assert!(!error.to_string().contains('\n'));
             }
         }

@@ -149,7 +149,7 @@ impl Calendar {
 
     fn of_day(&mut self, hour: i64, minute: i64, second_ns: i64) -> Option<()> {
         let is_time = hour <= 24 && minute < 60 && (0..=60 * NANOS_PER_S).contains(&second_ns);
-        self.of_day_ns = is_time.then_some((hour * 60 + minute) * 60 * NANOS_PER_S + second_ns);
+        self.of_day_ns = is_time.then(|| (hour * 60 + minute) * 60 * NANOS_PER_S + second_ns);
         self.of_day_ns.map(|_| ())
     }
 

@@ -57,9 +57,25 @@ pub(super) fn read(text: &str) -> Result<Json, TraceProblem> {
     }
     let rows: Vec<Value> = match &mut documents[..] {
         [Value::Array(rows)] => core::mem::take(rows),
+        [document] if by_columns(document).is_some() => by_columns(document).unwrap_or_default(),
         _ => documents,
     };
     table(&rows).map(Json::Rows)
+}
+
+/// A table by columns, as rows of lists below a row of names.
+fn by_columns(document: &Value) -> Option<Vec<Value>> {
+    let columns: Option<Vec<(&String, &Vec<Value>)>> =
+        document.as_object()?.iter().map(|(name, cells)| Some((name, cells.as_array()?))).collect();
+    let columns = columns.filter(|columns| !columns.is_empty())?;
+    let height = columns.iter().map(|(_, cells)| cells.len()).max()?;
+    let row = |at: usize| {
+        columns
+            .iter()
+            .map(|(name, cells)| ((*name).clone(), cells.get(at).cloned().unwrap_or(Value::Null)))
+            .collect()
+    };
+    Some((0..height).map(|at| Value::Object(row(at))).collect())
 }
 
 /// The rates of iperf3's intervals; those received where it sends both ways.

@@ -93,12 +93,14 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
         }
     }
     if json::is_json(text) {
-        return match json::read(text).map_err(TraceError::whole)? {
+        let reading = match json::read(text).map_err(TraceError::whole)? {
             json::Json::Iperf(samples) => {
-                of_log("iperf3 JSON", samples::log(&samples)?, "bit/s", None)
+                samples::log(&samples).and_then(|log| of_log("iperf3 JSON", log, "bit/s", None))
             }
             json::Json::Rows(rows) => table_log("JSON rows", &rows, options),
         };
+        // A row of it has no line of the file.
+        return reading.map_err(|error| TraceError::whole(error.problem));
     }
     if iperf::is_report(text) {
         let samples = iperf::samples(text);

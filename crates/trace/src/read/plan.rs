@@ -157,12 +157,18 @@ fn unnamed_rate(
 fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, Option<usize>)> {
     let others = || (0..columns.len()).filter(|&index| index != rate);
     let is_named = |&index: &usize| columns[index].meaning == Meaning::Time && head.is_time(index);
+    let is_called = |index: usize| columns[index].meaning == Meaning::Time;
     let rank = |&index: &usize| match columns[index].name.to_lowercase().as_str() {
         "timestamp" | "time" | "datetime" => 0,
         name if name.contains("time") => 1,
         _ => 2,
     };
-    let named = others().filter(is_named).min_by_key(rank);
+    let named = others().filter(is_named).min_by_key(rank).or_else(|| {
+        // What is called a time and is none is an error of its first line.
+        others().find(|&index| {
+            columns[index].name.to_lowercase().starts_with("time") && is_called(index)
+        })
+    });
     let found =
         named.or_else(|| others().find(|&index| head.is_calendar(index))).or_else(|| {
             // Without a name, a number that grows; a number of the row is no time if it has a name.

@@ -8,6 +8,8 @@ use super::number::Number;
 use super::samples::Sample;
 
 /// The rates of such a log; nothing if a text is none.
+///
+/// Some copies leave columns out; then the time is in ms, and bytes and ms are the last two.
 pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     let mut samples = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -18,11 +20,22 @@ pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
         let numbers: Option<Vec<Number>> =
             fields.map(|field| Number::parse(field, false)).collect();
         let numbers = numbers?;
-        let [time, clock, latitude, longitude, bytes, length_ms] = numbers[..] else { return None };
-        let is_place = latitude.value().abs() <= 90.0 && longitude.value().abs() <= 180.0;
-        let are_counts = bytes.is_whole() && length_ms.is_whole() && clock.is_whole();
-        let is_epoch = time.is_whole() && (1e8..1e14).contains(&time.value());
-        if !is_place || !are_counts || !is_epoch || bytes.value() < 0.0 || length_ms.value() < 0.0 {
+        let (clock, bytes, length_ms) = match numbers[..] {
+            [time, clock, latitude, longitude, bytes, length_ms] => {
+                let is_place = latitude.value().abs() <= 90.0 && longitude.value().abs() <= 180.0;
+                let is_epoch = time.is_whole() && (1e8..1e14).contains(&time.value());
+                (is_place && is_epoch).then_some((clock, bytes, length_ms))?
+            }
+            [time, .., bytes, length_ms] if numbers.len() < 6 => {
+                let is_epoch_ms = (1e11..1e14).contains(&time.value());
+                is_epoch_ms.then_some((time, bytes, length_ms))?
+            }
+            _ => return None,
+        };
+        let are_counts = [clock, bytes, length_ms]
+            .iter()
+            .all(|number| number.is_whole() && number.value() >= 0.0);
+        if !are_counts || length_ms.value() > LONGEST_MS {
             return None;
         }
         let (clock_ns, length_ns) = (clock.times(1_000_000)?, length_ms.times(1_000_000)?);
@@ -38,3 +51,6 @@ pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     }
     (!samples.is_empty()).then_some(samples)
 }
+
+/// A recorder looks more often than this.
+const LONGEST_MS: f64 = 100_000.0;
