@@ -137,6 +137,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         match self {
             Self::Wire(link) => link.handle_packet(now, port, packet),
             Self::Cell(link) => link.handle_packet(now, port, packet),
+            Self::Wifi(link) => link.handle_packet(now, port, packet),
             composed => composed.handle_composed(now, port, packet),
         }
     }
@@ -146,6 +147,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         match self {
             Self::Wire(link) => link.poll(now),
             Self::Cell(link) => link.poll(now),
+            Self::Wifi(link) => link.poll(now),
             composed => composed.poll_composed(now),
         }
     }
@@ -155,6 +157,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         match self {
             Self::Wire(link) => link.wake_time(),
             Self::Cell(link) => link.wake_time(),
+            Self::Wifi(link) => link.wake_time(),
             composed => composed.composed_wake_time(),
         }
     }

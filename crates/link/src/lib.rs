@@ -22,6 +22,7 @@ mod duplex;
 mod error;
 mod event;
 mod loss;
+mod meter;
 mod outage;
 mod packet;
 mod path;

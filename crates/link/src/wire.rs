@@ -16,10 +16,11 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Bytes, Output, Stream, Time};
 
-use crate::counters::{Backlog, Counters, Drops, Tally};
+use crate::counters::{Backlog, Counters, Tally};
 use crate::delay::Delay;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
 use crate::loss::Loss;
+use crate::meter::{Counts, Meter};
 use crate::outage::Blackouts;
 use crate::packet::{Admission, Packet};
 use crate::policer::Policer;
@@ -54,9 +55,9 @@ pub struct Wire<P> {
     news: VecDeque<(Time, LinkEventKind)>,
     /// What is known beforehand to happen, the next last.
     timeline: Vec<(Time, LinkEventKind)>,
-    counts: Counts,
-    /// The counts when the window began, and when that was.
-    window: (Counts, Time),
+    meter: Meter,
+    /// The most packets in queue and service at one time since the window began.
+    queue_max: u32,
     stage: u16,
 }
 
@@ -80,26 +81,12 @@ struct Entrance {
     random: Stream,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    arrived: Tally,
-    /// What of it is neither dropped nor inside; worked out when the counts are settled.
-    delivered: Tally,
-    dropped: Tally,
-    drops: Drops,
-    marked: Tally,
-    /// Sum over packets of their time in queue and service, in nanoseconds. It wraps, which
-    /// differences do not see; a packet that is still there counts with its whole time.
-    queue_time: u64,
-    queue_max: u32,
-}
-
 impl<P: Packet> Link<P> for Wire<P> {
     #[inline(always)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
-        self.counts.arrived.add(bytes);
+        self.meter.arrive(bytes);
         if self.has_door {
             if let Some(reason) = self.refusal(now, bytes) {
                 return self.refuse(now, packet.flow(), bytes, reason);
@@ -137,26 +124,13 @@ impl<P: Packet> Stages for Wire<P> {
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         debug_assert_eq!(stage, 0, "a wire has one stage");
         let counts = self.settled_counts(now);
-        let (before, since) = self.window;
-        let window = now.saturating_since(since);
-        let queue_time = counts.queue_time.wrapping_sub(before.queue_time);
-        let is_time = window.as_nanos() > 0;
-        Counters {
-            window,
-            arrived: counts.arrived - before.arrived,
-            delivered: counts.delivered - before.delivered,
-            dropped: counts.dropped - before.dropped,
-            drops: counts.drops - before.drops,
-            marked: counts.marked - before.marked,
-            offered: self.offered(stage, now),
-            queue_mean_packets: is_time.then(|| queue_time as f64 / window.as_nanos() as f64),
-            queue_max_packets: counts.queue_max,
-        }
+        let offered = self.offered(stage, now);
+        Counters { offered, ..self.meter.counters(counts, self.queue_max, now) }
     }
 
     fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
         debug_assert_eq!(stage, 0, "a wire has one stage");
-        let (_, since) = self.window;
+        let since = self.meter.since();
         // What is offered at time 0 belongs to the run.
         let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
         Some(self.server.offered(now)? - earlier?)
@@ -170,8 +144,9 @@ impl<P: Packet> Stages for Wire<P> {
     }
 
     fn begin_window(&mut self, now: Time) {
-        self.counts.queue_max = self.backlog(0, now).packets;
-        self.window = (self.settled_counts(now), now);
+        self.queue_max = self.backlog(0, now).packets;
+        let counts = self.settled_counts(now);
+        self.meter.begin_window(counts, now);
     }
 }
 
@@ -207,7 +182,7 @@ impl<P: Packet> Wire<P> {
         let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
         // What left the server meanwhile is only counted out where that makes a difference.
         let mut backlog = self.ring.backlog();
-        if backlog.packets >= self.counts.queue_max || !limits.have_room(backlog, bytes) {
+        if backlog.packets >= self.queue_max || !limits.have_room(backlog, bytes) {
             self.ring.pass(now);
             backlog = self.ring.backlog();
             if !limits.have_room(backlog, bytes) {
@@ -223,8 +198,8 @@ impl<P: Packet> Wire<P> {
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let served = self.server.serve(now, bytes);
         self.send(now, now, served, bytes, packet);
-        if backlog.packets >= self.counts.queue_max && served > now {
-            self.counts.queue_max = backlog.packets + 1;
+        if backlog.packets >= self.queue_max && served > now {
+            self.queue_max = backlog.packets + 1;
         }
     }
 
@@ -232,7 +207,8 @@ impl<P: Packet> Wire<P> {
     #[inline(always)]
     fn send(&mut self, now: Time, came: Time, served: Time, bytes: u32, packet: P) {
         let queue_time = served.as_nanos().wrapping_sub(came.as_nanos());
-        self.counts.queue_time = self.counts.queue_time.wrapping_add(queue_time);
+        let counts = &mut self.meter.counts;
+        counts.queue_time = counts.queue_time.wrapping_add(queue_time);
         let arrival = match self.timing {
             Timing::Retime => self.delay.arrival(served),
             Timing::KeepDelay => return self.send_kept(now, served, bytes, packet),
@@ -285,7 +261,7 @@ impl<P: Packet> Wire<P> {
         queue.queued(now, || self.server.turn(now, bytes));
         if verdict == Verdict::Mark {
             packet.mark_ce();
-            self.counts.marked.add(bytes);
+            self.meter.mark(bytes);
             self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
         }
         self.enqueue(now, backlog, bytes, packet);
@@ -294,8 +270,7 @@ impl<P: Packet> Wire<P> {
 
     #[cold]
     fn refuse(&mut self, now: Time, flow: u32, bytes: u32, reason: DropReason) -> Admission {
-        self.counts.dropped.add(bytes);
-        self.counts.drops.add(reason);
+        self.meter.drop(bytes, reason);
         self.tell(now, LinkEventKind::Dropped { flow, bytes, reason });
         Admission::Dropped
     }
@@ -340,11 +315,12 @@ impl<P: Packet> Wire<P> {
         self.ring.backlog() + waiting
     }
 
-    /// The counts as of `now`, the time in the queue not as it will be.
+    /// The counts as of `now`: what is neither dropped nor inside is delivered, and the time in the
+    /// queue is not as it will be.
     fn settled_counts(&mut self, now: Time) -> Counts {
         self.serve_late(now);
         self.ring.pass(now);
-        let mut counts = self.counts;
+        let mut counts = self.meter.counts;
         let mut inside = Tally::default();
         self.ring.iter().for_each(|slot| inside.add(slot.bytes));
         if let Some(late) = &self.late {

@@ -18,8 +18,9 @@ use cwndlab_units::{Duration, Time};
 use super::aqm::Aqm;
 use super::config::{DirectionConfig, RlcConfig};
 use super::outbox::Outbox;
-use crate::counters::{Backlog, Drops, Tally};
+use crate::counters::{Backlog, Counters};
 use crate::event::DropReason;
+use crate::meter::{Counts, Meter, Occupancy};
 use crate::packet::{Admission, Packet};
 use crate::queue::{Limits, SpacedDiscard, Turn};
 
@@ -47,8 +48,8 @@ pub(crate) struct Bearer<P> {
     blocks: VecDeque<Block>,
     /// What RLC sends again, and from when on.
     again: VecDeque<(Time, Range)>,
-    backlog: Backlog,
-    pub(crate) counts: Counts,
+    queue: Occupancy,
+    pub(crate) meter: Meter,
     /// When the last packet in order came out, or will.
     released_at: Time,
     /// When something came, was sent or came out last.
@@ -89,20 +90,6 @@ enum State {
     Lost(Time),
 }
 
-/// What a bearer counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) arrived: Tally,
-    pub(crate) delivered: Tally,
-    pub(crate) dropped: Tally,
-    pub(crate) drops: Drops,
-    pub(crate) marked: Tally,
-    /// Packets in the queue times nanoseconds, until the last change.
-    pub(crate) queue_time: u64,
-    changed_at: Time,
-    pub(crate) queue_max: u32,
-}
-
 impl<P> Entry<P> {
     /// Where in the stream it begins.
     fn start(&self) -> u64 {
@@ -134,8 +121,8 @@ impl<P: Packet> Bearer<P> {
             end: 0,
             blocks: VecDeque::new(),
             again: VecDeque::new(),
-            backlog: Backlog::default(),
-            counts: Counts::default(),
+            queue: Occupancy::default(),
+            meter: Meter::default(),
             released_at: Time::ZERO,
             active_at: Time::ZERO,
         }
@@ -144,11 +131,11 @@ impl<P: Packet> Bearer<P> {
     /// Why a packet of so many bytes that comes now must be dropped, if it must.
     #[inline]
     pub(crate) fn drop_on_arrival(&mut self, bytes: u32) -> Option<DropReason> {
-        if !self.limits.have_room(self.backlog, bytes) {
+        if !self.limits.have_room(self.queue.backlog(), bytes) {
             return Some(DropReason::Overflow);
         }
         let discard = self.early_discard.as_mut()?;
-        discard.decide(self.backlog).then_some(DropReason::Aqm)
+        discard.decide(self.queue.backlog()).then_some(DropReason::Aqm)
     }
 
     /// Puts a packet behind those that wait.
@@ -156,7 +143,8 @@ impl<P: Packet> Bearer<P> {
     pub(crate) fn enqueue(&mut self, at: Time, packet: P) {
         let bytes = packet.wire_bytes();
         self.append(at, bytes, packet);
-        self.count_arrival(at, bytes);
+        self.queue.enter(at, bytes);
+        self.active_at = at;
     }
 
     #[inline]
@@ -165,14 +153,6 @@ impl<P: Packet> Bearer<P> {
         self.end += u64::from(length);
         let (end, missing, is_damaged) = (self.end, length, false);
         self.line.push_back(Entry { came, end, length, bytes, missing, is_damaged, packet });
-    }
-
-    #[inline]
-    fn count_arrival(&mut self, at: Time, bytes: u32) {
-        self.count_queue(at);
-        self.backlog.add(bytes);
-        self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
-        self.active_at = at;
     }
 
     /// Whether the queue is managed, so that arrivals go to [`Bearer::manage`].
@@ -191,17 +171,16 @@ impl<P: Packet> Bearer<P> {
     ) -> Admission {
         let mut aqm = self.aqm.take().expect("the queue is managed");
         let (flow, bytes) = (packet.flow(), packet.wire_bytes());
-        self.count_queue(at);
-        self.backlog.add(bytes);
+        self.queue.add(at, bytes);
         self.active_at = at;
         let admission = aqm.push(at, packet, |gone, reason| {
-            self.backlog.remove(gone.wire_bytes());
+            self.queue.leave(at, Backlog { packets: 1, bytes: gone.wire_bytes().into() });
             self.drop_packet(done_at, &gone, reason, outbox);
         });
         if admission == Admission::Marked {
             self.count_mark(done_at, flow, bytes, outbox);
         }
-        self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets);
+        self.queue.note_most();
         self.aqm = Some(aqm);
         admission
     }
@@ -212,8 +191,7 @@ impl<P: Packet> Bearer<P> {
         let mut aqm = self.aqm.take().expect("the queue is managed");
         while self.end - self.sent < room {
             let next = aqm.pop(now, |gone| {
-                self.count_queue(now);
-                self.backlog.remove(gone.wire_bytes());
+                self.queue.leave(now, Backlog { packets: 1, bytes: gone.wire_bytes().into() });
                 self.drop_packet(now, &gone, DropReason::Aqm, outbox);
             });
             let Some(Turn { packet, arrived, is_marked }) = next else { break };
@@ -229,7 +207,7 @@ impl<P: Packet> Bearer<P> {
     }
 
     fn count_mark(&mut self, at: Time, flow: u32, bytes: u32, outbox: &mut Outbox) {
-        self.counts.marked.add(bytes);
+        self.meter.mark(bytes);
         outbox.emit_mark(at, flow, bytes);
     }
 
@@ -250,8 +228,7 @@ impl<P: Packet> Bearer<P> {
         outbox: &mut Outbox,
     ) {
         let bytes = packet.wire_bytes();
-        self.counts.dropped.add(bytes);
-        self.counts.drops.add(reason);
+        self.meter.drop(bytes, reason);
         outbox.emit_drop(at, packet.flow(), bytes, reason);
     }
 
@@ -278,8 +255,7 @@ impl<P: Packet> Bearer<P> {
             self.end -= u64::from(entry.length);
             self.ready_end -= u64::from(entry.length);
             self.ready -= 1;
-            self.count_queue(now);
-            self.backlog.remove(entry.bytes);
+            self.queue.leave(now, Backlog { packets: 1, bytes: entry.bytes.into() });
             self.drop_packet(now, &entry.packet, DropReason::Aqm, outbox);
         }
     }
@@ -340,14 +316,15 @@ impl<P: Packet> Bearer<P> {
             return None;
         }
         self.sent = end;
-        self.count_queue(now);
+        let mut taken = Backlog::default();
         while let Some(entry) = self.line.get(self.out + self.unsent) {
             if entry.end > end {
                 break;
             }
             self.unsent += 1;
-            self.backlog.remove(entry.bytes);
+            taken.add(entry.bytes);
         }
+        self.queue.leave(now, taken);
         let range = Range { start, end };
         self.blocks.push_back(Block { range, state: State::Flying });
         Some(range)
@@ -481,30 +458,28 @@ impl<P: Packet> Bearer<P> {
     pub(crate) fn pop(&mut self) -> Option<P> {
         let entry = self.line.pop_front()?;
         self.out -= 1;
-        self.counts.delivered.add(entry.bytes);
+        self.meter.deliver(Backlog { packets: 1, bytes: entry.bytes.into() });
         Some(entry.packet)
     }
 
-    /// Counts the time until `now` with what waits, as before that changes.
-    fn count_queue(&mut self, now: Time) {
-        let since = now.saturating_since(self.counts.changed_at).as_nanos();
-        self.counts.queue_time += u64::from(self.backlog.packets) * since;
-        self.counts.changed_at = now;
+    /// What it counted in the window until `now`.
+    pub(crate) fn counters(&mut self, now: Time) -> Counters {
+        let counts = self.settled_counts(now);
+        self.meter.counters(counts, self.queue.most(), now)
     }
 
-    /// What it counted, as of `now`.
-    pub(crate) fn settled_counts(&mut self, now: Time) -> Counts {
-        self.count_queue(now);
-        self.counts
+    pub(crate) fn begin_window(&mut self, now: Time) {
+        let counts = self.settled_counts(now);
+        self.meter.begin_window(counts, now);
+        self.queue.begin_window();
     }
 
-    /// Begins the maximum anew.
-    pub(crate) fn forget_max(&mut self) {
-        self.counts.queue_max = self.backlog.packets;
+    fn settled_counts(&mut self, now: Time) -> Counts {
+        Counts { queue_time: self.queue.pass_time(now), ..self.meter.counts }
     }
 
     /// What waits.
     pub(crate) fn backlog(&self) -> Backlog {
-        self.backlog
+        self.queue.backlog()
     }
 }

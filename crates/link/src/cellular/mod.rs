@@ -39,7 +39,7 @@ mod user;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use cwndlab_units::{Duration, Output, Stream, Time};
+use cwndlab_units::{Output, Stream, Time};
 
 pub use block::BlockRecord;
 pub use config::{
@@ -55,7 +55,7 @@ use crate::event::{DropReason, LinkEvent};
 use crate::packet::{Admission, Packet};
 use crate::{Direction, Link, Probability, Stages};
 use air::Air;
-use bearer::Counts;
+use bearer::Bearer;
 use mobility::Mobility;
 use plan::Plan;
 
@@ -80,8 +80,6 @@ pub struct Cell<P> {
     /// What is lost before the queue: the chance down and up, and of each user the draws.
     losses: [Probability; 2],
     loss_draws: Vec<[Stream; 2]>,
-    /// The counts of each stage when the window began, and when that was.
-    window: (Vec<Counts>, Time),
 }
 
 impl<P: Packet> Cell<P> {
@@ -122,7 +120,6 @@ impl<P: Packet> Cell<P> {
             mobility,
             losses: [config.downlink.residual_loss, config.uplink.residual_loss],
             loss_draws: (0..config.users.len()).map(losses).collect(),
-            window: (vec![Counts::default(); 2 * config.users.len()], Time::ZERO),
         };
         cell.find_handover();
         cell.due = cell.next_at();
@@ -301,9 +298,13 @@ impl<P: Packet> Cell<P> {
         Some(Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet })
     }
 
-    fn bearer_counts(&mut self, stage: usize, now: Time) -> Counts {
-        let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
-        air.users[stage / 2].bearer.settled_counts(now)
+    /// A stage's user, at `now`.
+    fn bearer_at(&mut self, stage: usize, now: Time) -> &mut Bearer<P> {
+        self.work_until(now);
+        self.admit_until(now);
+        self.set_wake();
+        let air = if stage.is_multiple_of(2) { &mut self.down } else { &mut self.up };
+        &mut air.users[stage / 2].bearer
     }
 }
 
@@ -317,7 +318,7 @@ impl<P: Packet> Link<P> for Cell<P> {
         let bytes = packet.wire_bytes();
         if port == 0 {
             let user = packet.user() - 1;
-            self.down.users[usize::from(user)].bearer.counts.arrived.add(bytes);
+            self.down.users[usize::from(user)].bearer.meter.arrive(bytes);
             let at = self.core.leave(now);
             self.coming.push_back((at, user, packet));
             if self.down.expect(at) {
@@ -326,7 +327,7 @@ impl<P: Packet> Link<P> for Cell<P> {
             return Admission::Queued;
         }
         let user = usize::from(port) - 1;
-        self.up.users[user].bearer.counts.arrived.add(bytes);
+        self.up.users[user].bearer.meter.arrive(bytes);
         self.admit_until(now);
         let admission = self.admit(now, user, Direction::Reverse, packet);
         self.set_wake();
@@ -359,44 +360,16 @@ impl<P: Packet> Stages for Cell<P> {
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
-        self.work_until(now);
-        self.admit_until(now);
-        self.set_wake();
-        let counts = self.bearer_counts(stage, now);
-        let (before, since) = (self.window.0[stage], self.window.1);
-        let window = now.saturating_since(since);
-        let queue_time = counts.queue_time - before.queue_time;
-        let is_time = window > Duration::ZERO;
-        Counters {
-            window,
-            arrived: counts.arrived - before.arrived,
-            delivered: counts.delivered - before.delivered,
-            dropped: counts.dropped - before.dropped,
-            drops: counts.drops - before.drops,
-            marked: counts.marked - before.marked,
-            offered: None,
-            queue_mean_packets: is_time.then(|| queue_time as f64 / window.as_nanos() as f64),
-            queue_max_packets: counts.queue_max,
-        }
+        self.bearer_at(stage, now).counters(now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
-        self.work_until(now);
-        self.admit_until(now);
-        self.set_wake();
-        let air = if stage % 2 == 0 { &self.down } else { &self.up };
-        air.users[stage / 2].bearer.backlog()
+        self.bearer_at(stage, now).backlog()
     }
 
     fn begin_window(&mut self, now: Time) {
-        self.work_until(now);
-        self.admit_until(now);
-        self.set_wake();
         for stage in 0..self.stages() {
-            let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
-            air.users[stage / 2].bearer.forget_max();
-            self.window.0[stage] = self.bearer_counts(stage, now);
+            self.bearer_at(stage, now).begin_window(now);
         }
-        self.window.1 = now;
     }
 }

@@ -10,10 +10,10 @@ use super::contention::{Category, Contender, DETECTION, Timing};
 use super::exchange::{Rules, Transmission};
 use super::interference::Interference;
 use super::lane::Lane;
-use super::meter::Meter;
 use super::phy::Phy;
 use super::radio::Radio;
 use super::rate_control::RateControl;
+use crate::meter::{Counts, Meter, Occupancy};
 use crate::{
     Admission, Backlog, Counters, Direction, DropReason, Link, LinkEvent, LinkEventKind, Packet,
     Stages,
@@ -41,7 +41,9 @@ pub struct WifiChannel<P> {
     transmissions: Vec<Transmission>,
     under_way: usize,
     /// In order of time.
-    output: VecDeque<(Time, Emission<P>)>,
+    output: VecDeque<(Time, Emission)>,
+    /// When the first of it is out.
+    output_at: Time,
 }
 
 /// The access point or a station.
@@ -73,6 +75,7 @@ pub(super) struct Hop<P> {
     /// Rate of wrong bits with each mode without interference.
     pub(super) bit_error_rates: Vec<f64>,
     pub(super) meter: Meter,
+    pub(super) queue: Occupancy,
     /// Whether it must be asked what has arrived before anything is repeated.
     pub(super) asks: bool,
 }
@@ -107,9 +110,13 @@ struct Beacons {
     next: Time,
 }
 
-#[derive(Clone, Debug)]
-enum Emission<P> {
-    Packet { port: u16, packet: P },
+#[derive(Clone, Copy, Debug)]
+enum Emission {
+    /// The next packets of a lane, which have been passed on.
+    Packets {
+        lane: usize,
+        count: u32,
+    },
     Event(LinkEvent),
 }
 
@@ -149,8 +156,8 @@ impl<P: Packet> WifiChannel<P> {
                 phy.mode(index).zip(snr).map_or(0.0, |(mode, snr)| mode.bit_error_rate(snr))
             };
             let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
-            let meter = Meter::default();
-            Ok(Hop { lane: Lane::new(), from, to, rates, bit_error_rates, meter, asks: false })
+            let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
+            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, asks: false })
         };
         let interference = config.interference.as_ref().and_then(|interference| {
             Interference::new(interference, stream(format!("{name}.interference")))
@@ -175,6 +182,7 @@ impl<P: Packet> WifiChannel<P> {
             transmissions: Vec::new(),
             under_way: 0,
             output: VecDeque::new(),
+            output_at: Time::NEVER,
         };
         channel.due = channel.next_occupation(Time::ZERO);
         Ok(channel)
@@ -187,8 +195,7 @@ impl<P: Packet> WifiChannel<P> {
 
     /// How many packets have come and neither left nor been dropped.
     pub fn packets_inside(&self) -> usize {
-        let given = self.output.iter().filter(|(_, e)| matches!(e, Emission::Packet { .. }));
-        self.lanes.iter().map(|hop| hop.lane.len()).sum::<usize>() + given.count()
+        self.lanes.iter().map(|hop| hop.lane.len()).sum()
     }
 
     /// The lane of what enters at a port.
@@ -335,16 +342,48 @@ impl<P: Packet> WifiChannel<P> {
         self.rest_since(at);
     }
 
-    pub(super) fn give(&mut self, at: Time, lane: usize, packet: P) {
-        let port = self.lanes[lane].to as u16;
-        self.output.push_back((at, Emission::Packet { port, packet }));
+    /// So many packets of a lane are passed on.
+    pub(super) fn give(&mut self, at: Time, lane: usize, count: u32) {
+        if count > 0 {
+            self.emit(at, Emission::Packets { lane, count });
+        }
     }
 
-    pub(super) fn tell_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
+    pub(super) fn emit_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
         let (bytes, reason) = drop;
         let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
-        let event = LinkEvent { stage: lane as u16, kind };
-        self.output.push_back((at, Emission::Event(event)));
+        self.emit(at, Emission::Event(LinkEvent { stage: lane as u16, kind }));
+    }
+
+    fn emit(&mut self, at: Time, emission: Emission) {
+        self.output.push_back((at, emission));
+        self.output_at = self.output_at.min(at);
+    }
+
+    /// Takes out what is first.
+    fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
+        let (at, emission) = self.output.front_mut()?;
+        let at = *at;
+        let (output, is_last) = match emission {
+            Emission::Packets { lane, count } => {
+                *count -= 1;
+                let hop = &mut self.lanes[*lane];
+                let packet = hop.lane.pop()?;
+                (Output::Packet { at, port: hop.to as u16, packet }, *count == 0)
+            }
+            Emission::Event(event) => (Output::Event { at, event: *event }, true),
+        };
+        if is_last {
+            self.output.pop_front();
+            self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
+        }
+        Some(output)
+    }
+}
+
+impl<P> Hop<P> {
+    fn settled_counts(&mut self, now: Time) -> Counts {
+        Counts { queue_time: self.queue.pass_time(now), ..self.meter.counts }
     }
 }
 
@@ -362,19 +401,21 @@ impl Lanes {
 }
 
 impl<P: Packet> Link<P> for WifiChannel<P> {
+    #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         self.advance(now);
         let lane = self.lane_of(port, &packet);
         let bytes = packet.wire_bytes() + self.rules.header_bytes;
         let hop = &mut self.lanes[lane];
         let node = hop.from;
+        hop.meter.arrive(bytes);
         if self.nodes[node].queued >= self.rules.queue_packets {
             let reason = DropReason::Overflow;
-            hop.meter.refuse(bytes, reason);
-            self.tell_drop(now, lane, &packet, (bytes, reason));
+            hop.meter.drop(bytes, reason);
+            self.emit_drop(now, lane, &packet, (bytes, reason));
             return Admission::Dropped;
         }
-        hop.meter.accept(now, bytes);
+        hop.queue.enter(now, bytes);
         hop.lane.push(now, bytes, packet);
         let node = &mut self.nodes[node];
         node.queued += 1;
@@ -390,22 +431,17 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
         Admission::Queued
     }
 
+    #[inline(never)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        loop {
-            match self.output.pop_front() {
-                Some((at, Emission::Packet { port, packet })) => {
-                    return Some(Output::Packet { at, port, packet });
-                }
-                Some((at, Emission::Event(event))) => return Some(Output::Event { at, event }),
-                None if self.due <= now => self.advance(now),
-                None => return None,
-            }
+        while self.output_at.is_never() && self.due <= now {
+            self.advance(now);
         }
+        self.pop_output()
     }
 
     #[inline]
     fn wake_time(&self) -> Time {
-        self.output.front().map_or(self.due, |&(at, _)| at)
+        self.output_at.min(self.due)
     }
 }
 
@@ -424,18 +460,22 @@ impl<P: Packet> Stages for WifiChannel<P> {
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         self.advance(now);
-        self.lanes[stage].meter.counters(now)
+        let hop = &mut self.lanes[stage];
+        let counts = hop.settled_counts(now);
+        hop.meter.counters(counts, hop.queue.most(), now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
         self.advance(now);
-        self.lanes[stage].meter.backlog()
+        self.lanes[stage].queue.backlog()
     }
 
     fn begin_window(&mut self, now: Time) {
         self.advance(now);
         for hop in &mut self.lanes {
-            hop.meter.begin_window(now);
+            let counts = hop.settled_counts(now);
+            hop.meter.begin_window(counts, now);
+            hop.queue.begin_window();
         }
     }
 }

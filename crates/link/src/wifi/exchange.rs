@@ -7,7 +7,7 @@ use super::config::WifiConfig;
 use super::lane::{Dropped, FrameLimits, subframe_bytes};
 use super::phy::Mode;
 use super::radio::{self, Radio};
-use crate::{DropReason, Packet};
+use crate::{Backlog, DropReason, Packet};
 
 /// What holds for all frames of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,11 +90,12 @@ impl<P: Packet> WifiChannel<P> {
 
     fn lose(&mut self, at: Time, lane: usize, dropped: Dropped<P>, reason: DropReason) {
         let hop = &mut self.lanes[lane];
-        hop.meter.drop(at, dropped.bytes, reason);
+        hop.meter.drop(dropped.bytes, reason);
+        hop.queue.leave(at, Backlog { packets: 1, bytes: dropped.bytes.into() });
         let node = &mut self.nodes[hop.from];
         node.queued -= 1;
         node.inside -= 1;
-        self.tell_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
+        self.emit_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
     }
 
     /// The lane of a node that asks, or else whose first packet has waited longest.
@@ -282,11 +283,11 @@ impl<P: Packet> WifiChannel<P> {
         hop.lane.forget();
         if frame.is_answered {
             hop.asks = false;
-            while let Some((bytes, packet)) = self.lanes[lane].lane.pass_on() {
-                self.lanes[lane].meter.deliver(at, bytes);
-                self.nodes[frame.from].inside -= 1;
-                self.give(at, lane, packet);
-            }
+            let passed = hop.lane.pass_on();
+            hop.meter.deliver(passed);
+            hop.queue.leave(at, passed);
+            self.nodes[frame.from].inside -= passed.packets;
+            self.give(at, lane, passed.packets);
         } else if frame.chosen.len() > 1 {
             hop.asks = self.rules.asks_before_repeating;
         }

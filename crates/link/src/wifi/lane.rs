@@ -1,9 +1,9 @@
 //! What one node has for another: the sender's queue and the receiver's reordering as one line.
 //!
 //! ```text
-//!   front: the first that the receiver misses                            back: the last to come
-//!     | waiting | received | given up | waiting | waiting | ...
-//!     |<---------- window of the block ACK --------->|
+//!   front             out: the first that the receiver misses            back: the last to come
+//!     | to be polled  | waiting | received | given up | waiting | waiting | ...
+//!                     |<---------- window of the block ACK --------->|
 //! ```
 //!
 //! The receiver passes on in order (802.11-2012 section 9.21.7), so what it has received behind
@@ -14,10 +14,14 @@ use std::collections::VecDeque;
 
 use cwndlab_units::Time;
 
+use crate::Backlog;
+
 /// Packets on their way from one node to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane<P> {
     line: VecDeque<Entry<P>>,
+    /// How many at the front are passed on, and wait to be polled. Places are counted behind them.
+    out: usize,
     /// How many of the line are waiting.
     waiting: u32,
     /// How many of the line are received.
@@ -46,7 +50,7 @@ pub(crate) struct FrameLimits {
 
 impl<P> Lane<P> {
     pub(crate) fn new() -> Self {
-        Self { line: VecDeque::new(), waiting: 0, received: 0 }
+        Self { line: VecDeque::new(), out: 0, waiting: 0, received: 0 }
     }
 
     pub(crate) fn push(&mut self, now: Time, bytes: u32, packet: P) {
@@ -60,14 +64,14 @@ impl<P> Lane<P> {
         self.waiting + self.received > 0
     }
 
-    /// How many packets are in it, received or not.
+    /// How many packets are in it, received or not, or passed on and not polled.
     pub(crate) fn len(&self) -> usize {
-        (self.waiting + self.received) as usize
+        (self.waiting + self.received) as usize + self.out
     }
 
     /// Since when the oldest has been there.
     pub(crate) fn oldest(&self) -> Time {
-        self.line.front().map_or(Time::NEVER, |entry| entry.arrived)
+        self.line.get(self.out).map_or(Time::NEVER, |entry| entry.arrived)
     }
 
     /// Chooses what goes into the next frame, by place in the line, and returns the frame's length;
@@ -78,7 +82,8 @@ impl<P> Lane<P> {
         chosen.clear();
         let mut length = 0;
         let mut aggregate = 0;
-        for (place, entry) in self.line.iter().enumerate().take(limits.packets as usize) {
+        let behind = self.line.range(self.out..);
+        for (place, entry) in behind.enumerate().take(limits.packets as usize) {
             if !entry.is_waiting() {
                 continue;
             }
@@ -95,7 +100,7 @@ impl<P> Lane<P> {
 
     /// Length with headers of the packet at a place.
     pub(crate) fn bytes_at(&self, place: u32) -> u32 {
-        self.line[place as usize].bytes
+        self.line[self.out + place as usize].bytes
     }
 
     /// The packet at this place was sent, and received or not. Gives it back if it was not after so
@@ -106,7 +111,8 @@ impl<P> Lane<P> {
         is_received: bool,
         attempts: u32,
     ) -> Option<Dropped<P>> {
-        let entry = &mut self.line[place as usize];
+        let place = self.out + place as usize;
+        let entry = &mut self.line[place];
         debug_assert!(entry.is_waiting(), "what was received is not sent again");
         if is_received {
             entry.is_received = true;
@@ -115,12 +121,13 @@ impl<P> Lane<P> {
             return None;
         }
         entry.attempts += 1;
-        if entry.attempts < attempts { None } else { self.give_up(place as usize) }
+        if entry.attempts < attempts { None } else { self.give_up(place) }
     }
 
     /// Gives back the oldest waiting packet if it came before `deadline`.
     pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
-        let place = self.line.iter().position(Entry::is_waiting)?;
+        let behind = self.line.range(self.out..).position(Entry::is_waiting)?;
+        let place = self.out + behind;
         if self.line[place].arrived < deadline { self.give_up(place) } else { None }
     }
 
@@ -135,26 +142,33 @@ impl<P> Lane<P> {
     /// need not be told.
     pub(crate) fn forget(&mut self) {
         if self.received == 0 {
-            while self.line.front().is_some_and(|entry| entry.packet.is_none()) {
-                self.line.pop_front();
+            while self.line.get(self.out).is_some_and(|entry| entry.packet.is_none()) {
+                self.line.remove(self.out);
             }
         }
     }
 
-    /// The receiver has got a frame: takes out the next packet that it passes on.
-    #[inline]
-    pub(crate) fn pass_on(&mut self) -> Option<(u32, P)> {
-        loop {
-            let front = self.line.front()?;
-            if front.is_waiting() {
-                return None;
-            }
-            let entry = self.line.pop_front()?;
-            if let Some(packet) = entry.packet {
+    /// The receiver has got a frame: passes on what it misses nothing before, which is returned.
+    pub(crate) fn pass_on(&mut self) -> Backlog {
+        let mut passed = Backlog::default();
+        while let Some(entry) = self.line.get(self.out).filter(|entry| !entry.is_waiting()) {
+            if entry.packet.is_some() {
+                passed.add(entry.bytes);
                 self.received -= 1;
-                return Some((entry.bytes, packet));
+                self.out += 1;
+            } else {
+                self.line.remove(self.out);
             }
         }
+        passed
+    }
+
+    /// Takes out the next packet that was passed on.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<P> {
+        let entry = self.line.pop_front()?;
+        self.out -= 1;
+        entry.packet
     }
 }
 
@@ -193,7 +207,7 @@ mod tests {
     }
 
     fn passed_on(lane: &mut Lane<u32>) -> Vec<u32> {
-        core::iter::from_fn(|| lane.pass_on()).map(|(_, packet)| packet).collect()
+        (0..lane.pass_on().packets).filter_map(|_| lane.pop()).collect()
     }
 
     #[test]

@@ -21,7 +21,6 @@ mod contention;
 mod exchange;
 mod interference;
 mod lane;
-mod meter;
 mod phy;
 mod radio;
 mod rate_control;

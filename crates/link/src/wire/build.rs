@@ -6,11 +6,12 @@ use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
 use super::late::Late;
-use super::{Counts, Entrance, Timing, Wire};
+use super::{Entrance, Timing, Wire};
 use crate::config::{FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
 use crate::loss::Loss;
+use crate::meter::Meter;
 use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
 use crate::policer::Policer;
@@ -89,8 +90,8 @@ impl Builder<'_> {
             late,
             news: VecDeque::new(),
             timeline,
-            counts: Counts::default(),
-            window: (Counts::default(), Time::ZERO),
+            meter: Meter::default(),
+            queue_max: 0,
             stage,
         })
     }

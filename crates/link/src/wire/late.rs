@@ -56,7 +56,7 @@ impl<P: Packet> Wire<P> {
             late.next_turn = self.server.turn(since, bytes);
         }
         self.late = Some(late);
-        self.counts.queue_max = self.counts.queue_max.max(self.total_backlog().packets);
+        self.queue_max = self.queue_max.max(self.total_backlog().packets);
         self.serve_late(now);
         self.set_wake();
         admission
@@ -80,7 +80,7 @@ impl<P: Packet> Wire<P> {
             });
             if let Some((head, is_marked)) = sent {
                 if is_marked {
-                    self.counts.marked.add(head.bytes);
+                    self.meter.mark(head.bytes);
                     let flow = head.packet.flow();
                     self.tell(turn, LinkEventKind::Marked { flow, bytes: head.bytes });
                 }
@@ -99,6 +99,6 @@ impl<P: Packet> Wire<P> {
     /// Counts the time in the queue of a packet that leaves it otherwise than by being sent.
     fn count_wait(&mut self, now: Time, arrived: Time) {
         let waited = now.as_nanos() - arrived.as_nanos();
-        self.counts.queue_time = self.counts.queue_time.wrapping_add(waited);
+        self.meter.counts.queue_time = self.meter.counts.queue_time.wrapping_add(waited);
     }
 }
