@@ -83,6 +83,7 @@ check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux;
 lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes nothing
 	@cargo fmt --all --check
 	@cargo clippy $(CRATES) --all-targets --quiet -- -D warnings
+	@$(PYTHON) tools/file_circles.py
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary

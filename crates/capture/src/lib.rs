@@ -14,6 +14,7 @@
 //! measured, and a timeout looks like any other late retransmission: those values are `None`.
 
 mod analysis;
+mod config;
 mod connection;
 mod decode;
 mod error;
@@ -22,7 +23,8 @@ mod ranges;
 mod reader;
 mod sender;
 
-pub use analysis::{Analysis, AnalysisConfig};
+pub use analysis::Analysis;
+pub use config::AnalysisConfig;
 pub use decode::{Peer, TcpOptions, TcpPacket, decode};
 pub use error::CaptureError;
 pub use flow::{Flow, FlowEvent, FlowSample, Vantage};

@@ -19,6 +19,7 @@
 
 mod awake;
 mod clock;
+mod device;
 mod driver;
 mod frame;
 mod histogram;

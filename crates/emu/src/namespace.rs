@@ -25,7 +25,7 @@ impl Namespace {
             if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
                 return Err(io::Error::last_os_error());
             }
-            crate::tun::bring_up("lo")?;
+            crate::device::bring_up("lo")?;
             Self::current()
         })
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::device::{bring_up, checked, control_device, control_socket, request};
 use crate::frame::{Frame, MTU_BYTES};
 use crate::route;
 use crate::{Namespace, Route};
@@ -130,17 +131,6 @@ pub fn address_of(name: &str) -> io::Result<Option<Ipv4Addr>> {
     }
 }
 
-/// Brings a device of this thread's namespace up.
-pub(crate) fn bring_up(name: &str) -> io::Result<()> {
-    let control = control_socket()?;
-    let mut request = request(name)?;
-    control_device(&control, libc::SIOCGIFFLAGS, &mut request)?;
-    // SAFETY: the call before has filled in the flags.
-    let flags = unsafe { request.ifr_ifru.ifru_flags };
-    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as i16;
-    control_device(&control, libc::SIOCSIFFLAGS, &mut request)
-}
-
 fn open(name: &str) -> io::Result<OwnedFd> {
     let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path ends in a zero.
@@ -153,37 +143,6 @@ fn open(name: &str) -> io::Result<OwnedFd> {
     Ok(descriptor)
 }
 
-fn control_socket() -> io::Result<OwnedFd> {
-    // SAFETY: takes no pointer.
-    let descriptor =
-        checked(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-fn request(name: &str) -> io::Result<libc::ifreq> {
-    // SAFETY: all zeros is an ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if name.is_empty() || name.len() >= request.ifr_name.len() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no device name: {name}")));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    Ok(request)
-}
-
-fn control_device(
-    descriptor: &OwnedFd,
-    operation: libc::Ioctl,
-    request: &mut libc::ifreq,
-) -> io::Result<()> {
-    // SAFETY: every operation here reads or writes an ifreq.
-    let status =
-        unsafe { libc::ioctl(descriptor.as_raw_fd(), operation, std::ptr::from_mut(request)) };
-    checked(status).map(|_| ())
-}
-
 fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
     let internet = libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
@@ -193,10 +152,6 @@ fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
     };
     // SAFETY: both are plain bytes of the same size.
     unsafe { std::mem::transmute::<libc::sockaddr_in, libc::sockaddr>(internet) }
-}
-
-fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }
 
 #[cfg(test)]

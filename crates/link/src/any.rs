@@ -142,7 +142,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         match self {
             Self::Wire(link) => link.poll(now),

@@ -42,7 +42,7 @@ impl Delay {
 
     /// When a packet arrives as netem has it without a rate: with the delay of the time when it
     /// came, overtaking what had a longer one; jitter alone changes no order.
-    pub(crate) fn kept_arrival(&mut self, came: Time, sent: Time) -> Time {
+    pub(crate) fn netem_arrival(&mut self, came: Time, sent: Time) -> Time {
         if self.delay.advance(came) {
             self.previous = Time::ZERO;
         }
@@ -53,7 +53,7 @@ impl Delay {
 
     /// When a packet arrives as netem has it with a rate: there the delay runs while the packet
     /// waits for those before it to have arrived, and only then its own time at the rate.
-    pub(crate) fn kept_arrival_with_rate(
+    pub(crate) fn netem_arrival_with_rate(
         &mut self,
         came: Time,
         sent: Time,

@@ -21,6 +21,7 @@ mod direction;
 mod duplex;
 mod error;
 mod event;
+mod link;
 mod loss;
 mod meter;
 mod outage;
@@ -52,10 +53,11 @@ pub use direction::Direction;
 pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
 pub use event::{DropReason, LinkEvent, LinkEventKind};
+pub use link::Link;
 pub use packet::{Admission, Packet};
 pub use path::{PathConfig, WireConfig};
 pub use probability::{Probability, ProbabilityError};
-pub use queue::{Discipline, Turn};
+pub use queue::{Dequeued, Discipline};
 pub use stages::Stages;
 pub use wifi::{
     AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
@@ -63,24 +65,3 @@ pub use wifi::{
     WifiStatistics,
 };
 pub use wire::Wire;
-
-use cwndlab_units::{Output, Time};
-
-/// A link: a wire, or a shared medium with several ports.
-///
-/// The times given to one link never go back.
-pub trait Link<P: Packet> {
-    /// Takes a packet that enters at `port`.
-    ///
-    /// The answer tells what the first queue did with it; a later one may still drop it. Poll the
-    /// link afterwards, or look at [`Link::wake_time`], as both may have changed.
-    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission;
-
-    /// Gives what left until `now`, in the order of its times, one thing at a time; when nothing is
-    /// left, [`Link::wake_time`] is after `now`.
-    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>>;
-
-    /// When [`Link::poll`] has something to give, unless there is input before.
-    /// Not after `now` if it has something already, [`Time::NEVER`] if it is idle.
-    fn wake_time(&self) -> Time;
-}

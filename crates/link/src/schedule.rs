@@ -62,7 +62,7 @@ pub(crate) fn rate_steps(first: Rate, schedule: &[StepConfig]) -> Vec<(Time, Rat
 }
 
 /// The events that are known beforehand, in order of time.
-pub(crate) fn timeline(
+pub(crate) fn scheduled_events(
     schedule: &[StepConfig],
     blackouts: &Spans,
     pauses: &Spans,

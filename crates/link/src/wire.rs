@@ -10,7 +10,8 @@
 //! a second one.
 
 mod build;
-mod late;
+mod dequeue;
+mod on_dequeue;
 
 use std::collections::VecDeque;
 
@@ -29,14 +30,14 @@ use crate::rate::Server;
 use crate::ring::Ring;
 use crate::schedule::Steps;
 use crate::{Link, Stages};
-use late::Late;
+use on_dequeue::OnDequeue;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct Wire<P> {
     /// When there is something to poll: a packet or something else.
     wake: Time,
-    /// When something else than a packet's arrival is due: news, or the next turn of a late queue.
+    /// When something else than a packet's arrival is due: an event, or the next dequeue.
     other_at: Time,
     /// Every packet whose place in the line is decided.
     ring: Ring<P>,
@@ -45,16 +46,16 @@ pub struct Wire<P> {
     delay: Delay,
     framing_bytes: u32,
     /// Whether there is more than a queue that decides on arrival: loss, outages, packets that are
-    /// too long, a late queue.
-    has_door: bool,
+    /// too long, a queue that decides on dequeue.
+    has_ingress: bool,
     timing: Timing,
     /// What is asked of an arrival before the queue, if anything.
-    entrance: Option<Box<Entrance>>,
-    /// The queue instead, if it decides when a packet's turn comes.
-    late: Option<Box<Late<P>>>,
-    news: VecDeque<(Time, LinkEventKind)>,
+    ingress: Option<Box<IngressFilter>>,
+    /// The queue instead, if it decides when a packet is dequeued.
+    on_dequeue: Option<Box<OnDequeue<P>>>,
+    events: VecDeque<(Time, LinkEventKind)>,
     /// What is known beforehand to happen, the next last.
-    timeline: Vec<(Time, LinkEventKind)>,
+    scheduled: Vec<(Time, LinkEventKind)>,
     meter: Meter,
     /// The most packets in queue and service at one time since the window began.
     queue_max: u32,
@@ -74,7 +75,7 @@ enum Timing {
 
 /// Policer, loss and outages.
 #[derive(Clone, Debug)]
-struct Entrance {
+struct IngressFilter {
     policer: Option<Policer>,
     blackouts: Blackouts,
     loss: Steps<Loss>,
@@ -87,12 +88,12 @@ impl<P: Packet> Link<P> for Wire<P> {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
         self.meter.arrive(bytes);
-        if self.has_door {
-            if let Some(reason) = self.refusal(now, bytes) {
-                return self.refuse(now, packet.flow(), bytes, reason);
+        if self.has_ingress {
+            if let Some(reason) = self.ingress_drop(now, bytes) {
+                return self.drop_packet(now, packet.flow(), bytes, reason);
             }
-            if self.late.is_some() {
-                return self.handle_late(now, bytes, packet);
+            if self.on_dequeue.is_some() {
+                return self.enqueue_for_aqm(now, bytes, packet);
             }
         }
         self.admit(now, bytes, packet)
@@ -138,7 +139,7 @@ impl<P: Packet> Stages for Wire<P> {
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
         debug_assert_eq!(stage, 0, "a wire has one stage");
-        self.serve_late(now);
+        self.dequeue_until(now);
         self.ring.pass(now);
         self.total_backlog()
     }
@@ -153,15 +154,16 @@ impl<P: Packet> Stages for Wire<P> {
 impl<P: Packet> Wire<P> {
     /// How many packets are on the wire: in the queue, in service or under way.
     pub fn packets_inside(&self) -> usize {
-        self.ring.len() + self.late.as_ref().map_or(0, |late| late.queue.backlog().packets as usize)
+        self.ring.len()
+            + self.on_dequeue.as_ref().map_or(0, |aqm| aqm.queue.backlog().packets as usize)
     }
 
     #[inline(never)]
     fn poll_other(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        self.serve_late(now);
+        self.dequeue_until(now);
         let due = self.ring.first_arrival();
-        if self.news_at() <= now.min(due) {
-            Some(self.next_news())
+        if self.event_at() <= now.min(due) {
+            Some(self.next_event())
         } else if due <= now {
             Some(self.deliver())
         } else {
@@ -171,9 +173,9 @@ impl<P: Packet> Wire<P> {
 
     /// Why a packet does not even come to the queue, if so.
     #[inline(never)]
-    fn refusal(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
-        let refusal = self.entrance.as_mut().and_then(|entrance| entrance.refuses(now, bytes));
-        refusal.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
+    fn ingress_drop(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
+        let reason = self.ingress.as_mut().and_then(|filter| filter.drop_reason(now, bytes));
+        reason.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
     /// Asks the queue for room.
@@ -186,7 +188,7 @@ impl<P: Packet> Wire<P> {
             self.ring.pass(now);
             backlog = self.ring.backlog();
             if !limits.have_room(backlog, bytes) {
-                return self.refuse(now, packet.flow(), bytes, DropReason::Overflow);
+                return self.drop_packet(now, packet.flow(), bytes, DropReason::Overflow);
             }
         }
         self.enqueue(now, backlog, bytes, packet);
@@ -211,18 +213,18 @@ impl<P: Packet> Wire<P> {
         counts.queue_time = counts.queue_time.wrapping_add(queue_time);
         let arrival = match self.timing {
             Timing::Retime => self.delay.arrival(served),
-            Timing::KeepDelay => return self.send_kept(now, served, bytes, packet),
-            Timing::KeepRate => self.kept_rate_arrival(now, served),
+            Timing::KeepDelay => return self.send_by_netem(now, served, bytes, packet),
+            Timing::KeepRate => self.netem_rate_arrival(now, served),
         };
         self.ring.push(arrival, served, bytes, packet);
         self.wake = self.wake.min(arrival);
     }
 
     #[cold]
-    fn kept_rate_arrival(&mut self, now: Time, served: Time) -> Time {
+    fn netem_rate_arrival(&mut self, now: Time, served: Time) -> Time {
         match &self.server {
-            Server::Kept(server) => {
-                self.delay.kept_arrival_with_rate(now, served, server.last_time())
+            Server::Netem(server) => {
+                self.delay.netem_arrival_with_rate(now, served, server.last_time())
             }
             _ => self.delay.arrival(served),
         }
@@ -230,8 +232,8 @@ impl<P: Packet> Wire<P> {
 
     /// Lets a packet overtake those that arrive later.
     #[cold]
-    fn send_kept(&mut self, now: Time, served: Time, bytes: u32, packet: P) {
-        let arrival = self.delay.kept_arrival(now, served);
+    fn send_by_netem(&mut self, now: Time, served: Time, bytes: u32, packet: P) {
+        let arrival = self.delay.netem_arrival(now, served);
         self.ring.push(arrival, served, bytes, packet);
         // What is sorted must not be counted by its place.
         self.ring.pass(now);
@@ -251,80 +253,83 @@ impl<P: Packet> Wire<P> {
     fn manage(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
         self.ring.pass(now);
         let backlog = self.ring.backlog();
-        let Queue::Managed(queue) = &mut self.queue else { unreachable!("drop-tail asks nobody") };
+        let Queue::EnqueueAqm(queue) = &mut self.queue else {
+            unreachable!("drop-tail asks nobody")
+        };
         let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
         let is_ecn_capable = packet.ecn().is_capable();
         let verdict = queue.admit(now, backlog, Arrival { bytes, is_ecn_capable, idle_since });
         if let Verdict::Drop(reason) = verdict {
-            return self.refuse(now, packet.flow(), bytes, reason);
+            return self.drop_packet(now, packet.flow(), bytes, reason);
         }
-        queue.queued(now, || self.server.turn(now, bytes));
+        queue.queued(now, || self.server.dequeue_at(now, bytes));
         if verdict == Verdict::Mark {
             packet.mark_ce();
             self.meter.mark(bytes);
-            self.tell(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
+            self.emit(now, LinkEventKind::Marked { flow: packet.flow(), bytes });
         }
         self.enqueue(now, backlog, bytes, packet);
         if verdict == Verdict::Mark { Admission::Marked } else { Admission::Queued }
     }
 
     #[cold]
-    fn refuse(&mut self, now: Time, flow: u32, bytes: u32, reason: DropReason) -> Admission {
+    fn drop_packet(&mut self, now: Time, flow: u32, bytes: u32, reason: DropReason) -> Admission {
         self.meter.drop(bytes, reason);
-        self.tell(now, LinkEventKind::Dropped { flow, bytes, reason });
+        self.emit(now, LinkEventKind::Dropped { flow, bytes, reason });
         Admission::Dropped
     }
 
-    fn tell(&mut self, at: Time, kind: LinkEventKind) {
-        self.news.push_back((at, kind));
+    fn emit(&mut self, at: Time, kind: LinkEventKind) {
+        self.events.push_back((at, kind));
         self.set_wake();
     }
 
-    /// When the first piece of news happened or will.
-    fn news_at(&self) -> Time {
-        self.foreseen_at().min(self.happened_at())
+    /// When the first event happened or will happen.
+    fn event_at(&self) -> Time {
+        self.scheduled_at().min(self.happened_at())
     }
 
-    fn foreseen_at(&self) -> Time {
-        self.timeline.last().map_or(Time::NEVER, |&(at, _)| at)
+    fn scheduled_at(&self) -> Time {
+        self.scheduled.last().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     fn happened_at(&self) -> Time {
-        self.news.front().map_or(Time::NEVER, |&(at, _)| at)
+        self.events.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     fn set_wake(&mut self) {
-        let turn = self.late.as_ref().map_or(Time::NEVER, |late| late.next_turn);
-        self.other_at = self.news_at().min(turn);
+        let dequeue_at = self.on_dequeue.as_ref().map_or(Time::NEVER, |aqm| aqm.next_dequeue);
+        self.other_at = self.event_at().min(dequeue_at);
         self.wake = self.ring.first_arrival().min(self.other_at);
     }
 
     #[cold]
-    fn next_news(&mut self) -> Output<P, LinkEvent> {
-        let (at, kind) = if self.foreseen_at() <= self.happened_at() {
-            self.timeline.pop().expect("news are due")
+    fn next_event(&mut self) -> Output<P, LinkEvent> {
+        let (at, kind) = if self.scheduled_at() <= self.happened_at() {
+            self.scheduled.pop().expect("an event is due")
         } else {
-            self.news.pop_front().expect("news are due")
+            self.events.pop_front().expect("an event is due")
         };
         self.set_wake();
         Output::Event { at, event: LinkEvent { stage: self.stage, kind } }
     }
 
     fn total_backlog(&self) -> Backlog {
-        let waiting = self.late.as_ref().map_or_else(Backlog::default, |late| late.queue.backlog());
+        let waiting =
+            self.on_dequeue.as_ref().map_or_else(Backlog::default, |aqm| aqm.queue.backlog());
         self.ring.backlog() + waiting
     }
 
     /// The counts as of `now`: what is neither dropped nor inside is delivered, and the time in the
     /// queue is not as it will be.
     fn settled_counts(&mut self, now: Time) -> Counts {
-        self.serve_late(now);
+        self.dequeue_until(now);
         self.ring.pass(now);
         let mut counts = self.meter.counts;
         let mut inside = Tally::default();
         self.ring.iter().for_each(|slot| inside.add(slot.bytes));
-        if let Some(late) = &self.late {
-            late.queue.for_each(|waiting| {
+        if let Some(aqm) = &self.on_dequeue {
+            aqm.queue.for_each(|waiting| {
                 inside.add(waiting.bytes);
                 let waited = now.as_nanos() - waiting.arrived.as_nanos();
                 counts.queue_time = counts.queue_time.wrapping_add(waited);
@@ -339,8 +344,8 @@ impl<P: Packet> Wire<P> {
     }
 }
 
-impl Entrance {
-    fn refuses(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
+impl IngressFilter {
+    fn drop_reason(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, bytes)) {
             return Some(DropReason::Policed);
         }

@@ -8,6 +8,7 @@
 use cwndlab_units::{Duration, Stream, Time};
 
 mod config;
+mod connection;
 mod datagrams;
 mod outcome;
 mod request_response;
@@ -18,6 +19,8 @@ mod video;
 mod web;
 
 pub use config::{ApplicationConfig, Distribution};
+pub use connection::Connection;
+use connection::{BLOCK_BYTES, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 pub use datagrams::Datagram;
 use datagrams::Datagrams;
 pub use outcome::Outcome;
@@ -27,29 +30,8 @@ use times::{Times, geometric_mean, percentile};
 use video::Video;
 use web::{Page, Web};
 
-/// A bulk sender writes blocks of 64 KiB, as iperf does.
-const BLOCK_BYTES: u64 = 64 * 1024;
-/// What a browser asks with, or writes before a body: a request line and the usual headers.
-const HTTP_REQUEST_BYTES: u64 = 400;
-/// What a server answers with, its body not counted: a status line and the usual headers.
-const HTTP_ANSWER_BYTES: u64 = 300;
 /// Shape of the Pareto on and off times: finite mean, infinite variance, as in ns-2.
 const PARETO_SHAPE: f64 = 1.5;
-
-/// One end of a connection, as an application sees it.
-pub trait Connection {
-    /// Hands over up to so many bytes. Answers how many were taken; none if there is no room.
-    fn write(&mut self, now: Time, bytes: u64) -> u64;
-
-    /// Takes everything that has arrived in order. Answers how many bytes.
-    fn read(&mut self, now: Time) -> u64;
-
-    /// Whether the peer has closed its side, and all that it sent has been read.
-    fn peer_has_finished(&self) -> bool;
-
-    /// Closes this side: nothing more is written.
-    fn close(&mut self, now: Time);
-}
 
 /// A running application.
 #[derive(Debug)]
@@ -443,17 +425,6 @@ fn write_blocks<C: Connection>(now: Time, connection: &mut C, block_left: &mut u
         if *block_left == 0 {
             *block_left = BLOCK_BYTES;
         }
-    }
-}
-
-/// Writes what the socket takes of a message.
-fn write_up_to<C: Connection>(now: Time, connection: &mut C, to_write: &mut u64) {
-    while *to_write > 0 {
-        let written = connection.write(now, (*to_write).min(BLOCK_BYTES));
-        if written == 0 {
-            break;
-        }
-        *to_write -= written;
     }
 }
 

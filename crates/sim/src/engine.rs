@@ -22,9 +22,10 @@ use cwndlab_units::{Duration, Output, Time};
 
 use crate::flow::{Flow, Part};
 use crate::frame::Frame;
+use crate::node::HostNodes;
 use crate::path::{Links, Path};
 use crate::recorder::Recorder;
-use crate::station::Stations;
+use crate::sampling::push_sample;
 use crate::wake::NEAR;
 
 /// Means are taken from samples at this distance.
@@ -58,7 +59,7 @@ enum Component {
     WarmUp,
     Flow(usize, Part),
     /// A machine's device.
-    Station(usize),
+    HostNode(usize),
     MeanSampler,
     Sampler,
 }
@@ -66,7 +67,7 @@ enum Component {
 impl<'a> Engine<'a> {
     pub(crate) fn new(
         links: Links,
-        stations: Stations,
+        nodes: HostNodes,
         flows: Vec<Flow>,
         recorder: Recorder,
         sample_interval: Option<Duration>,
@@ -77,11 +78,11 @@ impl<'a> Engine<'a> {
         for index in 0..flows.len() {
             components.extend(Part::ALL.map(|part| Component::Flow(index, part)));
         }
-        let first_station = NEAR + components.len();
-        components.extend((0..stations.len()).map(Component::Station));
+        let first_node = NEAR + components.len();
+        components.extend((0..nodes.len()).map(Component::HostNode));
         components.extend([Component::MeanSampler, Component::Sampler]);
-        let mut path = Path::new(links, stations, NEAR + components.len());
-        path.connect_stations(first_station);
+        let mut path = Path::new(links, nodes, NEAR + components.len());
+        path.connect_nodes(first_node);
         let memory = Memory::new();
         let until = end;
         let warm_up_end = Time::ZERO;
@@ -158,7 +159,7 @@ impl<'a> Engine<'a> {
                 let flow = &mut self.flows[index];
                 flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
             }
-            Component::Station(number) => self.poll_station(number, now),
+            Component::HostNode(number) => self.poll_node(number, now),
             Component::MeanSampler => self.sample_means(now, component),
             Component::Sampler => self.sample(now, component),
         }
@@ -202,7 +203,7 @@ impl<'a> Engine<'a> {
                     let first = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
                     self.path.wakes.set(component, first);
                 }
-                Component::WarmUp | Component::Flow(..) | Component::Station(_) => {}
+                Component::WarmUp | Component::Flow(..) | Component::HostNode(_) => {}
             }
         }
     }
@@ -217,9 +218,9 @@ impl<'a> Engine<'a> {
                 let Frame(segment) = packet;
                 let direction = Path::direction(link, *port);
                 let flow = &mut self.flows[segment.flow as usize];
-                if let Some(intake) = flow.intake(direction) {
-                    self.path.give(intake, now, segment);
-                    self.path.settle_station(intake, now);
+                if let Some(intake) = flow.receive_line(direction) {
+                    self.path.send_to_node(intake, now, segment);
+                    self.path.settle_node(intake, now);
                 } else {
                     let (path, recorder) = (&mut self.path, &mut self.recorder);
                     flow.handle_segment(direction, now, segment, path, recorder);
@@ -233,17 +234,17 @@ impl<'a> Engine<'a> {
                 break;
             }
         }
-        self.path.settle_stations_behind(link, now);
+        self.path.settle_nodes_behind(link, now);
     }
 
     /// What has left a device goes on, and what it has received is handed over.
-    fn poll_station(&mut self, number: usize, now: Time) {
+    fn poll_node(&mut self, number: usize, now: Time) {
         for Frame(segment) in self.path.received(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
             flow.handle_received(number, now, &segment, &mut self.path, &mut self.recorder);
         }
-        let direction_behind = self.path.stations.direction_behind(number);
-        while let Some(segment) = self.path.poll_station(number, now) {
+        let direction_behind = self.path.nodes.direction_behind(number);
+        while let Some(segment) = self.path.poll_node(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
             let (path, recorder) = (&mut self.path, &mut self.recorder);
             match direction_behind {
@@ -255,7 +256,7 @@ impl<'a> Engine<'a> {
             let flow = &mut self.flows[segment.flow as usize];
             flow.release(number, now, &segment, &mut self.path, &mut self.recorder);
         }
-        self.path.settle_station(number, now);
+        self.path.settle_node(number, now);
     }
 
     fn sample_means(&mut self, now: Time, component: usize) {
@@ -273,11 +274,12 @@ impl<'a> Engine<'a> {
 
     fn sample(&mut self, now: Time, component: usize) {
         let Some(interval) = self.sample_interval else { return };
-        if let Some(recording) = &mut self.recorder.on_demand {
+        let on_demand = self.recorder.on_demand.as_mut();
+        if let Some(samples) = on_demand.and_then(|recorded| recorded.samples.as_mut()) {
             for flow in self.flows.iter_mut().filter(|flow| flow.is_alive(now)) {
                 let queue = self.path.backlog(flow.direction, flow.user, now);
-                let host_queue = flow.stations[0].map(|station| self.path.waiting_in(station));
-                recording.sample(now, interval, flow, queue, host_queue);
+                let host_queue = flow.nodes[0].map(|node| self.path.waiting_in(node));
+                push_sample(samples, now, interval, flow, queue, host_queue);
             }
         }
         self.path.wakes.set(component, now + interval);

@@ -8,7 +8,8 @@ use cwndlab_scenario::{Application, Datagram, FlowConfig, FlowRecord, Outcome};
 use cwndlab_tcp::{Endpoint, Polled, TcpOutput};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::path::{Entrance, Path};
+use crate::ingress::Ingress;
+use crate::path::Path;
 use crate::recorder::Recorder;
 use crate::socket::Socket;
 
@@ -26,8 +27,8 @@ pub(crate) struct Flow {
     pub(crate) direction: Direction,
     /// The user's port on a shared medium.
     pub(crate) user: u16,
-    data_entrance: Entrance,
-    ack_entrance: Entrance,
+    data_ingress: Ingress,
+    ack_ingress: Ingress,
     pub(crate) start: Time,
     /// When the application stops, if before the end of the run.
     stop: Option<Time>,
@@ -40,9 +41,9 @@ pub(crate) struct Flow {
     is_reading_at_once: bool,
     access: Access,
     /// The devices of the sender and of the receiver.
-    pub(crate) stations: [Option<usize>; 2],
+    pub(crate) nodes: [Option<usize>; 2],
     /// The devices through which data and ACKs come in: at the sender, and at the receiver.
-    pub(crate) intakes: Option<[Option<usize>; 2]>,
+    pub(crate) receive_lines: Option<[Option<usize>; 2]>,
     /// Segments that the sender sent all the same, and its device lost.
     dropped_by_host: u64,
     /// Whether nothing stands between the sender and the path: neither a device nor a delay.
@@ -68,7 +69,7 @@ struct Access {
     to_sender: VecDeque<(Time, Segment)>,
 }
 
-/// The sender's place among the stations, and the receiver's.
+/// The sender's place among the nodes, and the receiver's.
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
@@ -110,8 +111,8 @@ impl Flow {
             record: FlowRecord::new(config.start + warm_up, stop.unwrap_or(end)),
             direction: config.direction,
             user: config.user.get(),
-            data_entrance: Entrance::default(),
-            ack_entrance: Entrance::default(),
+            data_ingress: Ingress::default(),
+            ack_ingress: Ingress::default(),
             start: config.start,
             stop,
             completed: None,
@@ -120,8 +121,8 @@ impl Flow {
             is_receiver_established: false,
             is_reading_at_once: false,
             access: Access { delay: config.access_delay, ..Access::default() },
-            stations: [None; 2],
-            intakes: None,
+            nodes: [None; 2],
+            receive_lines: None,
             dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none() && !is_of_datagrams,
@@ -137,8 +138,8 @@ impl Flow {
     /// Takes the flow's places among the components, and waits for its start.
     pub(crate) fn begin(&mut self, first_leaf: usize, path: &mut Path) {
         self.first_leaf = first_leaf;
-        self.data_entrance = path.entrance(self.direction, self.user);
-        self.ack_entrance = path.entrance(self.direction.opposite(), self.user);
+        self.data_ingress = path.ingress(self.direction, self.user);
+        self.ack_ingress = path.ingress(self.direction.opposite(), self.user);
         self.set_control(path);
     }
 
@@ -148,8 +149,8 @@ impl Flow {
 
     /// The device through which what went this way comes in, if that takes time.
     #[inline]
-    pub(crate) fn intake(&self, direction: Direction) -> Option<usize> {
-        self.intakes?[usize::from(direction == self.direction)]
+    pub(crate) fn receive_line(&self, direction: Direction) -> Option<usize> {
+        self.receive_lines?[usize::from(direction == self.direction)]
     }
 
     /// Which host sends to which: the way of the data and the user.
@@ -160,7 +161,7 @@ impl Flow {
     /// How often the sender's device had no room, if it has one.
     pub(crate) fn host_refusals(&self) -> Option<u64> {
         let refusals = self.sender.counters().refusals;
-        self.stations[SENDER].map(|_| refusals + self.dropped_by_host)
+        self.nodes[SENDER].map(|_| refusals + self.dropped_by_host)
     }
 
     /// Whether the connection is closed.
@@ -255,8 +256,8 @@ impl Flow {
             self.record.handle_read(now, u64::from(segment.payload));
             return true;
         }
-        let Some(station) = self.stations[end] else { return false };
-        let is_later = path.receive(station, now, segment);
+        let Some(node) = self.nodes[end] else { return false };
+        let is_later = path.receive(node, now, segment);
         if !is_later {
             self.tell_room(now, path);
         }
@@ -266,14 +267,14 @@ impl Flow {
     /// A device hands over what it has received.
     pub(crate) fn handle_received(
         &mut self,
-        station: usize,
+        node: usize,
         now: Time,
         segment: &Segment,
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
         self.tell_room(now, path);
-        if self.stations[RECEIVER] == Some(station) {
+        if self.nodes[RECEIVER] == Some(node) {
             self.give_to_receiver(now, segment, path);
         } else {
             self.give_to_sender(now, segment, path, recorder);
@@ -282,9 +283,9 @@ impl Flow {
 
     /// Tells both ends what their devices take, before they send.
     fn tell_room(&mut self, now: Time, path: &mut Path) {
-        for (station, end) in self.stations.iter().zip([&mut self.sender, &mut self.receiver]) {
-            if let Some(station) = *station {
-                end.set_room(path.room(station, self.index, now));
+        for (node, end) in self.nodes.iter().zip([&mut self.sender, &mut self.receiver]) {
+            if let Some(node) = *node {
+                end.set_room(path.room(node, self.index, now));
             }
         }
     }
@@ -292,28 +293,28 @@ impl Flow {
     /// A segment has left the device of one of the ends.
     pub(crate) fn handle_departed(
         &mut self,
-        station: usize,
+        node: usize,
         now: Time,
         segment: &Segment,
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
-        let is_receivers = self.stations[RECEIVER] == Some(station);
+        let is_receivers = self.nodes[RECEIVER] == Some(node);
         if is_receivers {
-            path.send_alone(self.ack_entrance, now, segment);
+            path.send_alone(self.ack_ingress, now, segment);
         } else if self.access.delay == Duration::ZERO {
-            path.send_alone(self.data_entrance, now, segment);
+            path.send_alone(self.data_ingress, now, segment);
         } else {
             self.access.from_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
         }
-        self.release(station, now, segment, path, recorder);
+        self.release(node, now, segment, path, recorder);
     }
 
     /// A segment is no longer in the device of one of the ends, which may go on sending.
     pub(crate) fn release(
         &mut self,
-        station: usize,
+        node: usize,
         now: Time,
         segment: &Segment,
         path: &mut Path,
@@ -324,7 +325,7 @@ impl Flow {
             return;
         }
         self.tell_room(now, path);
-        if self.stations[RECEIVER] == Some(station) {
+        if self.nodes[RECEIVER] == Some(node) {
             if self.receiver.handle_departure(now) {
                 self.poll_receiver(now, path);
             }
@@ -451,9 +452,9 @@ impl Flow {
                     }
                     has_sent = true;
                     if self.is_direct {
-                        path.send(self.data_entrance, now, segment);
-                    } else if let Some(station) = self.stations[SENDER] {
-                        let admission = path.give(station, now, segment);
+                        path.send(self.data_ingress, now, segment);
+                    } else if let Some(node) = self.nodes[SENDER] {
+                        let admission = path.send_to_node(node, now, segment);
                         self.dropped_by_host += u64::from(admission == Admission::Dropped);
                     } else {
                         self.access.from_sender.push_back((now + self.access.delay, *segment));
@@ -469,9 +470,9 @@ impl Flow {
         path.wakes.set_leaf(self.leaf(Part::Sender), next);
         if has_sent {
             if self.is_direct {
-                path.settle(self.data_entrance.link, now);
-            } else if let Some(station) = self.stations[SENDER] {
-                path.settle_station(station, now);
+                path.settle(self.data_ingress.link, now);
+            } else if let Some(node) = self.nodes[SENDER] {
+                path.settle_node(node, now);
             } else {
                 self.set_access(path);
             }
@@ -485,10 +486,10 @@ impl Flow {
         let Polled { outputs, next } = self.receiver.poll(now);
         for output in outputs {
             if let TcpOutput::Segment(segment) = output {
-                match self.stations[RECEIVER] {
-                    None => path.send(self.ack_entrance, now, segment),
-                    Some(station) => {
-                        path.give(station, now, segment);
+                match self.nodes[RECEIVER] {
+                    None => path.send(self.ack_ingress, now, segment),
+                    Some(node) => {
+                        path.send_to_node(node, now, segment);
                     }
                 }
                 has_sent = true;
@@ -496,11 +497,11 @@ impl Flow {
         }
         path.wakes.set_leaf(self.leaf(Part::Receiver), next);
         if has_sent {
-            match self.stations[RECEIVER] {
+            match self.nodes[RECEIVER] {
                 None => {
-                    path.settle(self.ack_entrance.link, now);
+                    path.settle(self.ack_ingress.link, now);
                 }
-                Some(station) => path.settle_station(station, now),
+                Some(node) => path.settle_node(node, now),
             }
         }
     }
@@ -575,11 +576,11 @@ impl Flow {
         };
         self.record.handle_sent(now, number.wrapping_mul(payload_bytes), payload_bytes);
         if self.is_direct {
-            path.send_alone(self.data_entrance, now, &segment);
-        } else if let Some(station) = self.stations[SENDER] {
-            let admission = path.give(station, now, &segment);
+            path.send_alone(self.data_ingress, now, &segment);
+        } else if let Some(node) = self.nodes[SENDER] {
+            let admission = path.send_to_node(node, now, &segment);
             self.dropped_by_host += u64::from(admission == Admission::Dropped);
-            path.settle_station(station, now);
+            path.settle_node(node, now);
         } else {
             self.access.from_sender.push_back((now + self.access.delay, segment));
             self.set_access(path);
@@ -609,7 +610,7 @@ impl Flow {
     /// What has crossed the access delay goes on.
     fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         while let Some(segment) = pop_due(&mut self.access.from_sender, now) {
-            path.send_alone(self.data_entrance, now, &segment);
+            path.send_alone(self.data_ingress, now, &segment);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
             if !self.is_received_later(SENDER, now, &segment, path) {

@@ -8,13 +8,15 @@
 mod engine;
 mod flow;
 mod frame;
+mod ingress;
+mod node;
 mod path;
 mod pcap;
 mod recorder;
 mod run;
+mod sampling;
 mod saturate;
 mod socket;
-mod station;
 mod wake;
 
 pub use run::{RunError, check, run, run_in_parts, run_unless_stopped};

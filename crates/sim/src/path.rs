@@ -1,11 +1,14 @@
 //! The two directions between the ends, and the times at which anything is due.
 
+mod nodes;
+
 use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
-use crate::station::Stations;
+use crate::ingress::Ingress;
+use crate::node::HostNodes;
 use crate::wake::WakeTree;
 
 /// What carries both directions: a link each, or one medium that they share.
@@ -22,36 +25,29 @@ pub(crate) struct Path {
     pub(crate) links: [AnyLink<Frame>; 2],
     pub(crate) is_shared: bool,
     /// What stands between the sockets and the links.
-    pub(crate) stations: Stations,
+    pub(crate) nodes: HostNodes,
     pub(crate) wakes: WakeTree,
 }
 
-/// Where a flow's segments of one direction enter.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entrance {
-    pub(crate) link: Direction,
-    port: u16,
-}
-
 impl Path {
-    pub(crate) fn new(links: Links, stations: Stations, components: usize) -> Self {
+    pub(crate) fn new(links: Links, nodes: HostNodes, components: usize) -> Self {
         let wakes = WakeTree::new(components);
         match links {
-            Links::Separate(links) => Self { links: *links, is_shared: false, stations, wakes },
+            Links::Separate(links) => Self { links: *links, is_shared: false, nodes, wakes },
             Links::Shared(medium) => {
                 let unused = AnyLink::one_way(&[], &Traces::new(), 0, "unused");
                 let unused = unused.expect("a wire without stages needs nothing");
-                Self { links: [*medium, unused], is_shared: true, stations, wakes }
+                Self { links: [*medium, unused], is_shared: true, nodes, wakes }
             }
         }
     }
 
     /// Where what goes in `direction` for this user enters.
-    pub(crate) fn entrance(&self, direction: Direction, user: u16) -> Entrance {
+    pub(crate) fn ingress(&self, direction: Direction, user: u16) -> Ingress {
         if !self.is_shared {
-            return Entrance { link: direction, port: 0 };
+            return Ingress { link: direction, port: 0 };
         }
-        Entrance { link: Direction::Forward, port: direction.port(user) }
+        Ingress { link: Direction::Forward, port: direction.port(user) }
     }
 
     /// In which direction something went that left `link` at `port`.
@@ -62,15 +58,15 @@ impl Path {
 
     /// Gives a segment to a link, and sets when that acts next.
     #[inline(never)]
-    pub(crate) fn send_alone(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
-        self.send(entrance, now, segment);
-        self.settle(entrance.link, now);
+    pub(crate) fn send_alone(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
+        self.send(ingress, now, segment);
+        self.settle(ingress.link, now);
     }
 
     /// Gives a segment to a link. [`Path::settle`] must follow.
     #[inline(always)]
-    pub(crate) fn send(&mut self, entrance: Entrance, now: Time, segment: &Segment) {
-        let Entrance { link, port } = entrance;
+    pub(crate) fn send(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
+        let Ingress { link, port } = ingress;
         self.links[link as usize].handle_packet(now, port, Frame(*segment));
     }
 

@@ -2,13 +2,12 @@
 
 use std::mem;
 
-use cwndlab_link::{Backlog, LinkEvent};
+use cwndlab_link::LinkEvent;
 use cwndlab_packet::Segment;
 use cwndlab_scenario::{Acks, Events, RecordConfig, Recording, Samples};
 use cwndlab_tcp::{Endpoint, TcpEvent};
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::Time;
 
-use crate::flow::Flow;
 use crate::pcap::Capture;
 
 /// More rows, or bytes of a capture, than this are handed over before the run goes on: some
@@ -130,47 +129,14 @@ impl OnDemand {
         events.event.push(name);
         events.value.push(nan_if_none(value));
     }
-
-    /// Adds a flow's row of samples.
-    pub(crate) fn sample(
-        &mut self,
-        now: Time,
-        interval: Duration,
-        flow: &mut Flow,
-        queue: Backlog,
-        host_queue: Option<u32>,
-    ) {
-        let Some(samples) = &mut self.samples else { return };
-        let info = flow.sender.info();
-        let since = flow.record.end_interval();
-        let mbit_s = |bytes: u64| bytes as f64 * 8e3 / interval.as_nanos() as f64;
-        samples.flow.push(flow.id);
-        samples.t_s.push(now.as_secs_f64());
-        samples.cwnd_pkts.push(info.cwnd_pkts);
-        samples.ssthresh_pkts.push(nan_if_none(info.ssthresh_pkts.map(f64::from)));
-        samples.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
-        samples.rtt_ms.push(nan_if_none(since.rtt_ms));
-        samples.throughput_mbit_s.push(mbit_s(since.sent_bytes));
-        samples.goodput_mbit_s.push(mbit_s(since.delivered_bytes));
-        samples.inflight_pkts.push(info.in_flight_pkts);
-        samples.queue_pkts.push(queue.packets);
-        samples.queue_bytes.push(queue.bytes);
-        samples.host_queue_pkts.push(nan_if_none(host_queue.map(f64::from)));
-        samples
-            .pacing_rate_mbit_s
-            .push(nan_if_none(info.pacing_rate.map(|r| r.as_mbit_per_sec_f64())));
-        samples
-            .delivery_rate_mbit_s
-            .push(nan_if_none(info.delivery_rate.map(|r| r.as_mbit_per_sec_f64())));
-        samples.ca_state.push(info.ca_state as u8);
-    }
 }
 
-fn nan_if_none(value: Option<f64>) -> f64 {
+/// A value as a column has it.
+pub(crate) fn nan_if_none(value: Option<f64>) -> f64 {
     value.unwrap_or(f64::NAN)
 }
 
 /// An RTT that the endpoint does not know yet is 0 there.
-fn nan_if_zero(value: f64) -> f64 {
+pub(crate) fn nan_if_zero(value: f64) -> f64 {
     if value > 0.0 { value } else { f64::NAN }
 }

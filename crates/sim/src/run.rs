@@ -17,9 +17,9 @@ use thiserror::Error;
 
 use crate::engine::{Engine, Memory};
 use crate::flow::Flow;
+use crate::node::HostNodes;
 use crate::path::Links;
 use crate::recorder::Recorder;
-use crate::station::Stations;
 
 /// How long after its application a connection of an earlier run has to send what is left and close.
 const LINGER: Duration = Duration::from_secs(10);
@@ -121,11 +121,11 @@ fn engine<'a>(
     stop: &'a AtomicBool,
 ) -> Result<Engine<'a>, RunError> {
     let end = Time::ZERO + scenario.duration;
-    let (flows, stations) = build_flows(scenario, place, end, algorithms)?;
+    let (flows, nodes) = build_flows(scenario, place, end, algorithms)?;
     let ids = scenario.flows.iter().map(|flow| flow.id).collect();
     let recorder = Recorder::new(&scenario.record, ids);
     let interval = scenario.record.sample_interval;
-    let engine = Engine::new(links, stations, flows, recorder, interval, end, stop);
+    let engine = Engine::new(links, nodes, flows, recorder, interval, end, stop);
     Ok(engine.after_warm_up(scenario.warm_up))
 }
 
@@ -238,13 +238,13 @@ fn build_flows(
     place: &str,
     end: Time,
     algorithms: &Algorithms,
-) -> Result<(Vec<Flow>, Stations), ScenarioError> {
+) -> Result<(Vec<Flow>, HostNodes), ScenarioError> {
     let phase = scenario.jiffies_phase.unwrap_or_else(|| {
         Duration::from_nanos(Stream::new(scenario.seed, "jiffies_phase").below(JIFFY.as_nanos()))
     });
     let mut profiles = Profiles::default();
     let mut flows = Vec::with_capacity(scenario.flows.len());
-    let mut stations = Stations::default();
+    let mut nodes = HostNodes::default();
     for (index, config) in scenario.flows.iter().enumerate() {
         let mut end_of = |name: &str, end: &EndConfig| {
             let component = format!("flow.{}.{name}", config.id);
@@ -269,23 +269,23 @@ fn build_flows(
         let ends = [sender, receiver];
         let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
         let (data, acks, user) = (flow.direction, flow.direction.opposite(), config.user);
-        flow.stations =
-            [(&config.sender, data), (&config.receiver, acks)].map(|(end, direction)| {
-                stations.find_or_add(end.host, direction, user, false, scenario.seed)
-            });
-        let intakes = [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
-            let line = end.host.and_then(HostConfig::receiving);
-            stations.find_or_add(line, direction, user, true, scenario.seed)
+        flow.nodes = [(&config.sender, data), (&config.receiver, acks)].map(|(end, direction)| {
+            nodes.find_or_add(end.host, direction, user, false, scenario.seed)
         });
-        flow.intakes = intakes.iter().any(Option::is_some).then_some(intakes);
-        for (station, end) in flow.stations.iter().zip([&mut flow.sender, &mut flow.receiver]) {
-            if let Some(station) = *station {
-                end.attach_host(stations.traits_of(station));
+        let receive_lines =
+            [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
+                let line = end.host.and_then(HostConfig::receiving);
+                nodes.find_or_add(line, direction, user, true, scenario.seed)
+            });
+        flow.receive_lines = receive_lines.iter().any(Option::is_some).then_some(receive_lines);
+        for (node, end) in flow.nodes.iter().zip([&mut flow.sender, &mut flow.receiver]) {
+            if let Some(node) = *node {
+                end.attach_host(nodes.traits_of(node));
             }
         }
         flows.push(flow);
     }
-    Ok((flows, stations))
+    Ok((flows, nodes))
 }
 
 /// Profiles that flows share, by name and overrides.

@@ -11,9 +11,9 @@ use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::bed::{Bed, address, ports};
+use crate::error::RunError;
 use crate::poll::Poll;
 use crate::protocol::KernelNames;
-use crate::run::RunError;
 use crate::socket::Socket;
 use crate::states::States;
 use crate::tcp_info::TcpInfo;

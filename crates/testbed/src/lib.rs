@@ -18,6 +18,7 @@ mod bed;
 mod capture;
 mod child;
 mod ends;
+mod error;
 mod helper;
 mod live;
 mod netstat;
@@ -34,6 +35,7 @@ mod tcp_info;
 mod traces;
 mod watch;
 
+pub use error::RunError;
 pub use helper::serve;
-pub use run::{KernelOutput, RunError, Turn, run};
+pub use run::{KernelOutput, Turn, run};
 pub use shell::{ShellSetup, main_of_shell, shell, status_code};

@@ -8,62 +8,20 @@ use cwndlab_emu::{
     Clock, Emulator, Frame, Namespace, Priority, Report, Stop, StudyLock, set_priority,
     what_is_missing,
 };
-use cwndlab_link::{AnyLink, ConfigError, Traces};
+use cwndlab_link::{AnyLink, Traces};
 use cwndlab_scenario::{
     ApplicationConfig, Events, FinishedFlow, FlowConfig, LinkSummary, RunOutput, Samples, Scenario,
-    ScenarioError, SenderCounts, flow_summary,
+    SenderCounts, flow_summary,
 };
 use cwndlab_units::{Duration, Time};
-use thiserror::Error;
 
 use crate::bed::{Bed, ports};
 use crate::ends::{AllEnds, FlowEnds};
+use crate::error::RunError;
 use crate::netstat::Netstat;
 use crate::protocol::{KernelNames, KernelView};
 use crate::states::States;
 use crate::watch::{Ends, WakeUp, Watch, WatchedFlow};
-
-/// A run that could not be made.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The scenario is wrong in itself.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// A stage of the path cannot be made.
-    #[error("{0}")]
-    Path(#[from] ConfigError),
-    /// What the kernel of this machine cannot do.
-    #[error("{place}: {what} is not possible with the kernel backend")]
-    Impossible {
-        /// Where the scenario asks for it.
-        place: String,
-        /// What.
-        what: &'static str,
-    },
-    /// The kernel has no such algorithm.
-    #[error("{place}: {name} is not in this kernel; `ours:{name}` is cwndlab's own")]
-    UnknownAlgorithm {
-        /// Where the scenario asks for it.
-        place: String,
-        /// Its name.
-        name: String,
-    },
-    /// A shell's program.
-    #[error("{program} does not start: {error}")]
-    Program {
-        /// As it was called.
-        program: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The machine does not let us.
-    #[error("{0}")]
-    Missing(String),
-    /// A connection broke, or the kernel refused a socket.
-    #[error("a socket: {0}")]
-    Socket(#[from] io::Error),
-}
 
 /// What a run on the kernel answers.
 #[derive(Debug)]

@@ -29,9 +29,9 @@ use serde::Deserialize;
 
 use crate::capture::GrowingCapture;
 use crate::child;
+use crate::error::RunError;
 use crate::live::{self, LiveTap, Status};
 use crate::proxy;
-use crate::run::RunError;
 use crate::traces::read_traces;
 
 /// What a shell needs to know.

@@ -4,6 +4,7 @@
 //! by the caller, and never panic. A parsed trace is shared: a clone costs nothing.
 
 mod error;
+mod lines;
 mod log;
 mod mahimahi;
 mod read;
@@ -112,32 +113,3 @@ impl Traces {
         self.by_path.get(path)
     }
 }
-
-/// The lines of a text with their numbers from 1; a newline at the end begins no line.
-fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    text.split(|&byte| byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .enumerate()
-        .map(|(index, line)| (index + 1, line))
-}
-
-/// A line as text.
-fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> {
-    if line.len() > MAX_LINE_BYTES {
-        return Err(TraceError::at(number, TraceProblem::LongLine));
-    }
-    if let Some(&byte) =
-        line.iter().find(|&&byte| byte != b'\t' && !byte.is_ascii_graphic() && byte != b' ')
-    {
-        return Err(TraceError::at(number, TraceProblem::Binary(byte)));
-    }
-    Ok(core::str::from_utf8(line).expect("printable ASCII is UTF-8").trim())
-}
-
-/// Far longer than a line of numbers: what is longer is another kind of file.
-const MAX_LINE_BYTES: usize = 1000;
-
-/// The most lines of a trace, so that a wrong file does not take all memory: at 12 Mbit/s half a
-/// day of opportunities.
-const MAX_LINES: usize = 50_000_000;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use cwndlab_units::{Duration, Rate, Time};
 
 use crate::error::shorten;
-use crate::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
+use crate::lines::{MAX_LINES, numbered_lines, printable};
+use crate::{TraceError, TraceProblem};
 
 /// How fast a link was, from a log of throughput; it repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]

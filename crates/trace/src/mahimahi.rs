@@ -10,7 +10,8 @@ use std::sync::Arc;
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use crate::error::shorten;
-use crate::{MAX_LINES, TraceError, TraceProblem, numbered_lines, printable};
+use crate::lines::{MAX_LINES, numbered_lines, printable};
+use crate::{TraceError, TraceProblem};
 
 /// When a link could send 1504 bytes, from a Mahimahi trace; it repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::DirectionConfig;
 use crate::packet::{Admission, Packet};
-use crate::queue::{Discipline, Turn};
+use crate::queue::{Dequeued, Discipline};
 use crate::{Backlog, DropReason};
 
 /// A managed queue whose packets are processed before they may be sent.
@@ -52,8 +52,8 @@ impl<P: Packet> Aqm<P> {
         admission
     }
 
-    /// The packet whose turn it is; what is dropped goes to `gone`.
-    pub(crate) fn pop(&mut self, now: Time, gone: impl FnMut(P)) -> Option<Turn<P>> {
+    /// The packet that is dequeued; what is dropped goes to `gone`.
+    pub(crate) fn pop(&mut self, now: Time, gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         if self.ready_at > now {
             return None;
         }

@@ -22,7 +22,7 @@ use crate::counters::{Backlog, Counters};
 use crate::event::DropReason;
 use crate::meter::{Counts, Meter, Occupancy};
 use crate::packet::{Admission, Packet};
-use crate::queue::{Limits, SpacedDiscard, Turn};
+use crate::queue::{Dequeued, Limits, SpacedDiscard};
 
 /// One user's data in one direction.
 #[derive(Clone, Debug)]
@@ -185,7 +185,7 @@ impl<P: Packet> Bearer<P> {
         admission
     }
 
-    /// Moves packets whose turn it is into the line, until it fills a block with so much room.
+    /// Dequeues packets into the line, until it fills a block with so much room.
     #[cold]
     fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
         let mut aqm = self.aqm.take().expect("the queue is managed");
@@ -194,7 +194,7 @@ impl<P: Packet> Bearer<P> {
                 self.queue.leave(now, Backlog { packets: 1, bytes: gone.wire_bytes().into() });
                 self.drop_packet(now, &gone, DropReason::Aqm, outbox);
             });
-            let Some(Turn { packet, arrived, is_marked }) = next else { break };
+            let Some(Dequeued { packet, arrived, is_marked }) = next else { break };
             let bytes = packet.wire_bytes();
             if is_marked {
                 self.count_mark(now, packet.flow(), bytes, outbox);
@@ -211,7 +211,7 @@ impl<P: Packet> Bearer<P> {
         outbox.emit_mark(at, flow, bytes);
     }
 
-    /// What waits for its turn in a managed queue: from when on it may have it, and its bytes.
+    /// What waits to be dequeued from a managed queue: from when on it may be, and its bytes.
     fn undecided(&self) -> Option<(Time, u64)> {
         let aqm = self.aqm.as_deref()?;
         let Backlog { packets, bytes } = aqm.backlog();

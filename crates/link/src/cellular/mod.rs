@@ -57,7 +57,6 @@ use crate::{Direction, Link, Probability, Stages};
 use air::Air;
 use bearer::Bearer;
 use mobility::Mobility;
-use plan::Plan;
 
 /// A radio cell: port 0 is the network's side, ports from 1 on are users.
 ///
@@ -89,7 +88,7 @@ impl<P: Packet> Cell<P> {
     /// If the settings contradict each other or the standards.
     pub fn new(config: &CellConfig, run_seed: u64, name: &str) -> Result<Self, CellError> {
         check::check(config)?;
-        let [down, up] = Plan::both(&config.radio)?;
+        let [down, up] = plan::plans(&config.radio)?;
         if up.has_grants() != config.access.is_some() {
             return Err(CellError::Access);
         }

@@ -2,12 +2,14 @@
 
 mod lte;
 mod nr;
+mod technology;
 mod umts;
 
 use cwndlab_units::{Duration, Time};
 
+pub(crate) use technology::plans;
+
 use super::error::CellError;
-use super::radio::RadioConfig;
 use crate::Direction;
 use crate::channel::Coding;
 
@@ -116,17 +118,6 @@ pub(crate) struct Ramp {
 }
 
 impl Plan {
-    /// Both directions of a technology: down and up.
-    pub(crate) fn both(radio: &RadioConfig) -> Result<[Self; 2], CellError> {
-        match *radio {
-            RadioConfig::Umts { downlink, uplink } => {
-                Ok([umts::downlink(downlink)?, umts::uplink(uplink)?])
-            }
-            RadioConfig::Lte(ref radio) => lte::both(radio),
-            RadioConfig::Nr(ref radio) => nr::both(radio),
-        }
-    }
-
     /// How good a slot is: 0 if it is not of this direction.
     #[inline]
     pub(crate) fn class(&self, slot: u64) -> u8 {

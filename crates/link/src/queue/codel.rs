@@ -10,7 +10,7 @@
 //!                                                              +--
 //! ```
 //!
-//! Everything is decided when a packet's turn to be sent comes. The names are those of the
+//! Everything is decided when a packet is dequeued. The names are those of the
 //! pseudocode in RFC 8289 section 5; with ECN a packet is marked where it would be dropped, and
 //! sent. One queue holds all flows; [`super::FlowQueues`] has one of these for each.
 

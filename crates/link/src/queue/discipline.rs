@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use cwndlab_units::{Bytes, Stream, Time};
 
 use super::{
-    Arrival, Codel, CodelSettings, FlowQueueSettings, FlowQueues, LateQueue, Limits, Pie, Verdict,
+    Arrival, Codel, CodelSettings, DequeueAqm, FlowQueueSettings, FlowQueues, Limits, Pie, Verdict,
     Waiting,
 };
 use crate::config::{AqmConfig, PieConfig};
 use crate::packet::{Admission, Packet};
 use crate::{Backlog, DropReason};
 
-/// A queue with active management. When a packet's turn comes is not known before it is asked for.
+/// A queue with active management. When a packet is dequeued is not known before it is asked for.
 #[derive(Clone, Debug)]
 pub struct Discipline<P> {
     queue: Managed<P>,
@@ -21,14 +21,14 @@ pub struct Discipline<P> {
 #[derive(Clone, Debug)]
 enum Managed<P> {
     /// Decides when a packet comes.
-    Early { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
-    /// Decides when its turn comes.
-    Late { queue: LateQueue<P>, limits: Limits },
+    OnEnqueue { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
+    /// Decides when a packet is dequeued.
+    OnDequeue { queue: DequeueAqm<P>, limits: Limits },
 }
 
-/// A packet whose turn it is.
+/// A packet that is dequeued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Turn<P> {
+pub struct Dequeued<P> {
     /// The packet, with its mark if it has one.
     pub packet: P,
     /// When it came.
@@ -51,13 +51,13 @@ impl<P: Packet> Discipline<P> {
             AqmConfig::Pie { target, burst, ecn } => {
                 let pie = Pie::new(&PieConfig { target, burst, ecn, packets, bytes }, random);
                 let (waiting, backlog) = (VecDeque::new(), Backlog::default());
-                return Self { queue: Managed::Early { pie, waiting, backlog } };
+                return Self { queue: Managed::OnEnqueue { pie, waiting, backlog } };
             }
             AqmConfig::Codel { target, interval, ecn } => {
-                LateQueue::Codel(Codel::new(CodelSettings { target, interval, ecn }))
+                DequeueAqm::Codel(Codel::new(CodelSettings { target, interval, ecn }))
             }
             AqmConfig::FqCodel { queues, quantum, target, interval, ecn } => {
-                LateQueue::Flows(FlowQueues::new(FlowQueueSettings {
+                DequeueAqm::Flows(FlowQueues::new(FlowQueueSettings {
                     codel: CodelSettings { target, interval, ecn },
                     queues: queues.get(),
                     quantum_bytes: u32::try_from(quantum.0).unwrap_or(u32::MAX),
@@ -65,14 +65,14 @@ impl<P: Packet> Discipline<P> {
                 }))
             }
         };
-        Self { queue: Managed::Late { queue, limits } }
+        Self { queue: Managed::OnDequeue { queue, limits } }
     }
 
     /// What waits.
     pub fn backlog(&self) -> Backlog {
         match &self.queue {
-            Managed::Early { backlog, .. } => *backlog,
-            Managed::Late { queue, .. } => queue.backlog(),
+            Managed::OnEnqueue { backlog, .. } => *backlog,
+            Managed::OnDequeue { queue, .. } => queue.backlog(),
         }
     }
 
@@ -85,7 +85,7 @@ impl<P: Packet> Discipline<P> {
     ) -> Admission {
         let bytes = packet.wire_bytes();
         match &mut self.queue {
-            Managed::Early { pie, waiting, backlog } => {
+            Managed::OnEnqueue { pie, waiting, backlog } => {
                 let is_ecn_capable = packet.ecn().is_capable();
                 let arrival = Arrival { bytes, is_ecn_capable, idle_since: None };
                 let verdict = pie.admit(now, *backlog, arrival);
@@ -102,7 +102,7 @@ impl<P: Packet> Discipline<P> {
                 waiting.push_back(Waiting { packet, bytes, arrived: now });
                 if is_marked { Admission::Marked } else { Admission::Queued }
             }
-            Managed::Late { queue: LateQueue::Codel(codel), limits } => {
+            Managed::OnDequeue { queue: DequeueAqm::Codel(codel), limits } => {
                 if !limits.have_room(codel.backlog(), bytes) {
                     gone(packet, DropReason::Overflow);
                     return Admission::Dropped;
@@ -110,7 +110,7 @@ impl<P: Packet> Discipline<P> {
                 codel.push(Waiting { packet, bytes, arrived: now });
                 Admission::Queued
             }
-            Managed::Late { queue: LateQueue::Flows(flows), limits } => {
+            Managed::OnDequeue { queue: DequeueAqm::Flows(flows), limits } => {
                 flows.push(Waiting { packet, bytes, arrived: now });
                 let mut admission = Admission::Queued;
                 let mut shorten = |waiting: Waiting<P>, is_last| {
@@ -125,17 +125,19 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// The packet whose turn it is; what CoDel drops instead goes to `gone`.
-    pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Turn<P>> {
+    /// The packet that is sent now; what CoDel drops instead goes to `gone`.
+    pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         let (Waiting { packet, arrived, .. }, is_marked) = match &mut self.queue {
-            Managed::Early { pie, waiting, backlog } => {
+            Managed::OnEnqueue { pie, waiting, backlog } => {
                 let first = waiting.pop_front()?;
                 backlog.remove(first.bytes);
                 pie.leave(now);
                 (first, false)
             }
-            Managed::Late { queue, .. } => queue.dequeue(now, |waiting| gone(waiting.packet))?,
+            Managed::OnDequeue { queue, .. } => {
+                queue.dequeue(now, |waiting| gone(waiting.packet))?
+            }
         };
-        Some(Turn { packet, arrived, is_marked })
+        Some(Dequeued { packet, arrived, is_marked })
     }
 }

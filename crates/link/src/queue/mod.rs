@@ -8,61 +8,47 @@ mod pie;
 mod red;
 mod spaced;
 mod step;
-
-use cwndlab_units::Time;
+mod verdict;
 
 pub(crate) use codel::{Codel, CodelSettings, Waiting};
-pub use discipline::{Discipline, Turn};
+pub use discipline::{Dequeued, Discipline};
 pub(crate) use drop_tail::Limits;
 pub(crate) use fq_codel::{FlowQueueSettings, FlowQueues};
 pub(crate) use pie::Pie;
 pub(crate) use red::Red;
 pub(crate) use spaced::SpacedDiscard;
 pub(crate) use step::Step;
+pub(crate) use verdict::{Arrival, Verdict};
 
+use cwndlab_units::Time;
+
+use crate::Backlog;
 use crate::packet::Packet;
-use crate::{Backlog, DropReason};
 
-/// A queue that decides when a packet arrives; a [`LateQueue`] decides later.
+/// A queue that decides when a packet arrives; a [`DequeueAqm`] decides when one is dequeued (RFC
+/// 7567 section 4.1 has both).
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
     DropTail(Limits),
-    Managed(Box<Managed>),
+    EnqueueAqm(Box<EnqueueAqm>),
 }
 
-/// A queue with active management.
+/// Active queue management that acts when a packet is enqueued.
 #[derive(Clone, Debug)]
-pub(crate) enum Managed {
+pub(crate) enum EnqueueAqm {
     Pie(Pie),
     Red(Red),
     Step(Step),
 }
 
-/// A queue that decides when a packet's turn to be sent comes.
+/// Active queue management that acts when a packet is dequeued.
 #[derive(Clone, Debug)]
-pub(crate) enum LateQueue<P> {
+pub(crate) enum DequeueAqm<P> {
     Codel(Codel<P>),
     Flows(FlowQueues<P>),
 }
 
-/// A packet that asks for room.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) bytes: u32,
-    pub(crate) is_ecn_capable: bool,
-    /// Since when the link is idle, if it is.
-    pub(crate) idle_since: Option<Time>,
-}
-
-/// What becomes of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    Accept,
-    Mark,
-    Drop(DropReason),
-}
-
-impl Managed {
+impl EnqueueAqm {
     pub(crate) fn admit(&mut self, now: Time, backlog: Backlog, arrival: Arrival) -> Verdict {
         match self {
             Self::Pie(pie) => pie.admit(now, backlog, arrival),
@@ -71,16 +57,16 @@ impl Managed {
         }
     }
 
-    /// Takes note of a packet that is queued now; `turn` tells when it begins to be sent.
-    pub(crate) fn queued(&mut self, now: Time, turn: impl FnOnce() -> Time) {
+    /// Takes note of a packet that is queued now; `dequeue_at` tells when it begins to be sent.
+    pub(crate) fn queued(&mut self, now: Time, dequeue_at: impl FnOnce() -> Time) {
         match self {
-            Self::Pie(pie) => pie.queued(now, turn()),
+            Self::Pie(pie) => pie.queued(now, dequeue_at()),
             Self::Red(_) | Self::Step(_) => {}
         }
     }
 }
 
-impl<P: Packet> LateQueue<P> {
+impl<P: Packet> DequeueAqm<P> {
     pub(crate) fn backlog(&self) -> Backlog {
         match self {
             Self::Codel(codel) => codel.backlog(),
@@ -88,7 +74,7 @@ impl<P: Packet> LateQueue<P> {
         }
     }
 
-    /// Since when somebody waits for a turn, and the bytes that the turn is for.
+    /// Since when a packet waits to be dequeued, and its bytes.
     ///
     /// Which of several flows will have it is decided only then. So its length is not known before,
     /// and it waits in service for the tokens of a bucket, as below Linux's.

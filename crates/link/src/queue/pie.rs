@@ -8,7 +8,7 @@
 //!
 //! It is the basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the cap on how fast
 //! the probability grows (section 5.5). The delay is measured rather than estimated from a rate
-//! (section 4.3): that of the packet whose turn came last, or none if nobody waits. As in CoDel the
+//! (section 4.3): that of the packet dequeued last, or none if none waits. As in CoDel the
 //! time in service is not part of it. The probability is always at work (no section 5.3), and drops
 //! are independent of each other (no section 5.4).
 //!
@@ -30,9 +30,9 @@ pub(crate) struct Pie {
     burst: Duration,
     ecn: bool,
     limits: Limits,
-    /// Of every packet whose turn is to come: when it comes, and since when it waits.
+    /// Of every packet that is still queued: when it is dequeued, and when it arrived.
     waiting: VecDeque<(Time, Time)>,
-    /// How long the packet waited whose turn came last.
+    /// How long the packet waited that was dequeued last.
     last_wait: Duration,
     /// The delay at the last update; "qdelay_old_".
     delay: Duration,
@@ -79,12 +79,12 @@ impl Pie {
         }
     }
 
-    /// Takes note of a packet that came now and whose turn comes then; never if that is not known.
-    pub(crate) fn queued(&mut self, now: Time, turn: Time) {
-        self.waiting.push_back((turn, now));
+    /// Takes note of a packet that arrives now and is dequeued then; never if that is not known.
+    pub(crate) fn queued(&mut self, now: Time, dequeue_at: Time) {
+        self.waiting.push_back((dequeue_at, now));
     }
 
-    /// The packet that came first, whose turn was not known beforehand, has it now.
+    /// The packet that came first is dequeued now, which was not known beforehand.
     pub(crate) fn leave(&mut self, now: Time) {
         if let Some(first) = self.waiting.front_mut() {
             first.0 = now;
@@ -121,12 +121,12 @@ impl Pie {
             && self.burst_allowance == self.burst
     }
 
-    /// Lets those go whose turn came until `time`.
+    /// Removes those that were dequeued until `time`.
     fn pass(&mut self, time: Time) {
-        while let Some(&(turn, arrived)) = self.waiting.front()
-            && turn <= time
+        while let Some(&(dequeued, arrived)) = self.waiting.front()
+            && dequeued <= time
         {
-            self.last_wait = turn - arrived;
+            self.last_wait = dequeued - arrived;
             self.waiting.pop_front();
         }
     }

@@ -23,7 +23,7 @@ impl Fixed {
         self.free_at
     }
 
-    pub(crate) fn turn(&self, arrived: Time) -> Time {
+    pub(crate) fn dequeue_at(&self, arrived: Time) -> Time {
         self.capacity.open_from(arrived.max(self.free_at))
     }
 

@@ -38,7 +38,7 @@ impl TokenBucket {
     }
 
     /// When a packet of that length could leave.
-    pub(crate) fn turn(&mut self, arrived: Time, bytes: u32) -> Time {
+    pub(crate) fn dequeue_at(&mut self, arrived: Time, bytes: u32) -> Time {
         self.next(arrived, bytes).1
     }
 

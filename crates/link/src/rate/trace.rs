@@ -42,10 +42,10 @@ impl Opportunities {
 
     pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
         self.waste_until(now);
-        self.serve_in_turn(bytes)
+        self.serve_dequeued(bytes)
     }
 
-    pub(crate) fn turn(&mut self, arrived: Time) -> Time {
+    pub(crate) fn dequeue_at(&mut self, arrived: Time) -> Time {
         self.waste_until(arrived);
         if self.left == 0 {
             self.advance();
@@ -53,7 +53,7 @@ impl Opportunities {
         self.time
     }
 
-    pub(crate) fn serve_in_turn(&mut self, mut bytes: u32) -> Time {
+    pub(crate) fn serve_dequeued(&mut self, mut bytes: u32) -> Time {
         while self.left < bytes {
             bytes -= self.left;
             self.advance();

@@ -1,23 +1,16 @@
 //! The channel as a link: what it is given, when it acts, and what it gives.
 
 use core::ops::Range;
-use std::collections::VecDeque;
 
-use cwndlab_units::{Duration, Output, Stream, Time};
+use cwndlab_units::{Duration, Output, Time};
 
-use super::config::{AccessCategory, WifiConfig, WifiError};
-use super::contention::{Category, Contender, DETECTION, Timing};
-use super::exchange::{Rules, Transmission};
+use super::config::{WifiConfig, WifiError};
+use super::contention::{DETECTION, Timing};
+use super::exchange::{Exchange, WifiStatistics};
+use super::frame::Transmission;
+use super::hop::Node;
 use super::interference::Interference;
-use super::lane::Lane;
-use super::phy::Phy;
-use super::radio::Radio;
-use super::rate_control::RateControl;
-use crate::meter::{Counts, Meter, Occupancy};
-use crate::{
-    Admission, Backlog, Counters, Direction, DropReason, Link, LinkEvent, LinkEventKind, Packet,
-    Stages,
-};
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
 ///
@@ -25,13 +18,7 @@ use crate::{
 /// the access point, then those of station 2. The lanes of the access point share its queue's room.
 #[derive(Clone, Debug)]
 pub struct WifiChannel<P> {
-    pub(super) phy: Phy,
-    pub(super) rules: Rules,
-    pub(super) radio: Option<Radio>,
-    pub(super) interference: Option<Interference>,
-    pub(super) nodes: Vec<Node>,
-    pub(super) lanes: Vec<Hop<P>>,
-    pub(super) statistics: WifiStatistics,
+    exchange: Exchange<P>,
     timing: Timing,
     beacons: Option<Beacons>,
     phase: Phase,
@@ -40,55 +27,6 @@ pub struct WifiChannel<P> {
     /// Frames of the present phase; the rest are kept for their memory.
     transmissions: Vec<Transmission>,
     under_way: usize,
-    /// In order of time.
-    output: VecDeque<(Time, Emission)>,
-    /// When the first of it is out.
-    output_at: Time,
-}
-
-/// The access point or a station.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) contender: Contender,
-    /// Its lanes are these.
-    pub(super) lanes: Lanes,
-    /// Packets in its queue.
-    pub(super) queued: u32,
-    /// Packets in its lanes: those, and what its receivers hold.
-    pub(super) inside: u32,
-}
-
-/// Every second lane or one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
-    first: usize,
-    count: usize,
-}
-
-/// A lane with what belongs to it.
-#[derive(Clone, Debug)]
-pub(super) struct Hop<P> {
-    pub(super) lane: Lane<P>,
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) rates: RateControl,
-    /// Rate of wrong bits with each mode without interference.
-    pub(super) bit_error_rates: Vec<f64>,
-    pub(super) meter: Meter,
-    pub(super) queue: Occupancy,
-    /// Whether it must be asked what has arrived before anything is repeated.
-    pub(super) asks: bool,
-}
-
-/// What happened on the air since the beginning.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WifiStatistics {
-    /// Frames with packets, by all nodes.
-    pub frames: u64,
-    /// Those of them that began together with another node's.
-    pub collided_frames: u64,
-    /// Packets in all frames, repeated ones each time.
-    pub packets: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,79 +48,27 @@ struct Beacons {
     next: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Emission {
-    /// The next packets of a lane, which have been passed on.
-    Packets {
-        lane: usize,
-        count: u32,
-    },
-    Event(LinkEvent),
-}
-
 impl<P: Packet> WifiChannel<P> {
     /// A channel in the run with this seed; `name` is that of its random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standard.
     pub fn new(config: &WifiConfig, run_seed: u64, name: &str) -> Result<Self, WifiError> {
-        config.check()?;
-        let phy = Phy::new(config)?;
-        let stream = |component: String| Stream::new(run_seed, &component);
-        let radio = config.radio.map(|radio| Radio::new(config, radio, run_seed, name));
-        let radio = radio.transpose()?;
-        let usual = if config.has_priorities() {
-            AccessCategory::BestEffort
-        } else {
-            AccessCategory::Legacy
-        };
-        let stations = config.stations.len();
-        let nodes = config.nodes().enumerate().map(|(node, settings)| {
-            let category = Category::new(settings.access.unwrap_or(usual), config.standard);
-            let random = stream(format!("{name}.{node}.backoff"));
-            let lanes = match node {
-                0 => Lanes { first: 0, count: stations },
-                station => Lanes { first: 2 * station - 1, count: 1 },
-            };
-            Node { contender: Contender::new(category, random), lanes, queued: 0, inside: 0 }
-        });
-        let hop = |lane: usize| {
-            let station = lane / 2 + 1;
-            let (from, to) = if lane % 2 == 0 { (0, station) } else { (station, 0) };
-            let snr = radio.as_ref().map(|radio| radio.sinr(from, to, core::iter::empty()));
-            let random = stream(format!("{name}.{from}-{to}.rates"));
-            let rates = RateControl::new(config.rate_control, config.standard, &phy, snr, random)?;
-            let error_rate = |index| {
-                phy.mode(index).zip(snr).map_or(0.0, |(mode, snr)| mode.bit_error_rate(snr))
-            };
-            let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
-            let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
-            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, asks: false })
-        };
-        let interference = config.interference.as_ref().and_then(|interference| {
-            Interference::new(interference, stream(format!("{name}.interference")))
-        });
+        let exchange = Exchange::new(config, run_seed, name)?;
+        let phy = &exchange.phy;
         let beacons = config.beacons.map(|beacons| Beacons {
             interval: beacons.interval,
             duration: phy.slowest().duration(u64::from(beacons.bytes)),
             next: Time::ZERO + beacons.interval,
         });
         let mut channel = Self {
-            rules: Rules::new(config),
-            nodes: nodes.collect(),
-            lanes: (0..2 * stations).map(hop).collect::<Result<_, _>>()?,
-            statistics: WifiStatistics::default(),
             timing: Timing { slot: phy.slot, sifs: phy.sifs },
-            phy,
-            radio,
-            interference,
+            exchange,
             beacons,
             phase: Phase::Idle { since: Time::ZERO },
             due: Time::NEVER,
             transmissions: Vec::new(),
             under_way: 0,
-            output: VecDeque::new(),
-            output_at: Time::NEVER,
         };
         channel.due = channel.next_occupation(Time::ZERO);
         Ok(channel)
@@ -190,27 +76,19 @@ impl<P: Packet> WifiChannel<P> {
 
     /// What happened on the air since the beginning.
     pub fn statistics(&self) -> WifiStatistics {
-        self.statistics
+        self.exchange.statistics
     }
 
     /// How many packets have come and neither left nor been dropped.
     pub fn packets_inside(&self) -> usize {
-        self.lanes.iter().map(|hop| hop.lane.len()).sum()
-    }
-
-    /// The lane of what enters at a port.
-    fn lane_of(&self, port: u16, packet: &P) -> usize {
-        let (user, up) = if port == 0 { (packet.user(), 0) } else { (port, 1) };
-        let lane = 2 * usize::from(user) + up;
-        assert!((2..self.lanes.len() + 2).contains(&lane), "there is no station {user}");
-        lane - 2
+        self.exchange.lanes.iter().map(|hop| hop.lane.len()).sum()
     }
 
     /// When the channel will be idle no more if nothing else comes.
     fn next_occupation(&self, since: Time) -> Time {
-        let contending = self.nodes.iter().filter(|node| node.has_work());
+        let contending = self.exchange.nodes.iter().filter(|node| node.has_work());
         let first = contending.map(|node| node.contender.sends_at(since, self.timing)).min();
-        let heard = self.interference.as_ref().map_or(Time::NEVER, Interference::heard_at);
+        let heard = self.exchange.interference.as_ref().map_or(Time::NEVER, Interference::heard_at);
         first.unwrap_or(Time::NEVER).min(heard.max(since)).min(self.beacon_at(since))
     }
 
@@ -245,9 +123,18 @@ impl<P: Packet> WifiChannel<P> {
 
     /// The channel has been idle and something begins.
     fn occupy(&mut self, since: Time, at: Time) {
-        if self.interference.as_ref().is_some_and(|interference| interference.heard_at() <= at) {
+        if self
+            .exchange
+            .interference
+            .as_ref()
+            .is_some_and(|interference| interference.heard_at() <= at)
+        {
             self.pause(since, at);
-            let ends = self.interference.as_mut().map_or(at, |interference| interference.send(at));
+            let ends = self
+                .exchange
+                .interference
+                .as_mut()
+                .map_or(at, |interference| interference.send(at));
             return self.keep_busy(Phase::Other, ends);
         }
         if self.beacon_at(since) <= at {
@@ -258,13 +145,13 @@ impl<P: Packet> WifiChannel<P> {
             return self.keep_busy(Phase::Other, ends);
         }
         self.under_way = 0;
-        for node in 0..self.nodes.len() {
-            let Node { contender, .. } = &self.nodes[node];
+        for node in 0..self.exchange.nodes.len() {
+            let Node { contender, .. } = &self.exchange.nodes[node];
             let is_next = contender.sends_at(since, self.timing) < at + DETECTION;
-            if is_next && self.nodes[node].has_work() {
-                self.expire(node, at);
-                if self.nodes[node].has_work() {
-                    self.prepare(node, at, self.nodes[node].contender.category.txop);
+            if is_next && self.exchange.nodes[node].has_work() {
+                self.exchange.expire(node, at);
+                if self.exchange.nodes[node].has_work() {
+                    self.prepare(node, at, self.exchange.nodes[node].contender.category.txop);
                 }
             }
         }
@@ -278,7 +165,7 @@ impl<P: Packet> WifiChannel<P> {
     }
 
     fn pause(&mut self, since: Time, at: Time) {
-        for node in &mut self.nodes {
+        for node in &mut self.exchange.nodes {
             node.contender.pause(since, at, self.timing);
         }
     }
@@ -289,7 +176,7 @@ impl<P: Packet> WifiChannel<P> {
             self.transmissions.push(Transmission::default());
         }
         let mut transmission = core::mem::take(&mut self.transmissions[self.under_way]);
-        self.build(node, at, txop, &mut transmission);
+        self.exchange.build(node, at, txop, &mut transmission);
         self.transmissions[self.under_way] = transmission;
         self.under_way += 1;
     }
@@ -298,7 +185,7 @@ impl<P: Packet> WifiChannel<P> {
     fn send(&mut self, at: Time) {
         let mut transmissions = core::mem::take(&mut self.transmissions);
         let frames = &mut transmissions[..self.under_way];
-        self.decide(at, frames);
+        self.exchange.decide(at, frames);
         let frames_end = frames.iter().map(|frame| frame.ends).max().unwrap_or(at);
         let ends = frames.iter().map(|frame| frame.rest_ends).max().unwrap_or(at);
         self.transmissions = transmissions;
@@ -310,7 +197,7 @@ impl<P: Packet> WifiChannel<P> {
     fn end_frames(&mut self, at: Time, ends: Time) {
         let transmissions = core::mem::take(&mut self.transmissions);
         for transmission in &transmissions[..self.under_way] {
-            self.settle(at, transmission);
+            self.exchange.settle(at, transmission);
         }
         self.transmissions = transmissions;
         self.keep_busy(Phase::Rest, ends);
@@ -324,79 +211,22 @@ impl<P: Packet> WifiChannel<P> {
             let left = transmission.txop.saturating_sub(at - transmission.begins);
             let left = left.saturating_sub(self.timing.sifs);
             if is_answered && self.under_way == 1 && left > Duration::ZERO {
-                self.expire(node, at);
-                if self.nodes[node].has_work() && self.fits(node, left) {
+                self.exchange.expire(node, at);
+                if self.exchange.nodes[node].has_work() && self.exchange.fits(node, left) {
                     self.under_way = 0;
                     let begins = at + self.timing.sifs;
                     self.prepare(node, begins, left);
                     return self.send(begins);
                 }
             }
-            let contender = &mut self.nodes[node].contender;
+            let contender = &mut self.exchange.nodes[node].contender;
             if is_answered {
                 contender.succeed();
             } else {
-                contender.fail(self.rules.failures);
+                contender.fail(self.exchange.rules.failures);
             }
         }
         self.rest_since(at);
-    }
-
-    /// So many packets of a lane are passed on.
-    pub(super) fn give(&mut self, at: Time, lane: usize, count: u32) {
-        if count > 0 {
-            self.emit(at, Emission::Packets { lane, count });
-        }
-    }
-
-    pub(super) fn emit_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
-        let (bytes, reason) = drop;
-        let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
-        self.emit(at, Emission::Event(LinkEvent { stage: lane as u16, kind }));
-    }
-
-    fn emit(&mut self, at: Time, emission: Emission) {
-        self.output.push_back((at, emission));
-        self.output_at = self.output_at.min(at);
-    }
-
-    /// Takes out what is first.
-    fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
-        let (at, emission) = self.output.front_mut()?;
-        let at = *at;
-        let (output, is_last) = match emission {
-            Emission::Packets { lane, count } => {
-                *count -= 1;
-                let hop = &mut self.lanes[*lane];
-                let packet = hop.lane.pop()?;
-                (Output::Packet { at, port: hop.to as u16, packet }, *count == 0)
-            }
-            Emission::Event(event) => (Output::Event { at, event: *event }, true),
-        };
-        if is_last {
-            self.output.pop_front();
-            self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
-        }
-        Some(output)
-    }
-}
-
-impl<P> Hop<P> {
-    fn settled_counts(&mut self, now: Time) -> Counts {
-        Counts { queue_time: self.queue.pass_time(now), ..self.meter.counts }
-    }
-}
-
-impl Node {
-    /// Whether it has anything to send: packets, or to tell a receiver what was given up.
-    pub(super) fn has_work(&self) -> bool {
-        self.inside > 0
-    }
-}
-
-impl Lanes {
-    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..self.count).map(move |index| self.first + 2 * index)
     }
 }
 
@@ -404,22 +234,9 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
     #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         self.advance(now);
-        let lane = self.lane_of(port, &packet);
-        let bytes = packet.wire_bytes() + self.rules.header_bytes;
-        let hop = &mut self.lanes[lane];
-        let node = hop.from;
-        hop.meter.arrive(bytes);
-        if self.nodes[node].queued >= self.rules.queue_packets {
-            let reason = DropReason::Overflow;
-            hop.meter.drop(bytes, reason);
-            self.emit_drop(now, lane, &packet, (bytes, reason));
+        let Some(node) = self.exchange.enqueue(now, port, packet) else {
             return Admission::Dropped;
-        }
-        hop.queue.enter(now, bytes);
-        hop.lane.push(now, bytes, packet);
-        let node = &mut self.nodes[node];
-        node.queued += 1;
-        node.inside += 1;
+        };
         if node.inside == 1 {
             if let Phase::Idle { since } = self.phase {
                 node.contender.begin(now, false);
@@ -433,21 +250,21 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
 
     #[inline(never)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        while self.output_at.is_never() && self.due <= now {
+        while self.exchange.output_at().is_never() && self.due <= now {
             self.advance(now);
         }
-        self.pop_output()
+        self.exchange.pop_output()
     }
 
     #[inline]
     fn wake_time(&self) -> Time {
-        self.output_at.min(self.due)
+        self.exchange.output_at().min(self.due)
     }
 }
 
 impl<P: Packet> Stages for WifiChannel<P> {
     fn stages(&self) -> usize {
-        self.lanes.len()
+        self.exchange.lanes.len()
     }
 
     fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
@@ -460,22 +277,18 @@ impl<P: Packet> Stages for WifiChannel<P> {
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
         self.advance(now);
-        let hop = &mut self.lanes[stage];
-        let counts = hop.settled_counts(now);
-        hop.meter.counters(counts, hop.queue.most(), now)
+        self.exchange.lanes[stage].counters(now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
         self.advance(now);
-        self.lanes[stage].queue.backlog()
+        self.exchange.lanes[stage].queue.backlog()
     }
 
     fn begin_window(&mut self, now: Time) {
         self.advance(now);
-        for hop in &mut self.lanes {
-            let counts = hop.settled_counts(now);
-            hop.meter.begin_window(counts, now);
-            hop.queue.begin_window();
+        for hop in &mut self.exchange.lanes {
+            hop.begin_window(now);
         }
     }
 }

@@ -1,82 +1,186 @@
 //! Frames and their fate: what goes into one, how long it and its response take, what arrives.
 
-use cwndlab_units::{Duration, Time};
+use std::collections::VecDeque;
 
-use super::channel::{Hop, WifiChannel};
-use super::config::WifiConfig;
-use super::lane::{Dropped, FrameLimits, subframe_bytes};
-use super::phy::Mode;
+use cwndlab_units::{Duration, Output, Stream, Time};
+
+use super::config::{AccessCategory, WifiConfig, WifiError};
+use super::contention::{Category, Contender};
+use super::frame::{
+    ACK_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, PREAMBLE, RTS_BYTES, Rules,
+    SIGNAL_BYTES, Transmission,
+};
+use super::hop::{Hop, Lanes, Node};
+use super::interference::Interference;
+use super::lane::{Dropped, FrameLimits, Lane, subframe_bytes};
+use super::phy::{Mode, Phy};
 use super::radio::{self, Radio};
-use crate::{Backlog, DropReason, Packet};
+use super::rate_control::RateControl;
+use crate::meter::{Meter, Occupancy};
+use crate::{Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
 
-/// What holds for all frames of a channel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Rules {
-    /// What each packet has before and behind it.
-    pub(super) header_bytes: u32,
-    pub(super) attempts: u32,
-    /// Frames in a row without response after which the contention begins anew.
-    pub(super) failures: u32,
-    pub(super) queue_packets: u32,
-    queue_time: Duration,
-    asks_before_repeating: bool,
-    max_packets: u32,
-    max_bytes: u64,
-    max_time: Duration,
-    rts_from_bytes: u64,
-    rests_after_failure: bool,
+/// The nodes of a channel, what they have for each other, and what has come out.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange<P> {
+    pub(super) phy: Phy,
+    pub(super) rules: Rules,
+    radio: Option<Radio>,
+    pub(super) interference: Option<Interference>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) lanes: Vec<Hop<P>>,
+    pub(super) statistics: WifiStatistics,
+    /// In order of time.
+    output: VecDeque<(Time, Emission)>,
+    /// When the first of it is out.
+    output_at: Time,
 }
 
-impl Rules {
-    pub(super) fn new(config: &WifiConfig) -> Self {
-        let aggregation = config.aggregation.unwrap_or_default();
-        let max_bytes = aggregation.max_bytes.unwrap_or(config.aggregate_limit());
-        Self {
-            // LLC and SNAP 8, FCS 4, and a header of 24, with QoS 26 (802.11-2012 section 8.2).
-            header_bytes: if config.has_priorities() { 38 } else { 36 },
-            attempts: config.most_attempts(),
-            failures: config.most_failures(),
-            queue_packets: config.queue_packets,
-            queue_time: config.queue_time,
-            asks_before_repeating: config.asks_before_repeating,
-            max_packets: if config.aggregation.is_some() { aggregation.max_packets } else { 1 },
-            max_bytes: u64::from(max_bytes),
-            max_time: aggregation.max_time,
-            rts_from_bytes: config.rts_threshold_bytes.map_or(u64::MAX, u64::from),
-            rests_after_failure: config.eifs,
+/// What happened on the air since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WifiStatistics {
+    /// Frames with packets, by all nodes.
+    pub frames: u64,
+    /// Those of them that began together with another node's.
+    pub collided_frames: u64,
+    /// Packets in all frames, repeated ones each time.
+    pub packets: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Emission {
+    /// The next packets of a lane, which have been passed on.
+    Packets {
+        lane: usize,
+        count: u32,
+    },
+    Event(LinkEvent),
+}
+
+impl<P: Packet> Exchange<P> {
+    /// The nodes of a channel in the run with this seed; `name` is that of its random streams.
+    ///
+    /// # Errors
+    /// If the settings contradict each other or the standard.
+    pub(super) fn new(config: &WifiConfig, run_seed: u64, name: &str) -> Result<Self, WifiError> {
+        config.check()?;
+        let phy = Phy::new(config)?;
+        let stream = |component: String| Stream::new(run_seed, &component);
+        let radio = config.radio.map(|radio| Radio::new(config, radio, run_seed, name));
+        let radio = radio.transpose()?;
+        let usual = if config.has_priorities() {
+            AccessCategory::BestEffort
+        } else {
+            AccessCategory::Legacy
+        };
+        let stations = config.stations.len();
+        let nodes = config.nodes().enumerate().map(|(node, settings)| {
+            let category = Category::new(settings.access.unwrap_or(usual), config.standard);
+            let random = stream(format!("{name}.{node}.backoff"));
+            let lanes = Lanes::new(node, stations);
+            Node { contender: Contender::new(category, random), lanes, queued: 0, inside: 0 }
+        });
+        let hop = |lane: usize| {
+            let station = lane / 2 + 1;
+            let (from, to) = if lane % 2 == 0 { (0, station) } else { (station, 0) };
+            let snr = radio.as_ref().map(|radio| radio.sinr(from, to, core::iter::empty()));
+            let random = stream(format!("{name}.{from}-{to}.rates"));
+            let rates = RateControl::new(config.rate_control, config.standard, &phy, snr, random)?;
+            let error_rate = |index| {
+                phy.mode(index).zip(snr).map_or(0.0, |(mode, snr)| mode.bit_error_rate(snr))
+            };
+            let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
+            let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
+            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, asks: false })
+        };
+        let interference = config.interference.as_ref().and_then(|interference| {
+            Interference::new(interference, stream(format!("{name}.interference")))
+        });
+        Ok(Self {
+            rules: Rules::new(config),
+            nodes: nodes.collect(),
+            lanes: (0..2 * stations).map(hop).collect::<Result<_, _>>()?,
+            statistics: WifiStatistics::default(),
+            phy,
+            radio,
+            interference,
+            output: VecDeque::new(),
+            output_at: Time::NEVER,
+        })
+    }
+
+    /// Takes a packet that enters at a port, and returns its node, unless there is no room.
+    pub(super) fn enqueue(&mut self, now: Time, port: u16, packet: P) -> Option<&mut Node> {
+        let lane = self.lane_of(port, &packet);
+        let bytes = packet.wire_bytes() + self.rules.header_bytes;
+        let hop = &mut self.lanes[lane];
+        let node = hop.from;
+        hop.meter.arrive(bytes);
+        if self.nodes[node].queued >= self.rules.queue_packets {
+            let reason = DropReason::Overflow;
+            hop.meter.drop(bytes, reason);
+            self.emit_drop(now, lane, &packet, (bytes, reason));
+            return None;
+        }
+        hop.queue.enter(now, bytes);
+        hop.lane.push(now, bytes, packet);
+        let node = &mut self.nodes[node];
+        node.queued += 1;
+        node.inside += 1;
+        Some(node)
+    }
+
+    /// The lane of what enters at a port.
+    fn lane_of(&self, port: u16, packet: &P) -> usize {
+        let (user, up) = if port == 0 { (packet.user(), 0) } else { (port, 1) };
+        let lane = 2 * usize::from(user) + up;
+        assert!((2..self.lanes.len() + 2).contains(&lane), "there is no station {user}");
+        lane - 2
+    }
+
+    /// When the first of what has come out was.
+    #[inline]
+    pub(super) fn output_at(&self) -> Time {
+        self.output_at
+    }
+
+    /// So many packets of a lane are passed on.
+    fn give(&mut self, at: Time, lane: usize, count: u32) {
+        if count > 0 {
+            self.emit(at, Emission::Packets { lane, count });
         }
     }
-}
 
-/// A frame on the air.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Transmission {
-    pub(super) from: usize,
-    lane: usize,
-    /// Index of its rate.
-    rate: u8,
-    /// Its packets, by place in the lane; none if it asks what has arrived, and so tells what was
-    /// given up.
-    chosen: Vec<u32>,
-    /// Whether each of them is received.
-    received: Vec<bool>,
-    pub(super) begins: Time,
-    /// When its packets begin, after RTS and CTS.
-    data_begins: Time,
-    data: Duration,
-    /// Length of RTS, if there is one.
-    rts: Option<Duration>,
-    response: Duration,
-    /// When the last of it that is on the air ends.
-    pub(super) ends: Time,
-    /// When the channel may be idle again as far as it is concerned.
-    pub(super) rest_ends: Time,
-    pub(super) is_answered: bool,
-    /// How long the sender may keep the channel.
-    pub(super) txop: Duration,
-}
+    fn emit_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
+        let (bytes, reason) = drop;
+        let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
+        self.emit(at, Emission::Event(LinkEvent { stage: lane as u16, kind }));
+    }
 
-impl<P: Packet> WifiChannel<P> {
+    fn emit(&mut self, at: Time, emission: Emission) {
+        self.output.push_back((at, emission));
+        self.output_at = self.output_at.min(at);
+    }
+
+    /// Takes out what is first.
+    pub(super) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
+        let (at, emission) = self.output.front_mut()?;
+        let at = *at;
+        let (output, is_last) = match emission {
+            Emission::Packets { lane, count } => {
+                *count -= 1;
+                let hop = &mut self.lanes[*lane];
+                let packet = hop.lane.pop()?;
+                (Output::Packet { at, port: hop.to as u16, packet }, *count == 0)
+            }
+            Emission::Event(event) => (Output::Event { at, event: *event }, true),
+        };
+        if is_last {
+            self.output.pop_front();
+            self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
+        }
+        Some(output)
+    }
+
     /// Drops what has waited too long at a node.
     pub(super) fn expire(&mut self, node: usize, at: Time) {
         let deadline = at - self.rules.queue_time;
@@ -313,14 +417,3 @@ fn error_rate(
         mode.bit_error_rate(radio.sinr(from, to, meeting))
     }
 }
-
-/// Lengths of control frames (802.11-2012 section 8.3.1); the block ACK is the compressed one.
-const ACK_BYTES: u64 = 14;
-const RTS_BYTES: u64 = 20;
-const CTS_BYTES: u64 = 14;
-const BLOCK_ACK_BYTES: u64 = 32;
-const BLOCK_ACK_REQUEST_BYTES: u64 = 24;
-/// What a receiver must hear undisturbed to recognise a frame: the legacy preamble, and in it 24
-/// bits at the slowest rate.
-const PREAMBLE: Duration = Duration::from_micros(20);
-const SIGNAL_BYTES: u64 = 3;

@@ -19,14 +19,17 @@ mod channel;
 mod config;
 mod contention;
 mod exchange;
+mod frame;
+mod hop;
 mod interference;
 mod lane;
 mod phy;
 mod radio;
 mod rate_control;
 
-pub use channel::{WifiChannel, WifiStatistics};
+pub use channel::WifiChannel;
 pub use config::{
     AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
     NodeConfig, RadioConfig, RateControlConfig, Standard, WifiConfig, WifiError,
 };
+pub use exchange::WifiStatistics;

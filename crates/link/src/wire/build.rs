@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
-use super::late::Late;
-use super::{Entrance, Timing, Wire};
+use super::on_dequeue::OnDequeue;
+use super::{IngressFilter, Timing, Wire};
 use crate::config::{FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
@@ -16,12 +16,12 @@ use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
 use crate::policer::Policer;
 use crate::queue::{
-    Codel, CodelSettings, FlowQueueSettings, FlowQueues, LateQueue, Limits, Managed, Pie, Queue,
-    Red, Step,
+    Codel, CodelSettings, DequeueAqm, EnqueueAqm, FlowQueueSettings, FlowQueues, Limits, Pie,
+    Queue, Red, Step,
 };
-use crate::rate::{Capacity, Fixed, Kept, Opportunities, Server, Source, TokenBucket, UNLIMITED};
+use crate::rate::{Capacity, Fixed, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
-use crate::schedule::{Steps, rate_steps, timeline};
+use crate::schedule::{Steps, rate_steps, scheduled_events};
 
 impl<P: Packet> Wire<P> {
     /// A wire as configured, for the run with this seed.
@@ -44,7 +44,7 @@ impl<P: Packet> Wire<P> {
 }
 
 /// The queue that decides on arrival, and the one that decides later, if that is in use instead.
-type Queues<P> = (Queue, Option<Box<Late<P>>>);
+type Queues<P> = (Queue, Option<Box<OnDequeue<P>>>);
 
 struct Builder<'a> {
     config: &'a StageConfig,
@@ -58,24 +58,24 @@ impl Builder<'_> {
         let config = self.config;
         let blackouts = Spans::new(&config.outages, OutageKind::Drop)?;
         let pauses = Spans::new(&config.outages, OutageKind::Hold)?;
-        let mut timeline = timeline(&config.schedule, &blackouts, &pauses);
-        timeline.reverse();
-        let news_at = timeline.last().map_or(Time::NEVER, |&(at, _)| at);
-        let (queue, late) = self.queue()?;
-        let server = self.server(pauses, late.is_some())?;
+        let mut scheduled = scheduled_events(&config.schedule, &blackouts, &pauses);
+        scheduled.reverse();
+        let event_at = scheduled.last().map_or(Time::NEVER, |&(at, _)| at);
+        let (queue, on_dequeue) = self.queue()?;
+        let server = self.server(pauses, on_dequeue.is_some())?;
         let delays = config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
         let delays = Steps::new(config.delay, delays);
         let is_unlimited = config.rate == RateConfig::Unlimited {}
             && config.schedule.iter().all(|step| step.rate.is_none());
         let timing = match (config.transition, &server) {
-            (Transition::Keep, Server::Kept(_)) if is_unlimited => Timing::KeepDelay,
-            (Transition::Keep, Server::Kept(_)) => Timing::KeepRate,
+            (Transition::Keep, Server::Netem(_)) if is_unlimited => Timing::KeepDelay,
+            (Transition::Keep, Server::Netem(_)) => Timing::KeepRate,
             _ => Timing::Retime,
         };
-        let entrance = self.entrance(Blackouts::new(blackouts));
+        let ingress = self.ingress(Blackouts::new(blackouts));
         Ok(Wire {
-            wake: news_at,
-            other_at: news_at,
+            wake: event_at,
+            other_at: event_at,
             ring: Ring::new(),
             queue,
             delay: Delay::new(delays, config.jitter, self.stream("jitter")),
@@ -84,12 +84,14 @@ impl Builder<'_> {
                 _ => 0,
             }),
             timing,
-            has_door: entrance.is_some() || late.is_some() || server.longest_bytes() < u32::MAX,
-            entrance,
+            has_ingress: ingress.is_some()
+                || on_dequeue.is_some()
+                || server.longest_bytes() < u32::MAX,
+            ingress,
             server,
-            late,
-            news: VecDeque::new(),
-            timeline,
+            on_dequeue,
+            events: VecDeque::new(),
+            scheduled,
             meter: Meter::default(),
             queue_max: 0,
             stage,
@@ -100,7 +102,7 @@ impl Builder<'_> {
         Stream::new(self.run_seed, &format!("{}.{part}", self.name))
     }
 
-    fn entrance(&self, blackouts: Blackouts) -> Option<Box<Entrance>> {
+    fn ingress(&self, blackouts: Blackouts) -> Option<Box<IngressFilter>> {
         let losses = self.config.schedule.iter().filter(|step| step.loss.is_some());
         let policer = self.config.police.as_ref().map(Policer::new);
         if policer.is_none()
@@ -112,7 +114,7 @@ impl Builder<'_> {
         }
         let losses = losses.map(|step| (step.at, Loss::new(step.loss.as_ref())));
         let loss = Steps::new(Loss::new(self.config.loss.as_ref()), losses);
-        Some(Box::new(Entrance { policer, blackouts, loss, random: self.stream("loss") }))
+        Some(Box::new(IngressFilter { policer, blackouts, loss, random: self.stream("loss") }))
     }
 
     fn queue<P: Packet>(&self) -> Result<Queues<P>, StageError> {
@@ -121,27 +123,27 @@ impl Builder<'_> {
                 Queue::DropTail(Limits::new(packets, bytes))
             }
             QueueConfig::Pie(ref pie) => {
-                Queue::Managed(Box::new(Managed::Pie(Pie::new(pie, self.stream("pie")))))
+                Queue::EnqueueAqm(Box::new(EnqueueAqm::Pie(Pie::new(pie, self.stream("pie")))))
             }
             QueueConfig::Red(ref red) => {
-                Queue::Managed(Box::new(Managed::Red(Red::new(red, self.stream("red"))?)))
+                Queue::EnqueueAqm(Box::new(EnqueueAqm::Red(Red::new(red, self.stream("red"))?)))
             }
             QueueConfig::Step { mark_bytes: None, mark_packets: None, .. } => {
                 return Err(StageError::NoStep);
             }
             QueueConfig::Step { mark_bytes, mark_packets, packets, bytes } => {
                 let step = Step::new(mark_packets, mark_bytes, Limits::new(packets, bytes));
-                Queue::Managed(Box::new(Managed::Step(step)))
+                Queue::EnqueueAqm(Box::new(EnqueueAqm::Step(step)))
             }
             QueueConfig::Codel { target, interval, ecn, packets, bytes } => {
                 let codel = Codel::new(codel_settings(target, interval, ecn)?);
                 let limits = Limits::new(packets, bytes);
-                return Ok(late(LateQueue::Codel(codel), limits));
+                return Ok(on_dequeue(DequeueAqm::Codel(codel), limits));
             }
             QueueConfig::FqCodel(ref config) => {
                 let queues = FlowQueues::new(self.flow_queue_settings(config)?);
                 let limits = Limits::new(config.packets, config.bytes);
-                return Ok(late(LateQueue::Flows(queues), limits));
+                return Ok(on_dequeue(DequeueAqm::Flows(queues), limits));
             }
         };
         Ok((queue, None))
@@ -158,10 +160,10 @@ impl Builder<'_> {
         })
     }
 
-    fn server(&self, pauses: Spans, is_late: bool) -> Result<Server, StageError> {
+    fn server(&self, pauses: Spans, is_on_dequeue: bool) -> Result<Server, StageError> {
         let fixed = |rate| -> Result<Server, StageError> {
             let steps = rate_steps(rate, &self.config.schedule);
-            if self.config.transition == Transition::Retime || is_late {
+            if self.config.transition == Transition::Retime || is_on_dequeue {
                 return Ok(Server::Fixed(Fixed::new(Capacity::new(
                     Source::Steps(steps),
                     pauses.clone(),
@@ -170,7 +172,7 @@ impl Builder<'_> {
             if steps.iter().any(|&(_, rate)| rate == Rate::ZERO) {
                 return Err(StageError::KeptZeroRate);
             }
-            Ok(Server::Kept(Kept::new(Source::Steps(steps), pauses.clone())))
+            Ok(Server::Netem(Netem::new(Source::Steps(steps), pauses.clone())))
         };
         match self.config.rate {
             RateConfig::Unlimited {} => fixed(UNLIMITED),
@@ -228,9 +230,9 @@ fn codel_settings(
     Ok(CodelSettings { target, interval, ecn })
 }
 
-fn late<P>(queue: LateQueue<P>, limits: Limits) -> Queues<P> {
-    let late = Late { queue, limits, next_turn: Time::NEVER };
-    (Queue::DropTail(limits), Some(Box::new(late)))
+fn on_dequeue<P>(queue: DequeueAqm<P>, limits: Limits) -> Queues<P> {
+    let aqm = OnDequeue { queue, limits, next_dequeue: Time::NEVER };
+    (Queue::DropTail(limits), Some(Box::new(aqm)))
 }
 
 fn wrong_kind(path: &str, found: TraceKind, wanted: TraceKind) -> StageError {

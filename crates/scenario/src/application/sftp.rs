@@ -8,8 +8,8 @@
 
 use cwndlab_units::Time;
 
+use super::connection::{Connection, write_up_to};
 use super::requests::Requests;
-use super::{Connection, write_up_to};
 
 /// What acknowledges a block: a status message (draft-ietf-secsh-filexfer-02 section 7) with an
 /// empty text in an SSH packet with cipher and MAC.

@@ -9,8 +9,8 @@
 
 use cwndlab_units::{Duration, Time};
 
+use super::connection::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 use super::requests::Requests;
-use super::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 
 /// The reservoir as a share of the buffer: 90 s of 240 s (section 4 of the paper).
 const RESERVOIR: (u64, u64) = (3, 8);

@@ -7,9 +7,9 @@
 
 use cwndlab_units::{Duration, Time};
 
+use super::connection::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 use super::requests::Requests;
 use super::times::Times;
-use super::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 
 /// A page's parts, each with the head of its answer.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,7 @@ use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, LinuxSettings};
+use super::state::State;
 use super::timer::Pending;
 use crate::info::TcpEvent;
 
@@ -21,18 +22,6 @@ use crate::info::TcpEvent;
 const DEFAULT_MSS: u32 = 536;
 /// Segments below this do not open the window (`tcp_event_data_recv`).
 pub(super) const SHORT_BYTES: u32 = 128;
-
-/// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    Closed,
-    Listen,
-    SynSent,
-    SynReceived,
-    Established,
-    /// The peer sent a RST.
-    Reset,
-}
 
 /// What identifies a connection, and how far it has come.
 #[derive(Clone, Copy, Debug)]

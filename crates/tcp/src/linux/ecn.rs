@@ -13,8 +13,8 @@ use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 use super::LinuxEndpoint;
-use super::connection::State;
 use super::settings::EcnMode;
+use super::state::State;
 
 /// ACKs that leave at once when the network begins to mark, or the peer stops to be capable.
 const QUICK_ACKS: u32 = 2;

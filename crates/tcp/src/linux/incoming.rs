@@ -6,8 +6,8 @@ use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
-use super::connection::State;
 use super::receiver::MAX_QUICK_ACKS;
+use super::state::State;
 use crate::info::TcpEvent;
 
 /// How far a timestamp may go back: `TCP_PAWS_WINDOW`.

@@ -40,6 +40,7 @@ mod rtx;
 mod sack;
 mod send_buffer;
 mod settings;
+mod state;
 #[cfg(test)]
 mod testing;
 mod timer;

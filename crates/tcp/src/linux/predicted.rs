@@ -14,10 +14,10 @@ use cwndlab_units::Time;
 use super::ack::Rexmit;
 use super::ack_flags::AckFlags;
 use super::connection::SHORT_BYTES;
-use super::connection::State;
 use super::ecn::EcnFlags;
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
+use super::state::State;
 use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 

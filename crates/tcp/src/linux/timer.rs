@@ -6,8 +6,8 @@ use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::clock::Jiffies;
-use super::connection::State;
 use super::rtx::EVER_RETRANS;
+use super::state::State;
 use crate::info::{CaState, TcpEvent};
 
 /// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.

@@ -75,20 +75,3 @@ fn mean_delay(content: &[u8]) -> Result<Duration, TraceError> {
     }
     Ok(Duration::from_millis((sum_ms + count / 2) / count))
 }
-
-/// Whether a text is one of the files of base delays: at least two numbers a line, differently many.
-pub(super) fn is_packet_trains(text: &str) -> bool {
-    let mut widths = Vec::new();
-    for line in text.lines().take(50) {
-        let mut words = line.split(' ');
-        if !words.by_ref().all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
-        {
-            return false;
-        }
-        widths.push(line.split(' ').count());
-    }
-    let widest = widths.iter().max().copied().unwrap_or(0);
-    widths.iter().all(|&width| width >= 2)
-        && widest > 3
-        && widths.iter().any(|&width| width != widest)
-}

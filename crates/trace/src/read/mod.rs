@@ -88,7 +88,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
                 Some((5, String::new())),
             );
         }
-        if folder::is_packet_trains(text) {
+        if text::is_packet_trains(text) {
             return Err(TraceError::whole(TraceProblem::PacketTrains));
         }
     }

@@ -10,7 +10,7 @@ use crate::outage::Spans;
 /// A later rate changes nothing for what is already queued. Pauses move it all the same, as netem
 /// has none.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Netem {
     source: Source,
     pauses: Spans,
     rate: Rate,
@@ -19,7 +19,7 @@ pub(crate) struct Kept {
     last_time: Duration,
 }
 
-impl Kept {
+impl Netem {
     pub(crate) fn new(source: Source, pauses: Spans) -> Self {
         let (rate, until) = source.rate_at(Time::ZERO);
         Self { source, pauses, rate, until, free_at: Time::ZERO, last_time: Duration::ZERO }
@@ -34,7 +34,7 @@ impl Kept {
         self.free_at
     }
 
-    pub(crate) fn turn(&self, arrived: Time) -> Time {
+    pub(crate) fn dequeue_at(&self, arrived: Time) -> Time {
         self.pauses.open_from(arrived.max(self.free_at))
     }
 
@@ -76,7 +76,7 @@ mod tests {
     fn a_departure_is_kept_when_the_rate_changes() {
         let mbit = Rate::from_mbit_per_sec;
         let steps = vec![(Time::ZERO, mbit(12)), (Time::from_millis(10), mbit(6))];
-        let mut server = Kept::new(Source::Steps(steps), Spans::default());
+        let mut server = Netem::new(Source::Steps(steps), Spans::default());
         let micros = Time::from_micros;
         assert_eq!(server.serve(micros(9_500), 1500), micros(10_500));
         assert_eq!(server.serve(micros(9_999), 1500), micros(11_500));
@@ -95,9 +95,9 @@ mod tests {
         ];
         let pauses = Spans::new(&outages, kind).expect("valid");
         let steps = vec![(Time::ZERO, Rate::from_mbit_per_sec(6))];
-        let mut server = Kept::new(Source::Steps(steps), pauses);
+        let mut server = Netem::new(Source::Steps(steps), pauses);
         assert_eq!(server.serve(ms(8), 1500), ms(10));
         assert_eq!(server.serve(ms(8), 1500), ms(31));
-        assert_eq!(server.turn(ms(9)), ms(31));
+        assert_eq!(server.dequeue_at(ms(9)), ms(31));
     }
 }

@@ -1,0 +1,54 @@
+//! Network devices of this thread's namespace, by the calls of `netdevice(7)`.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Brings a device of this thread's namespace up.
+pub(crate) fn bring_up(name: &str) -> io::Result<()> {
+    let control = control_socket()?;
+    let mut request = request(name)?;
+    control_device(&control, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: the call before has filled in the flags.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as i16;
+    control_device(&control, libc::SIOCSIFFLAGS, &mut request)
+}
+
+/// A socket through which devices are asked and told.
+pub(crate) fn control_socket() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointer.
+    let descriptor =
+        checked(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+    // SAFETY: nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// What is asked of, or told to, the device of this name.
+pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: all zeros is an ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.is_empty() || name.len() >= request.ifr_name.len() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no device name: {name}")));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
+}
+
+/// Asks or tells a device.
+pub(crate) fn control_device(
+    descriptor: &OwnedFd,
+    operation: libc::Ioctl,
+    request: &mut libc::ifreq,
+) -> io::Result<()> {
+    // SAFETY: every operation here reads or writes an ifreq.
+    let status =
+        unsafe { libc::ioctl(descriptor.as_raw_fd(), operation, std::ptr::from_mut(request)) };
+    checked(status).map(|_| ())
+}
+
+/// A system call's answer, or its error.
+pub(crate) fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
+}

@@ -1,0 +1,95 @@
+//! The part of a wire that decides when a packet is dequeued: CoDel's, with one queue or many.
+
+use cwndlab_units::Time;
+
+use super::Wire;
+use super::on_dequeue::OnDequeue;
+use crate::event::{DropReason, LinkEventKind};
+use crate::packet::{Admission, Packet};
+use crate::queue::{DequeueAqm, Waiting};
+
+impl<P: Packet> Wire<P> {
+    #[inline(never)]
+    pub(super) fn enqueue_for_aqm(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
+        self.dequeue_until(now);
+        self.ring.pass(now);
+        let flow = packet.flow();
+        let waiting = Waiting { packet, bytes, arrived: now };
+        let mut aqm = self.on_dequeue.take().expect("the wire decides on dequeue");
+        let admission = match &mut aqm.queue {
+            DequeueAqm::Codel(codel) => {
+                let backlog = self.ring.backlog() + codel.backlog();
+                if aqm.limits.have_room(backlog, bytes) {
+                    codel.push(waiting);
+                    Admission::Queued
+                } else {
+                    self.drop_packet(now, flow, bytes, DropReason::Overflow)
+                }
+            }
+            DequeueAqm::Flows(flows) => {
+                flows.push(waiting);
+                let mut admission = Admission::Queued;
+                while !aqm.limits.hold(self.ring.backlog() + flows.backlog())
+                    && flows.shorten_longest(|gone, is_last| {
+                        self.count_wait(now, gone.arrived);
+                        self.drop_packet(now, gone.packet.flow(), gone.bytes, DropReason::Overflow);
+                        if is_last {
+                            admission = Admission::Dropped;
+                        }
+                    })
+                {}
+                admission
+            }
+        };
+        if aqm.next_dequeue.is_never()
+            && let Some((since, bytes)) = aqm.queue.next()
+        {
+            aqm.next_dequeue = self.server.dequeue_at(since, bytes);
+        }
+        self.on_dequeue = Some(aqm);
+        self.queue_max = self.queue_max.max(self.total_backlog().packets);
+        self.dequeue_until(now);
+        self.set_wake();
+        admission
+    }
+
+    /// Dequeues what is due until `now`.
+    pub(super) fn dequeue_until(&mut self, now: Time) {
+        if self.on_dequeue.as_ref().is_some_and(|aqm| aqm.next_dequeue <= now) {
+            let aqm = self.on_dequeue.take().expect("was some");
+            self.dequeue_due(now, aqm);
+        }
+    }
+
+    #[inline(never)]
+    fn dequeue_due(&mut self, now: Time, mut aqm: Box<OnDequeue<P>>) {
+        while aqm.next_dequeue <= now {
+            let at = aqm.next_dequeue;
+            let sent = aqm.queue.dequeue(at, |dropped| {
+                self.count_wait(at, dropped.arrived);
+                self.drop_packet(at, dropped.packet.flow(), dropped.bytes, DropReason::Aqm);
+            });
+            if let Some((head, is_marked)) = sent {
+                if is_marked {
+                    self.meter.mark(head.bytes);
+                    let flow = head.packet.flow();
+                    self.emit(at, LinkEventKind::Marked { flow, bytes: head.bytes });
+                }
+                let served = self.server.serve_dequeued(at, head.bytes);
+                self.ring.pass(at);
+                self.send(at, head.arrived, served, head.bytes, head.packet);
+            }
+            aqm.next_dequeue = match aqm.queue.next() {
+                Some((since, bytes)) => self.server.dequeue_at(since, bytes),
+                None => Time::NEVER,
+            };
+        }
+        self.on_dequeue = Some(aqm);
+        self.set_wake();
+    }
+    /// Counts the time in the queue of a packet that leaves it otherwise than by being sent.
+    fn count_wait(&mut self, now: Time, arrived: Time) {
+        let waited = now.as_nanos() - arrived.as_nanos();
+        self.meter.counts.queue_time = self.meter.counts.queue_time.wrapping_add(waited);
+    }
+}

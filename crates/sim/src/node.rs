@@ -1,0 +1,87 @@
+//! The machines' devices, between the sockets and the path.
+
+use core::num::NonZeroU16;
+
+use cwndlab_host::{Host, HostConfig, Qdisc, Receiver};
+use cwndlab_link::Direction;
+use cwndlab_tcp::HostTraits;
+
+use cwndlab_units::Stream;
+
+use crate::frame::Frame;
+use crate::ingress::Ingress;
+
+/// A device: all ends of a user on one side of the path that name the same share it.
+#[derive(Debug)]
+pub(crate) struct HostNode {
+    pub(crate) config: HostConfig,
+    pub(crate) host: Host<Frame>,
+    /// What it has received, if it merges that.
+    pub(crate) receiver: Option<Receiver<Frame>>,
+    /// The direction of what it passes on.
+    pub(crate) direction: Direction,
+    /// Whether it stands behind the link instead of before it.
+    pub(crate) is_behind: bool,
+    pub(crate) user: u16,
+    pub(crate) ingress: Ingress,
+    pub(crate) component: usize,
+}
+
+/// The devices of a run.
+#[derive(Debug, Default)]
+pub(crate) struct HostNodes {
+    pub(crate) all: Vec<HostNode>,
+    /// Whether the link empties the buffer of any.
+    pub(crate) is_any_emptied_by_link: bool,
+}
+
+impl HostNodes {
+    /// The device of an end that sends in `direction`, if it has one.
+    pub(crate) fn find_or_add(
+        &mut self,
+        config: Option<HostConfig>,
+        direction: Direction,
+        user: NonZeroU16,
+        is_behind: bool,
+        run_seed: u64,
+    ) -> Option<usize> {
+        let (config, user) = (config?, user.get());
+        let is_same = |node: &HostNode| {
+            (node.direction, node.user, node.config) == (direction, user, config)
+                && node.is_behind == is_behind
+        };
+        Some(self.all.iter().position(is_same).unwrap_or_else(|| {
+            let random = Stream::new(run_seed, &format!("host.{}", self.all.len()));
+            let host = Host::new(config, random);
+            self.is_any_emptied_by_link |= host.is_emptied_by_link();
+            let ingress = Ingress::default();
+            self.all.push(HostNode {
+                config,
+                host,
+                receiver: config.merge_interval.map(Receiver::new),
+                direction,
+                is_behind,
+                user,
+                ingress,
+                component: 0,
+            });
+            self.all.len() - 1
+        }))
+    }
+
+    /// What the endpoints behind a device have to know of it.
+    pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
+        let HostConfig { burst_packets, qdisc, is_orphaning, .. } = self.all[number].config;
+        HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq, is_orphaning }
+    }
+
+    /// The direction of what a device behind the link passes on; `None` of one before it.
+    pub(crate) fn direction_behind(&self, number: usize) -> Option<Direction> {
+        let node = &self.all[number];
+        node.is_behind.then_some(node.direction)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a run could not be made.
+
+use std::io;
+
+use cwndlab_link::ConfigError;
+use cwndlab_scenario::ScenarioError;
+use thiserror::Error;
+
+/// A run that could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario is wrong in itself.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A stage of the path cannot be made.
+    #[error("{0}")]
+    Path(#[from] ConfigError),
+    /// What the kernel of this machine cannot do.
+    #[error("{place}: {what} is not possible with the kernel backend")]
+    Impossible {
+        /// Where the scenario asks for it.
+        place: String,
+        /// What.
+        what: &'static str,
+    },
+    /// The kernel has no such algorithm.
+    #[error("{place}: {name} is not in this kernel; `ours:{name}` is cwndlab's own")]
+    UnknownAlgorithm {
+        /// Where the scenario asks for it.
+        place: String,
+        /// Its name.
+        name: String,
+    },
+    /// A shell's program.
+    #[error("{program} does not start: {error}")]
+    Program {
+        /// As it was called.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The machine does not let us.
+    #[error("{0}")]
+    Missing(String),
+    /// A connection broke, or the kernel refused a socket.
+    #[error("a socket: {0}")]
+    Socket(#[from] io::Error),
+}
