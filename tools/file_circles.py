@@ -1,8 +1,8 @@
 """Rust files that use each other in a circle; prints them and exits 1 if there are any.
 
 A file uses another if it names something that the other defines, by `use` or by a path. A
-re-export stands for what it names, and is no use by itself. Tests are left out. What the compiler expands from macros is not
-seen, nor which file a method is in.
+re-export stands for what it names, and is no use by itself. Tests are left out. What the compiler
+expands from macros is not seen, nor which file a method is in.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # The endpoint's methods stand with the parts whose state they change, so those files name the
 # endpoint, and it names them: to be mended by giving the parts what they need instead of the whole.
 PARTS_OF = (ROOT / "crates/tcp/src/linux/mod.rs",)
+
+# Re-exports of re-exports that are followed.
+LONGEST_CHAIN = 20
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -167,7 +170,7 @@ def paths_in(module: Module, path: tuple[str, ...]) -> list[tuple[str, ...]]:
 def definition(modules: dict, name: tuple[str, ...], depth: int = 0) -> Path | None:
     """The file that defines what a path from the crate's root names, if it is of this crate."""
     length = next((n for n in range(len(name), 0, -1) if name[:n] in modules), 0)
-    if not length or depth > 20:
+    if not length or depth > LONGEST_CHAIN:
         return None
     module: Module = modules[name[:length]]
     if length == len(name):

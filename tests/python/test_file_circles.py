@@ -47,7 +47,7 @@ def test_re_exports_tests_and_comments_are_no_use(tmp_path: Path) -> None:
             "lib.rs": "mod a;\nmod b;\npub use a::A;\npub struct Root;\n",
             "a.rs": "// crate::b::B\nuse crate::Root;\npub struct A(Root);\n",
             "b.rs": "use crate::A;\npub struct B(A);\n"
-            "#[cfg(test)]\nmod tests { use crate::b::B; use super::*; fn a() { crate::a::f(); } }\n",
+            "#[cfg(test)]\nmod tests { use super::*; fn a() { crate::b::f(); } }\n",
         },
     )
     assert (result.returncode, result.stdout) == (0, "")

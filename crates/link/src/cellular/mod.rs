@@ -302,7 +302,7 @@ impl<P: Packet> Cell<P> {
         self.work_until(now);
         self.admit_until(now);
         self.set_wake();
-        let air = if stage.is_multiple_of(2) { &mut self.down } else { &mut self.up };
+        let air = if stage % 2 == 0 { &mut self.down } else { &mut self.up };
         &mut air.users[stage / 2].bearer
     }
 }
