@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab import core
+from cwndlab.algorithm.single_run import run_once
+from cwndlab.api.study import Study
 from cwndlab.errors import BrokenAlgorithmError, RunsFailedError
 from cwndlab.resolve.algorithms import describe_file
 from cwndlab.usercode import compiler
@@ -116,8 +118,6 @@ def _sequences(check: str, program: Program, *, is_module: bool = False) -> Chec
 
 
 def _whole_runs(reference: str) -> Iterator[CheckFinding]:
-    from cwndlab.algorithm.single_run import run_once  # noqa: PLC0415  slow to load
-    from cwndlab.api.study import Study  # noqa: PLC0415  it knows this package
 
     for name, settings in _RUNS.items():
         check = f"transfers data: {name}"

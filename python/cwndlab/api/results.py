@@ -10,6 +10,10 @@ import numpy as np
 import polars as pl
 
 from cwndlab.errors import ResultsError, plural
+from cwndlab.judge.answer import answers, known_of
+from cwndlab.judge.goals import goal_named
+from cwndlab.judge.limits import limits
+from cwndlab.judge.question import read_question
 from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.results.compaction import shown_labels
 from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
@@ -168,8 +172,6 @@ class Results:
 
     def limits(self) -> pl.DataFrame:
         """One row a flow: what limited it most of its time, and the share of each cause."""
-        from cwndlab.judge.limits import limits  # noqa: PLC0415  seldom needed
-
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
@@ -220,10 +222,6 @@ class Results:
 
         Args and errors as of `verdict`.
         """
-        from cwndlab.judge.answer import answers, known_of  # noqa: PLC0415  seldom needed
-        from cwndlab.judge.goals import goal_named  # noqa: PLC0415  seldom needed
-        from cwndlab.judge.question import read_question  # noqa: PLC0415  seldom needed
-
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
         name = goal if goal or question is None else question.goal

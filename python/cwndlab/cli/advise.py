@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.api.advise import CANDIDATES, advise
+from cwndlab.api.results import open_results
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.apply import apply_winner
 from cwndlab.cli.options import jobs_option
 from cwndlab.cli.output import command_line, format_option, indented, say
+from cwndlab.cli.screens.comparison import terminal_table
+from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
+from cwndlab.judge.sentences import first_look
+from cwndlab.judge.uses import use_named
+from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from cwndlab.judge.answer import Answers
@@ -93,17 +100,10 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
         msg = "give one of --link, --users, --trace and --results: the network that is asked about"
         raise click.UsageError(msg)
     if results is not None:
-        from cwndlab.api.results import open_results  # noqa: PLC0415  slow to load
-        from cwndlab.judge.uses import use_named  # noqa: PLC0415  slow to load
-
         opened = open_results(results)
         own = use_named(use).goal
         answers = opened.answers(own.name if own else goal, baseline=baseline)
     else:
-        from cwndlab.api.advise import CANDIDATES, advise  # noqa: PLC0415  slow to load
-        from cwndlab.judge.sentences import first_look  # noqa: PLC0415  slow to load
-        from cwndlab.text.quantity import parse_duration  # noqa: PLC0415
-
         names = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
         advice = advise(
             [f"trace:{trace},delay={_TRACE_DELAY}"] if trace else links,
@@ -128,12 +128,6 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _print(title: str, folder: Path, answers: Answers) -> None:
-    from cwndlab.cli.screens.comparison import terminal_table  # noqa: PLC0415  slow to load
-    from cwndlab.cli.screens.decision import (  # noqa: PLC0415  slow to load
-        terminal_decision,
-        terminal_settings,
-    )
-
     say("", f"  {title}", "")
     if len(answers.settings) == 1:
         say(indented(terminal_table(answers.settings[0].comparison)), "")

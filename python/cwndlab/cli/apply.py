@@ -43,8 +43,8 @@ def apply_winner(decision: Decision) -> None:
     if not click.confirm(question, err=True):
         say("  nothing was changed")
         return
-    from cwndlab.kernel.helper import KernelHelper  # noqa: PLC0415
-    from cwndlab.kernel.loading import load  # noqa: PLC0415
+    from cwndlab.kernel.helper import KernelHelper  # noqa: PLC0415  Linux only
+    from cwndlab.kernel.loading import load  # noqa: PLC0415  Linux only
 
     with KernelHelper() as helper:
         program = load(helper, winner, Path(), stays=True)

@@ -139,9 +139,9 @@ class LiveOptions:
             msg = "where is the server? --server HOST"
             raise click.UsageError(msg)
         from cwndlab.backends.live import RealNetwork  # noqa: PLC0415  other backends do without
-        from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415
-        from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415
-        from cwndlab.measure.wire.address import Address  # noqa: PLC0415
+        from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415  as above
+        from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415  as above
+        from cwndlab.measure.wire.address import Address  # noqa: PLC0415  as above
 
         return RealNetwork(
             Iperf3.parse(self.server)

@@ -19,6 +19,7 @@ from cwndlab.papers import (
     paper_ids,
     try_paper,
 )
+from cwndlab.report.sections.claims import cause, causes_sentence, claim_counts, decided_by
 from cwndlab.run.campaign import RESULTS_FOLDER
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def _state(paper_id: str) -> str:
 
 def print_claims(results: Results) -> None:
     """Print every claim of the paper that a study reproduces, decided."""
-    from cwndlab.report.sections.claims import causes_sentence, claim_counts  # noqa: PLC0415
-
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)
@@ -89,7 +88,6 @@ def print_claims(results: Results) -> None:
 
 
 def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
-    from cwndlab.report.sections.claims import cause, decided_by  # noqa: PLC0415
 
     verdict = judgement.verdict.value
     why = judgement.why
