@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import cwndlab as cw
 from finished import finished
 from patience import is_soon
 
@@ -80,6 +81,23 @@ def test_ctrl_c_before_the_first_run_says_so_without_a_traceback(tmp_path: Path)
         took_s, err = interrupted(process)
         assert took_s < limit_s(), (wait_s, err)
         assert "Traceback" not in err, (wait_s, err)
+
+
+def test_ctrl_c_ends_packing_and_leaves_no_archive(tmp_path: Path) -> None:
+    record = {"pcap": True, "samples": "none"}
+    study = cw.Study(link=LINK, algorithm="reno", duration="30 s", record=record, id="s")
+    study.run(tmp_path / "s")
+    for wait_s in (0.2, 0.5, 0.8, 1.1, 1.4):
+        process = start(tmp_path, "-m", "cwndlab", "pack", "s")
+        time.sleep(wait_s)
+        if process.poll() is not None:
+            process.communicate()
+            break
+        took_s, err = interrupted(process)
+        assert took_s < limit_s(), (wait_s, err)
+        assert "Traceback" not in err, (wait_s, err)
+        assert process.returncode in {0, 130, -signal.SIGINT}, (wait_s, err)
+        assert process.returncode == 0 or not list(tmp_path.glob("*.zip*"))
 
 
 def test_a_notebook_cell_can_be_interrupted_and_run_again(tmp_path: Path) -> None:
