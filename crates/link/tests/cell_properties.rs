@@ -13,8 +13,8 @@ use cwndlab_link::cellular::{
 use cwndlab_link::channel::{
     AdaptationConfig, Decibel, DriftConfig, FadingConfig, OuterLoopConfig,
 };
-use cwndlab_link::{AqmConfig, Direction, EarlyDiscard, Link, LinkEventKind, Stages};
-use cwndlab_units::{Bytes, Duration, Time};
+use cwndlab_link::{AqmConfig, Direction, EarlyDiscard, Link, LinkEventKind, PoliceConfig, Stages};
+use cwndlab_units::{Bytes, Duration, Rate, Time};
 use proptest::prelude::*;
 
 const LONG: Time = Time::from_secs(1000);
@@ -181,6 +181,10 @@ fn configs() -> impl Strategy<Value = CellConfig> {
                     interruption: ms(interruption),
                     is_lossless,
                 }),
+                police: (others == 2).then_some(PoliceConfig {
+                    rate: Rate::from_mbit_per_sec(2),
+                    burst: Bytes(6_000),
+                }),
                 ..base
             }
         })
@@ -251,7 +255,7 @@ proptest! {
             let gone = counters.delivered.bytes + counters.dropped.bytes;
             prop_assert_eq!(counters.arrived.bytes, gone);
             let by_reason = counters.drops;
-            let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm;
+            let sum = by_reason.loss + by_reason.outage + by_reason.overflow + by_reason.aqm + by_reason.policed;
             prop_assert_eq!(counters.dropped.packets, sum);
             prop_assert_eq!(cell.backlog(stage, LONG).packets, 0);
             arrived += counters.arrived.packets as usize;

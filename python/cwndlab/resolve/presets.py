@@ -206,7 +206,7 @@ def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | 
     if both.stage and (wires := own.keys() - _KEYS_OF_ANY - {"stage"}):
         message = f"{link.preset} is a chain; its stages have the {min(wires)}"
         raise FieldError((*key, min(wires)), message)
-    if both.medium and (others := own.keys() - _KEYS_OF_ANY - {both.medium[0]}):
+    if both.medium and (others := own.keys() - _KEYS_OF_ANY - {both.medium[0], "police"}):
         message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
         raise FieldError((*key, min(others)), message)
     return with_short_keys(both, key), preset.reverse_link

@@ -20,6 +20,8 @@ from cwndlab.text.quantity import (
     format_decibel,
     format_duration,
     format_frequency,
+    format_rate,
+    format_size,
     parse_duration,
 )
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cwndlab.schema.base import Model
+    from cwndlab.schema.link import Police
     from cwndlab.text.toml import KeyPath
 
 _RESOURCE_BLOCKS = {
@@ -57,6 +60,8 @@ def with_short_keys(link: Link, key: KeyPath) -> Link:
         FieldError: one does not go with the link, or is not what it should be.
     """
     given = [name for name in SHORT_KEYS if getattr(link, name) is not None]
+    if link.police is not None and link.medium is not None:
+        given.append("police")
     if not given:
         return link
     if link.medium is None:
@@ -203,6 +208,10 @@ def _two_times(text: str, begin: str, remedy: str) -> tuple[str, str]:
     return first.removeprefix(begin).strip(), second
 
 
+def _cell_police(_cell: Any, police: Police) -> dict[str, Any]:  # noqa: ANN401  as above
+    return {"police": {"rate": format_rate(police.rate), "burst": format_size(police.burst)}}
+
+
 def _wifi_bandwidth(_wifi: Any, text: str) -> dict[str, Any]:  # noqa: ANN401  as above
     return {"channel": text}
 
@@ -228,6 +237,7 @@ _OF_CELL: Mapping[str, Callable[[Any, Any], dict[str, Any]]] = {
     "speed": _cell_speed,
     "handover": _cell_handover,
     "drx": _cell_drx,
+    "police": _cell_police,
 }
 _OF_WIFI: Mapping[str, Callable[[Any, Any], dict[str, Any]]] = {
     "bandwidth": _wifi_bandwidth,

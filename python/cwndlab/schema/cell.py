@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cwndlab.schema.base import Model, Packets, Ppb
+from cwndlab.schema.base import Count, Model, Packets, Ppb
 from cwndlab.schema.figures import Decibel, Millihertz, Nanoseconds, Share, Size, Small
 from cwndlab.schema.radio import Lte, Nr, Umts
-from cwndlab.schema.types import ShareText, SizeText
+from cwndlab.schema.types import RateText, ShareText, SizeText
 from cwndlab.schema.written import Several, Written
 
 
@@ -318,6 +318,17 @@ class Handover(Model):
     )
 
 
+class CellPolice(Model):
+    """A policer: what comes faster than the rate, beyond the burst, is dropped and not queued."""
+
+    bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] = Field(
+        description="rate that passes"
+    )
+    burst_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
+        description="what passes at once after a pause"
+    )
+
+
 class CellPath(Model):
     """A radio cell with its users and its core network."""
 
@@ -341,3 +352,7 @@ class CellPath(Model):
         default=None, description="sleep and wake-up of silent users; always awake if absent"
     )
     handover: Handover | None = Field(default=None, description="changes of cell; none if absent")
+    police: CellPolice | None = Field(
+        default=None,
+        description="what each user may receive: the rest is dropped where it enters the network",
+    )

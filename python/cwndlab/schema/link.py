@@ -325,6 +325,7 @@ class Link(LinkStage):
         if len(given) > 1:
             msg = f'"{given[0]}" and "{given[1]}" both say what the link is; keep one of them'
             raise ValueError(msg)
+        beside = [key for key in beside if key != "police"]  # of every link
         if self.medium and beside:
             msg = f'"{beside[0]}" is a wire\'s; this link is a {given[0]}, with keys of its own'
             raise ValueError(msg)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::radio::RadioConfig;
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
-use crate::config::AqmConfig;
+use crate::config::{AqmConfig, PoliceConfig};
 use crate::{Direction, EarlyDiscard, Probability};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
@@ -36,6 +36,10 @@ pub struct CellConfig {
     /// How users change from cell to cell; absent if none does.
     #[serde(default)]
     pub handover: Option<HandoverConfig>,
+    /// What each user may receive, as its plan has it: the rest is dropped where it comes into the
+    /// network; absent if everything may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub police: Option<PoliceConfig>,
 }
 
 /// One direction of a cell.

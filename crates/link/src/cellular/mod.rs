@@ -53,6 +53,7 @@ use self::core::Core;
 use crate::counters::{Backlog, Counters};
 use crate::event::{DropReason, LinkEvent};
 use crate::packet::{Admission, Packet};
+use crate::policer::Policer;
 use crate::{Direction, Link, Probability, Stages};
 use air::Air;
 use bearer::Bearer;
@@ -79,6 +80,8 @@ pub struct Cell<P> {
     /// What is lost before the queue: the chance down and up, and of each user the draws.
     losses: [Probability; 2],
     loss_draws: Vec<[Stream; 2]>,
+    /// Of each user, if they are policed.
+    policers: Vec<Policer>,
 }
 
 impl<P: Packet> Cell<P> {
@@ -119,6 +122,9 @@ impl<P: Packet> Cell<P> {
             mobility,
             losses: [config.downlink.residual_loss, config.uplink.residual_loss],
             loss_draws: (0..config.users.len()).map(losses).collect(),
+            policers: (config.users.iter().zip(config.police.iter().cycle()))
+                .map(|(_, police)| Policer::new(police))
+                .collect(),
         };
         cell.find_handover();
         cell.due = cell.next_at();
@@ -297,6 +303,16 @@ impl<P: Packet> Cell<P> {
         Some(Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet })
     }
 
+    /// A packet comes faster than its user's policer allows.
+    #[cold]
+    fn drop_policed(&mut self, now: Time, user: usize, packet: &P) -> Admission {
+        let Air { outbox, users, .. } = &mut self.down;
+        outbox.set_user(user, 2 * user as u16);
+        users[user].bearer.drop_packet(now, packet, DropReason::Policed, outbox);
+        self.set_wake();
+        Admission::Dropped
+    }
+
     /// A stage's user, at `now`.
     fn bearer_at(&mut self, stage: usize, now: Time) -> &mut Bearer<P> {
         self.work_until(now);
@@ -318,6 +334,11 @@ impl<P: Packet> Link<P> for Cell<P> {
         if port == 0 {
             let user = packet.user() - 1;
             self.down.users[usize::from(user)].bearer.meter.arrive(bytes);
+            if let Some(policer) = self.policers.get_mut(usize::from(user))
+                && !policer.passes(now, bytes)
+            {
+                return self.drop_policed(now, usize::from(user), &packet);
+            }
             let at = self.core.leave(now);
             self.coming.push_back((at, user, packet));
             if self.down.expect(at) {

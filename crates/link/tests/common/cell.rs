@@ -82,6 +82,7 @@ pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig 
         background: Vec::new(),
         rrc: None,
         handover: None,
+        police: None,
     }
 }
 
