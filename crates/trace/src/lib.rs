@@ -1,6 +1,6 @@
 //! Recorded links: Mahimahi traces and logs of throughput, and files of other forms that become one.
 //!
-//! [`read`] takes whatever somebody recorded and sees what it is. All take bytes, as files are read
+//! [`read()`] takes whatever somebody recorded and sees what it is. All take bytes, as files are read
 //! by the caller, and never panic. A parsed trace is shared: a clone costs nothing.
 
 mod error;
