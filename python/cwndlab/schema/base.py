@@ -15,7 +15,7 @@ Ppb = Annotated[int, Field(ge=0, le=10**9)]
 class Model(BaseModel):
     """A frozen record without room for unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def canonical_json(value: object) -> str:
