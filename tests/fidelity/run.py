@@ -9,11 +9,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import acks
-import judge
 import rows as rows_module
 import simulate
 from rows import Row, RowError, read_rows
 
+import judge
 from cwndlab import _core
 
 HERE = Path(__file__).resolve().parent
