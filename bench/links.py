@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import measure
-
 from cwndlab.resolve import resolve_link
 from cwndlab.schema.link import Link
 
