@@ -43,9 +43,9 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -
             node = node[part]
         elif isinstance(node, str):
             # A text that stands for a table; in a link's there are several keys.
-            is_link = key[-1:] in (("link",), ("reverse_link",))
-            place = _inside_link(node, details)
-            return FieldError(key, f"{place}: {message}" if is_link else message)
+            if key[-1:] in (("link",), ("reverse_link",)):
+                message = f"{_inside_link(node, details)}: {message}"
+            return FieldError(key, message)
         elif details["type"] != "missing" or part != details["loc"][-1]:
             continue  # the kind of a table, which is no key of the document
         key += (part,)
