@@ -27,6 +27,7 @@ KNOWN_RFCS = {
     1952: "GZIP",
     2018: "SACK option",
     2581: "TCP congestion control of 1999",
+    2697: "a single-rate three-colour marker",
     2582: "NewReno of 1999",
     2861: "congestion window validation of 2000",
     2863: "interface counters",
