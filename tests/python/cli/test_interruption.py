@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AT_ONCE_S = 0.5
-LOADED = 8.0
-"""Many times as long where other tests take the processors; alone it is less than half a second."""
 
 LINK = "rate=100 Mbit/s,delay=20 ms"
 LONG = """
@@ -58,7 +56,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 def limit_s() -> float:
     """The bound, for as many processes as compete for this machine."""
-    return AT_ONCE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) * 2
+    return AT_ONCE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
