@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+_SERVER = "server_output_json"
+
 _SAMPLES = {
     "flow": pl.Int64,
     "t_s": pl.Float64,
@@ -36,29 +38,22 @@ def is_iperf3(head: bytes) -> bool:
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run.
+    """Read a run; of both ends, where the client was given the server's (`--get-server-output`).
 
     Raises:
         MeasurementError: it is no JSON of iperf3, or of a test without TCP.
     """
-    intervals = _Intervals()
+    intervals, theirs = _Intervals(), _Intervals()
+    streamed = {("intervals",): intervals.add, (_SERVER, "intervals"): theirs.add}
     try:
-        document = read_json_object(file, "intervals", intervals.add)
+        document = read_json_object(file, streamed)
     except ValueError as error:
         raise _not_iperf3(str(error)) from None
-    return _run_of(document, intervals, warm_up_s)
-
-
-def read_report(document: Json, warm_up_s: float) -> Measurement:
-    """Read a run from what its JSON says.
-
-    Raises:
-        MeasurementError: it is not iperf3's, or of a test without TCP.
-    """
-    intervals = _Intervals()
-    for interval in document.get("intervals", ()):
-        intervals.add(interval)
-    return _run_of(document, intervals, warm_up_s)
+    measurement = _run_of(document, intervals, warm_up_s)
+    server = document.get(_SERVER)
+    if measurement.error is None and isinstance(server, dict):
+        return merge(measurement, _run_of(server, theirs, warm_up_s))
+    return measurement
 
 
 def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurement:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab.errors import MeasurementError, StudyError
-from cwndlab.imports.iperf3 import merge, read_iperf3, read_report
+from cwndlab.imports.iperf3 import read_iperf3
 from cwndlab.measure.tables import MeasuredRun
 from cwndlab.measure.wire.address import ServerUnreachableError
 from cwndlab.measure.wire.client import TransferFailedError
@@ -199,11 +199,7 @@ def _interval_s(scenario: Scenario) -> float:
 
 
 def _read(content: bytes) -> Measurement:
-    """Both ends' view, where the server has given its own (`iperf3 --server --json`)."""
     measurement = read_iperf3(io.BytesIO(content), 0)
-    server = json.loads(content).get("server_output_json")
-    if server is not None and measurement.error is None:
-        measurement = merge(measurement, read_report(server, 0))
     measurement.check()
     return measurement
 

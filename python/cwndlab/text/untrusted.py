@@ -8,7 +8,9 @@ import json
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
 """So many are read at once."""
@@ -28,20 +30,20 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in 
         raise ValueError(msg) from None
 
 
-def read_json_object(file: IO[bytes], each: str, take: Callable[[Any], None]) -> dict[str, Any]:
-    """The object of a JSON document, but for the list at one of its keys.
+def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
+    """The object of a JSON document, but for long lists in it.
 
     Args:
         file: the document.
-        each: the key of a long list, whose items are not kept.
-        take: is given these items one after the other.
+        streamed: by the keys that lead to a list, a function that is given its items one after the
+            other; they are not kept.
 
     Raises:
         ValueError: as `read_json`, or it is no object.
     """
     text = _JsonText(file)
     try:
-        return text.whole_object(each, take)
+        return text.whole_object(streamed)
     except RecursionError:
         msg = "nested too deeply"
         raise ValueError(msg) from None
@@ -58,20 +60,29 @@ class _JsonText:
         self._at = 0
         self._is_whole = False
 
-    def whole_object(self, each: str, take: Callable[[Any], None]) -> dict[str, Any]:
+    def whole_object(self, streamed: _Streamed) -> dict[str, Any]:
+        found = self._object(streamed)
+        if self._next():
+            self._refuse("there is more behind its end")
+        return found
+
+    def _object(self, streamed: _Streamed) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for _ in self._items("{", "}"):
             key = self._value()
             if not isinstance(key, str):
                 self._refuse("a key is no text")
             self._expect(":")
-            if key == each and self._next() == "[":
+            take = streamed.get((key,))
+            below = {path[1:]: each for path, each in streamed.items() if path[0] == key}
+            below.pop((), None)
+            if take is not None and self._next() == "[":
                 for _ in self._items("[", "]"):
                     take(self._value())
+            elif below and self._next() == "{":
+                found[key] = self._object(below)
             else:
                 found[key] = self._value()
-        if self._next():
-            self._refuse("there is more behind its end")
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:

@@ -153,6 +153,28 @@ def test_both_ends_files_of_a_transfer_are_one_run(tmp_path: Path) -> None:
             assert row[column] is not None, column
 
 
+def test_a_client_file_with_the_servers_report_inside_is_both_ends(tmp_path: Path) -> None:
+    """As `iperf3 --json --get-server-output` writes it."""
+    client, server = (
+        json.loads((MEASURED / f"cubic_up_1_{side}.json").read_bytes())
+        for side in ("client", "server")
+    )
+    alone = read_iperf3(io.BytesIO(json.dumps(client).encode()), 1.0)
+    theirs = read_iperf3(io.BytesIO(json.dumps(server).encode()), 1.0)
+    client["server_output_json"] = server
+    both = read_iperf3(io.BytesIO(json.dumps(client).encode()), 1.0)
+    assert alone.flows[0].get("goodput_mbit_s") is None, "the sender's intervals count writes"
+    assert both.flows[0]["goodput_mbit_s"] == theirs.flows[0]["goodput_mbit_s"]
+    assert both.flows[0]["retransmitted_pkts"] == alone.flows[0]["retransmitted_pkts"]
+    (samples,) = both.samples
+    assert samples["goodput_mbit_s"].null_count() < samples.height
+    assert samples["cwnd_pkts"].null_count() < samples.height
+    (tmp_path / "cubic.json").write_text(json.dumps(client), encoding="utf-8")
+    found = imported(tmp_path, "{algorithm}.json", tmp_path / "r")
+    (row,) = open_results(found.folder).flows().to_dicts()
+    assert row["goodput_mbit_s"] is not None
+
+
 def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> None:
     """The downlink of a thesis that set the algorithm on the client."""
     folder = tmp_path / "f"
@@ -378,18 +400,34 @@ def ss_log(lines: int) -> str:
     )
 
 
-def iperf3_log(lines: int) -> str:
-    document = json.loads((MEASURED / "cubic_up_1_client.json").read_bytes())
+def iperf3_log(lines: int, side: str = "client") -> str:
+    document = json.loads((MEASURED / f"cubic_up_1_{side}.json").read_bytes())
     (first, *_) = document["intervals"]
+    for part in (*first["streams"], first["sum"]):
+        part.update(start="BEGIN", end="END", seconds=1)
     text = json.dumps(document | {"intervals": ["HERE"]}, indent="\t")
     one = json.dumps(first, indent="\t")
-    return text.replace('"HERE"', ",\n".join([one] * (lines // (one.count("\n") + 1))))
+    each = (
+        one.replace('"BEGIN"', str(n)).replace('"END"', str(n + 1))
+        for n in range(lines // (one.count("\n") + 1))
+    )
+    return text.replace('"HERE"', ",\n".join(each))
+
+
+def iperf3_log_with_both_ends(lines: int) -> str:
+    client, server = (iperf3_log(lines, side) for side in ("client", "server"))
+    return client.replace("{", f'{{"server_output_json": {server},', 1)
 
 
 @pytest.mark.parametrize(
     ("log", "lines"),
-    [(csv_log, 2_000_000), (ss_log, 1_000_000), (iperf3_log, 2_000_000)],
-    ids=["csv", "ss", "iperf3"],
+    [
+        (csv_log, 2_000_000),
+        (ss_log, 1_000_000),
+        (iperf3_log, 2_000_000),
+        (iperf3_log_with_both_ends, 1_500_000),
+    ],
+    ids=["csv", "ss", "iperf3", "iperf3 of both ends"],
 )
 def test_the_memory_of_an_import_does_not_grow_with_a_log(
     log: Callable[[int], str], lines: int, tmp_path: Path
