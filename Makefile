@@ -87,7 +87,7 @@ lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes noth
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary
-	@$(PYTHON) tools/names.py
+	@$(PYTHON) tools/python_house.py
 	@$(VENV)/bin/lint-imports --no-logo --no-cache >target/layers.log || { cat target/layers.log; exit 1; }
 
 docs: $(STAMPS)/packages ## build the Rust documentation; a warning is an error

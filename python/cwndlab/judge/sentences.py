@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _UNEVEN_PCT = 35.0
 """Of what two flows get: a flow with less does not share as its users would expect."""
 
-
 _HALF = 0.5
 """Of the networks like this: where the first is good on fewer, another is named beside it."""
 

@@ -1,0 +1,82 @@
+"""Checks how python/ is laid out; exits 1 if it is not as it should be. `make lint` runs this.
+
+- No name of a class or a type means two things: one that stands for one thing everywhere can be
+  looked for, and read without its module. A leading underscore makes no other name of it.
+- No module is longer than can be read in one go, and the package has no more entries than fit on a
+  screen.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PACKAGE = Path(__file__).parents[1] / "python" / "cwndlab"
+
+WRITTEN_HALVES = PACKAGE / "schema" / "link.py"
+"""What people write of a wire has the names of what runs (`schema/scenario.py`)."""
+
+
+LONGEST_LINES = 400
+MOST_ENTRIES = 31
+
+
+def main() -> int:
+    """List what is wrong."""
+    problems = [*names_with_two_meanings(), *modules_too_long(), *entries_too_many()]
+    print("".join(f"{problem}\n" for problem in problems), end="")
+    return 1 if problems else 0
+
+
+def names_with_two_meanings() -> Iterator[str]:
+    """Names that are defined in two modules."""
+    places: dict[str, set[str]] = defaultdict(set)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path != WRITTEN_HALVES:
+            for name in defined(ast.parse(path.read_text("utf-8")).body):
+                places[name.lstrip("_")].add(path.relative_to(PACKAGE).as_posix())
+    twice = {name: found for name, found in sorted(places.items()) if len(found) > 1}
+    for name, found in twice.items():
+        yield f"{name} means two things: {', '.join(sorted(found))}; rename one of them"
+
+
+def modules_too_long() -> Iterator[str]:
+    """Modules of more lines than one may have."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        lines = path.read_text("utf-8").count("\n")
+        if lines > LONGEST_LINES:
+            yield f"{path.relative_to(PACKAGE)} has {lines} lines; at most {LONGEST_LINES}"
+
+
+def entries_too_many() -> Iterator[str]:
+    """Whether the package's folder has more modules and folders than it may have."""
+    entries = [
+        path
+        for path in PACKAGE.iterdir()
+        if (path.is_dir() and path.name != "__pycache__") or path.suffix == ".py"
+    ]
+    if len(entries) > MOST_ENTRIES:
+        yield f"{PACKAGE.name} has {len(entries)} entries; at most {MOST_ENTRIES}"
+
+
+def defined(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Names of the classes and types that a module defines."""
+    for statement in body:
+        match statement:
+            case ast.ClassDef(name=name):
+                yield name
+            case ast.If(body=one, orelse=other):
+                yield from defined([*one, *other])
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if name[0].isupper() and not name.isupper():
+                    yield name
+
+
+if __name__ == "__main__":
+    sys.exit(main())
