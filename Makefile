@@ -84,6 +84,7 @@ lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes noth
 	@cargo fmt --all --check
 	@cargo clippy $(CRATES) --all-targets --quiet -- -D warnings
 	@$(PYTHON) tools/file_circles.py
+	@$(PYTHON) tools/rust_rules.py
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary

@@ -213,7 +213,7 @@ impl Flow {
                 let is_marked = segment.ecn == Ecn::Ce;
                 self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
             }
-            if !self.is_receiver_direct && self.is_received_later(RECEIVER, now, segment, path) {
+            if !self.is_receiver_direct && self.defer(RECEIVER, now, segment, path) {
                 return;
             }
             self.give_to_receiver(now, segment, path);
@@ -236,21 +236,15 @@ impl Flow {
         if self.access.delay > Duration::ZERO {
             self.access.to_sender.push_back((now + self.access.delay, *segment));
             self.set_access(path);
-        } else if !self.is_received_later(SENDER, now, segment, path) {
+        } else if !self.defer(SENDER, now, segment, path) {
             self.give_to_sender(now, segment, path, recorder);
         }
     }
 
-    /// Whether what comes from the link is not to be given to TCP now: the device of the end hands it
-    /// over later, or it is a datagram, which the application has then.
+    /// Gives what comes from the link to the end's device, which hands it over later, or a datagram to
+    /// the application. Returns whether one of them took it; if not, it is for TCP now.
     #[inline(never)]
-    fn is_received_later(
-        &mut self,
-        end: usize,
-        now: Time,
-        segment: &Segment,
-        path: &mut Path,
-    ) -> bool {
+    fn defer(&mut self, end: usize, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.application.is_of_datagrams() {
             self.application.handle_datagram(now, segment.seq);
             self.record.handle_read(now, u64::from(segment.payload));
@@ -613,7 +607,7 @@ impl Flow {
             path.send_alone(self.data_ingress, now, &segment);
         }
         while let Some(segment) = pop_due(&mut self.access.to_sender, now) {
-            if !self.is_received_later(SENDER, now, &segment, path) {
+            if !self.defer(SENDER, now, &segment, path) {
                 self.give_to_sender(now, &segment, path, recorder);
             }
         }

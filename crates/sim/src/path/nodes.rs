@@ -22,7 +22,7 @@ impl Path {
 
     /// How many packets of a flow a device takes now.
     pub(crate) fn room(&mut self, number: usize, flow: usize, now: Time) -> u32 {
-        let in_link = self.in_link(number, now);
+        let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.room(now, in_link, flow as u32)
     }
 
@@ -53,13 +53,13 @@ impl Path {
         now: Time,
         segment: &Segment,
     ) -> Admission {
-        let in_link = self.in_link(number, now);
+        let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.handle_packet(now, in_link, Frame(*segment))
     }
 
     /// What leaves a device next, if it is due. [`Path::settle_node`] must follow.
     pub(crate) fn poll_node(&mut self, number: usize, now: Time) -> Option<Segment> {
-        let in_link = self.in_link(number, now);
+        let in_link = self.bytes_in_link(number, now);
         let (_, Frame(segment)) = self.nodes.all[number].host.poll(now, in_link)?;
         Some(segment)
     }
@@ -71,7 +71,7 @@ impl Path {
 
     /// Sets when a device acts next.
     pub(crate) fn settle_node(&mut self, number: usize, now: Time) {
-        let in_link = self.in_link(number, now);
+        let in_link = self.bytes_in_link(number, now);
         let node = &mut self.nodes.all[number];
         let received = node.receiver.as_ref().map_or(Time::NEVER, Receiver::wake_time);
         let wake = node.host.wake_time(now, in_link).min(received);
@@ -99,8 +99,8 @@ impl Path {
         }
     }
 
-    /// What the link holds of a device's buffer.
-    fn in_link(&mut self, number: usize, now: Time) -> Bytes {
+    /// Bytes of a device's buffer that the link holds; none if the device itself is the buffer.
+    fn bytes_in_link(&mut self, number: usize, now: Time) -> Bytes {
         let HostNode { direction, user, ref host, .. } = self.nodes.all[number];
         if !host.is_emptied_by_link() {
             return Bytes(0);

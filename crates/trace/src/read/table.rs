@@ -96,7 +96,7 @@ impl<'a> Table<'a> {
             }
             if table.rows.is_empty() {
                 delimiter.split(line, &mut cells);
-                if table.is_before_rows(&cells) {
+                if table.take_heading(&cells) {
                     continue;
                 }
             }
@@ -104,13 +104,14 @@ impl<'a> Table<'a> {
         }
         if let (true, Some(comment)) = (table.names.is_empty(), comment) {
             delimiter.split(comment.trim_start().trim_start_matches(['#', '%']), &mut cells);
-            table.is_before_rows(&cells);
+            table.take_heading(&cells);
         }
         table
     }
 
-    /// Takes the heading, and the units that may stand below it. Whether the line is no row.
-    fn is_before_rows(&mut self, cells: &[&str]) -> bool {
+    /// Takes the heading, and the units that may stand below it. Returns whether the line is part of
+    /// the heading or stands above it, so that it is not a row.
+    fn take_heading(&mut self, cells: &[&str]) -> bool {
         let has_words =
             cells.iter().all(|cell| is_word(cell)) && cells.iter().any(|cell| !cell.is_empty());
         let is_short = cells.len() + 1 == self.width && self.width > 2;
