@@ -290,13 +290,8 @@ static void linux_cong_control(struct sock *sk, u32 ack, int flag, const struct 
 	(void)ack;
 	(void)flag;
 	enter(sk);
-	if (!OPS(sk)->cong_control)
-		return;
-#ifdef CC_LINUX_CONG_CONTROL_4
-	OPS(sk)->cong_control(sk, ack, flag, rs);
-#else
-	OPS(sk)->cong_control(sk, rs);
-#endif
+	if (OPS(sk)->cong_control)
+		OPS(sk)->cong_control(CC_CONG_CONTROL(sk, ack, flag, rs));
 }
 
 static void linux_set_state(struct sock *sk, u8 new_state)

@@ -7,6 +7,13 @@
 #ifndef CC_LINUX_OPS_H
 #define CC_LINUX_OPS_H
 
+/* Of the four, the parameters or arguments that cong_control of this file has */
+#ifdef CC_LINUX_CONG_CONTROL_4
+#define CC_CONG_CONTROL(sk, ack, flag, rs) sk, ack, flag, rs
+#else
+#define CC_CONG_CONTROL(sk, ack, flag, rs) sk, rs
+#endif
+
 struct list_head {
 	struct list_head *next, *prev;
 };
@@ -22,11 +29,8 @@ struct tcp_congestion_ops {
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
-#ifdef CC_LINUX_CONG_CONTROL_4
-	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
-#else
-	void (*cong_control)(struct sock *sk, const struct rate_sample *rs);
-#endif
+	void (*cong_control)(CC_CONG_CONTROL(struct sock *sk, u32 ack, int flag,
+					     const struct rate_sample *rs));
 	u32 (*undo_cwnd)(struct sock *sk);
 	u32 (*sndbuf_expand)(struct sock *sk);
 	unsigned long (*get_info)(struct sock *sk, u32 ext, int *attribute,

@@ -1,5 +1,7 @@
 //! The parsers of recorded links take any bytes.
 
+mod accepted;
+
 use std::fs;
 use std::path::Path;
 
@@ -9,32 +11,7 @@ use cwndlab_trace::{
 use cwndlab_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
-/// What must hold of a trace that was accepted, whatever it came from.
-fn check(trace: &RateTrace) {
-    match trace {
-        RateTrace::Mahimahi(trace) => {
-            let stamps = trace.stamps_ms();
-            assert!(stamps.is_sorted());
-            assert!(stamps[stamps.len() - 1] > 0);
-            assert_eq!(trace.opportunities(), stamps.len());
-            let lap = Time::ZERO + trace.period();
-            let at_zero = stamps.partition_point(|&stamp| stamp == 0);
-            assert_eq!(trace.opportunities_until(lap), (stamps.len() + at_zero) as u64);
-        }
-        RateTrace::Log(log) => {
-            let (mut now, end) = (Time::ZERO, Time::ZERO + log.period());
-            let mut has_rate = false;
-            while now < end {
-                let (rate, until) = log.rate_at(now);
-                assert!(until > now);
-                has_rate |= rate > Rate::ZERO;
-                now = until;
-            }
-            assert!(has_rate);
-            assert_eq!(now, end);
-        }
-    }
-}
+use accepted::check;
 
 fn read_trace(text: &[u8]) -> Result<RateTrace, TraceError> {
     let reading = read(text, &ReadOptions::default())?;
@@ -202,13 +179,26 @@ fn recorded_traces_are_accepted() {
     assert!((mean.as_mbit_per_sec_f64() - 16.75).abs() < 0.01, "{mean:?}");
 }
 
+#[test]
+fn what_is_not_lines_of_text_is_refused_in_the_same_words_by_both() {
+    for parse in [RateTrace::parse_mahimahi, RateTrace::parse_log] {
+        let problem = |text: &[u8]| parse(text).expect_err("must be refused").to_string();
+        assert_eq!(problem(b""), "the trace is empty: it needs at least one line with data");
+        assert_eq!(problem(b"\n"), "line 1: blank line: remove it");
+        let binary = "is not text: is this a compressed or binary file?";
+        assert_eq!(problem(b"\x1f\x8b\n"), format!("line 1: byte 0x1f {binary}"));
+        assert_eq!(problem("\u{b5}\n".as_bytes()), format!("line 1: byte 0xc2 {binary}"));
+        let long = "line 1: the line is longer than 1000 bytes: is this a trace?";
+        assert_eq!(problem(&[b'9'; 1001]), long);
+    }
+}
+
 fn log_problem(text: &[u8]) -> String {
     RateTrace::parse_log(text).expect_err("must be refused").to_string()
 }
 
 #[test]
 fn each_mistake_in_a_log_names_its_line_and_the_remedy() {
-    assert_eq!(log_problem(b""), "the trace is empty: it needs at least one line with data");
     assert_eq!(log_problem(b"t,r\n"), "the trace is empty: it needs at least one line with data");
     assert_eq!(log_problem(b"0,1\n\n1,1\n"), "line 2: blank line: remove it");
     assert_eq!(
