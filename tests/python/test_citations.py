@@ -67,6 +67,7 @@ KNOWN_RFCS = {
     7567: "AQM recommendations",
     7661: "congestion window validation",
     8033: "PIE",
+    8200: "IPv6",
     8257: "DCTCP",
     8259: "JSON",
     8289: "CoDel",

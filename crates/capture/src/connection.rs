@@ -1,12 +1,12 @@
 //! A connection: its handshake, its two directions.
 
+use cwndlab_packet::{Flags, Peer, Segment, SynOptions, TcpPacket};
+
 use crate::sender::Sender;
-use crate::{AnalysisConfig, Flow, Peer, TcpPacket, Vantage};
+use crate::{AnalysisConfig, Flow, Vantage};
 
 /// A TCP header of an IPv4 packet without options; a segment with time stamps is 12 bytes shorter.
 const TIMESTAMP_BYTES: u32 = 12;
-/// RFC 9293 section 3.7.1: what an end takes that names no segment size.
-const DEFAULT_MSS_BYTES: u32 = 536;
 /// Times of the handshake's two parts that differ by less than this factor tell nothing.
 const CLEARLY_LONGER: u64 = 2;
 
@@ -26,7 +26,7 @@ struct Handshake {
     syn: Option<(usize, u64, u32)>,
     syn_ack_ns: Option<u64>,
     ack_ns: Option<u64>,
-    mss_bytes: [Option<u32>; 2],
+    mss: [Option<u16>; 2],
     has_timestamps: bool,
     is_closed: bool,
 }
@@ -39,8 +39,9 @@ impl Connection {
 
     /// Whether a SYN with this number begins another connection of the same ends.
     pub(crate) fn is_over(&self, packet: &TcpPacket) -> bool {
-        let opens = packet.has(TcpPacket::SYN) && !packet.has(TcpPacket::ACK);
-        let is_same = self.handshake.syn.is_some_and(|(_, _, seq)| seq == packet.seq);
+        let segment = &packet.segment;
+        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        let is_same = self.handshake.syn.is_some_and(|(_, _, seq)| seq == segment.seq);
         opens && !is_same && (self.handshake.is_closed || self.handshake.syn.is_some())
     }
 
@@ -49,22 +50,22 @@ impl Connection {
         self.now_ns = self.now_ns.max(at_ns);
         let at_ns = self.now_ns;
         let from = usize::from(packet.source != self.ends[0]);
-        self.handle_handshake(at_ns, from, packet);
+        self.handle_handshake(at_ns, from, &packet.segment);
         let vantage = [self.vantage(0), self.vantage(1)];
-        self.senders[from].handle_sent(at_ns, packet, vantage[from]);
-        self.senders[1 - from].handle_answer(at_ns, packet, vantage[1 - from]);
-        self.handshake.is_closed |= packet.has(TcpPacket::FIN | TcpPacket::RST);
+        self.senders[from].handle_sent(at_ns, &packet.segment, vantage[from]);
+        self.senders[1 - from].handle_answer(at_ns, &packet.segment, vantage[1 - from]);
+        self.handshake.is_closed |= packet.segment.flags.has(Flags::FIN | Flags::RST);
     }
 
-    fn handle_handshake(&mut self, at_ns: u64, from: usize, packet: &TcpPacket) {
+    fn handle_handshake(&mut self, at_ns: u64, from: usize, segment: &Segment) {
         let handshake = &mut self.handshake;
-        if packet.has(TcpPacket::SYN) {
-            handshake.mss_bytes[from] = packet.options.mss_bytes.map(u32::from);
-            if packet.has(TcpPacket::ACK) {
+        if let Some(syn) = segment.syn {
+            handshake.mss[from] = Some(syn.mss);
+            if segment.flags.has(Flags::ACK) {
                 handshake.syn_ack_ns = Some(at_ns);
-                handshake.has_timestamps = packet.options.timestamps.is_some();
+                handshake.has_timestamps = segment.timestamps.is_some();
                 let [first, second] =
-                    handshake.mss_bytes.map(|mss| mss.unwrap_or(DEFAULT_MSS_BYTES));
+                    handshake.mss.map(|mss| u32::from(mss.unwrap_or(SynOptions::DEFAULT_MSS)));
                 let options_bytes = if handshake.has_timestamps { TIMESTAMP_BYTES } else { 0 };
                 let mss_bytes = first.min(second).saturating_sub(options_bytes);
                 for sender in &mut self.senders {
@@ -72,7 +73,7 @@ impl Connection {
                 }
             } else {
                 // Only the last of several tells how long the answer took.
-                handshake.syn = Some((from, at_ns, packet.seq));
+                handshake.syn = Some((from, at_ns, segment.seq));
             }
         } else if handshake.ack_ns.is_none()
             && let (Some((client, syn_ns, _)), Some(_)) = (handshake.syn, handshake.syn_ack_ns)

@@ -25,7 +25,8 @@ mod sender;
 
 pub use analysis::Analysis;
 pub use config::AnalysisConfig;
-pub use decode::{Peer, TcpOptions, TcpPacket, decode};
+pub use cwndlab_packet::{Peer, TcpPacket};
+pub use decode::decode;
 pub use error::CaptureError;
 pub use flow::{Flow, FlowEvent, FlowSample, Vantage};
 pub use reader::{Frame, Reader};

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_units::Ecn;
+
 use crate::ranges::Ranges;
-use crate::{AnalysisConfig, Flow, FlowEvent, FlowSample, TcpPacket, Vantage};
+use crate::{AnalysisConfig, Flow, FlowEvent, FlowSample, Vantage};
 
 /// Segments whose round trip may be pending: without acknowledgements in the capture, older ones are
 /// forgotten.
@@ -149,20 +152,20 @@ impl Sender {
     }
 
     /// The end sent this.
-    pub(crate) fn handle_sent(&mut self, at_ns: u64, packet: &TcpPacket, vantage: Vantage) {
+    pub(crate) fn handle_sent(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
-        if packet.has(TcpPacket::SYN | TcpPacket::RST) {
-            self.has_reset |= packet.has(TcpPacket::RST);
-            if packet.has(TcpPacket::SYN) {
-                self.begin_at(packet.seq.wrapping_add(1));
+        if segment.flags.has(Flags::SYN | Flags::RST) {
+            self.has_reset |= segment.flags.has(Flags::RST);
+            if segment.flags.has(Flags::SYN) {
+                self.begin_at(segment.seq.wrapping_add(1));
             }
             return;
         }
-        if packet.payload_bytes > 0 {
-            self.handle_data(at_ns, packet, vantage);
+        if segment.payload > 0 {
+            self.handle_data(at_ns, segment, vantage);
         }
-        if packet.has(TcpPacket::FIN) && self.first_seq.is_some() {
-            let end = packet.seq.wrapping_add(packet.payload_bytes);
+        if segment.flags.has(Flags::FIN) && self.first_seq.is_some() {
+            let end = segment.seq.wrapping_add(segment.payload);
             self.fin_seq = Some(unwrap(end, self.next_seq));
         }
     }
@@ -177,22 +180,22 @@ impl Sender {
         }
     }
 
-    fn handle_data(&mut self, at_ns: u64, packet: &TcpPacket, vantage: Vantage) {
-        self.begin_at(packet.seq);
-        let start = unwrap(packet.seq, self.next_seq);
-        let end = start + u64::from(packet.payload_bytes);
+    fn handle_data(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
+        self.begin_at(segment.seq);
+        let start = unwrap(segment.seq, self.next_seq);
+        let end = start + u64::from(segment.payload);
         let acked = self.acked_seq.unwrap_or(start);
-        if end <= acked && packet.payload_bytes <= 1 && start + 1 == acked {
+        if end <= acked && segment.payload <= 1 && start + 1 == acked {
             return; // keeps the connection alive, carries nothing
         }
-        let pkts = self.packets_in(packet.payload_bytes);
-        self.begin_data(at_ns, packet.payload_bytes, vantage);
+        let pkts = self.packets_in(segment.payload);
+        self.begin_data(at_ns, segment.payload, vantage);
         self.sent_pkts += pkts;
-        self.marked_pkts += if packet.is_marked { pkts } else { 0 };
-        self.interval.sent_bytes += u64::from(packet.payload_bytes);
+        self.marked_pkts += if segment.ecn == Ecn::Ce { pkts } else { 0 };
+        self.interval.sent_bytes += u64::from(segment.payload);
         // What is sent at its beginning arrives within it.
         if self.window_start_ns().is_some_and(|start_ns| at_ns >= start_ns) {
-            self.window_sent_bytes += u64::from(packet.payload_bytes);
+            self.window_sent_bytes += u64::from(segment.payload);
         }
         match vantage {
             Vantage::Receiver => self.handle_arrived(at_ns, start, end, pkts),
@@ -305,16 +308,16 @@ impl Sender {
     }
 
     /// The other end sent this.
-    pub(crate) fn handle_answer(&mut self, at_ns: u64, packet: &TcpPacket, vantage: Vantage) {
+    pub(crate) fn handle_answer(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
-        if !packet.has(TcpPacket::ACK)
-            || packet.has(TcpPacket::RST)
+        if !segment.flags.has(Flags::ACK)
+            || segment.flags.has(Flags::RST)
             || self.has_reset
             || self.first_seq.is_none()
         {
             return;
         }
-        let ack = unwrap(packet.ack, self.next_seq);
+        let ack = unwrap(segment.ack, self.next_seq);
         let end = self.fin_seq.map_or(self.next_seq, |fin| fin.max(self.next_seq));
         let before = self.acked_seq.unwrap_or(ack);
         if ack > end + 1 {
@@ -327,8 +330,8 @@ impl Sender {
             rtt_ns = self.handle_acked(at_ns, before, acked);
         }
         if vantage != Vantage::Receiver {
-            for (start, end) in packet.options.sacks.into_iter().flatten() {
-                let (start, end) = (unwrap(start, self.next_seq), unwrap(end, self.next_seq));
+            for block in segment.sacks.as_slice() {
+                let [start, end] = [block.start, block.end].map(|seq| unwrap(seq, self.next_seq));
                 let start = start.max(acked);
                 if start < end && end <= self.next_seq {
                     rtt_ns = self.handle_sacked(at_ns, start, end).or(rtt_ns);

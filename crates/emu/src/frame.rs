@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use cwndlab_link::Packet;
+use cwndlab_packet::ip;
 use cwndlab_units::{Ecn, Time};
 
 /// The largest packet that crosses, Ethernet's.
@@ -60,8 +61,7 @@ impl Frame {
 
     /// Whether it is a whole IPv4 packet, which the link may look into.
     pub fn is_ipv4(&self) -> bool {
-        let content = self.content();
-        content.len() >= 20 && content[0] >> 4 == 4
+        ip::is_ipv4(self.content())
     }
 
     /// When it was read from its TUN.
@@ -94,21 +94,12 @@ impl Packet for Frame {
     }
 
     fn ecn(&self) -> Ecn {
-        match self.content()[1] & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        ip::ecn(self.content()).unwrap_or_default()
     }
 
     fn mark_ce(&mut self) {
-        let buffer = self.buffer.as_mut().expect("not dropped");
-        let before = u16::from_be_bytes([buffer[0], buffer[1]]);
-        buffer[1] |= 3;
-        let after = u16::from_be_bytes([buffer[0], buffer[1]]);
-        let checksum = u16::from_be_bytes([buffer[10], buffer[11]]);
-        buffer[10..12].copy_from_slice(&updated_checksum(checksum, before, after).to_be_bytes());
+        let bytes = usize::from(self.bytes);
+        ip::mark_ce(&mut self.buffer.as_mut().expect("not dropped")[..bytes]);
     }
 }
 
@@ -125,72 +116,32 @@ impl Drop for Frame {
     }
 }
 
-/// The checksum of a header in which one word has changed: RFC 1624 section 3, equation 3.
-fn updated_checksum(checksum: u16, before: u16, after: u16) -> u16 {
-    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn header(ecn: u8) -> [u8; 20] {
-        let mut header = [0; 20];
-        header[0] = 0x45;
-        header[1] = 0xb8 | ecn;
-        header[3] = 20;
-        header[8] = 64;
-        header[9] = 6;
-        header[12..20].copy_from_slice(&[100, 64, 0, 1, 100, 64, 0, 2]);
-        let checksum = !sum(&header);
-        header[10..12].copy_from_slice(&checksum.to_be_bytes());
-        header
-    }
-
-    /// One's complement sum, RFC 1071 section 1.
-    fn sum(header: &[u8]) -> u16 {
-        let mut sum: u32 =
-            header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
-        while sum >> 16 != 0 {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        sum as u16
+    #[test]
+    fn a_frame_is_marked_in_its_header() {
+        let mut frame = Frame::new(&[&[0x45, 0xba], &[0; 18][..]].concat());
+        assert!(frame.is_ipv4());
+        assert_eq!(frame.ecn(), Ecn::Ect0);
+        frame.mark_ce();
+        assert_eq!((frame.ecn(), frame.content()[1]), (Ecn::Ce, 0xbb));
     }
 
     #[test]
-    fn a_mark_keeps_the_checksum_right_and_the_class_of_service() {
-        for ecn in 0..3 {
-            let mut frame = Frame::new(&header(ecn));
-            assert_eq!(sum(frame.content()), 0xffff);
+    fn a_frame_of_something_else_has_no_mark() {
+        for content in [&[0x60; 40][..1], &[0x45; 19], &[0x10; 40]] {
+            let mut frame = Frame::new(content);
+            assert!(!frame.is_ipv4());
             frame.mark_ce();
-            assert_eq!(frame.ecn(), Ecn::Ce);
-            assert_eq!(frame.content()[1] & 0xfc, 0xb8);
-            assert_eq!(sum(frame.content()), 0xffff, "after a mark on {ecn}");
+            assert_eq!(frame.content(), content);
         }
-    }
-
-    #[test]
-    fn ecn_is_read_as_rfc_3168_says() {
-        let fields = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
-        for (code, ecn) in fields.into_iter().enumerate() {
-            assert_eq!(Frame::new(&header(code as u8)).ecn(), ecn);
-        }
-    }
-
-    #[test]
-    fn what_is_no_ipv4_is_known_as_such() {
-        assert!(Frame::new(&header(0)).is_ipv4());
-        assert!(!Frame::new(&[0x60; 40]).is_ipv4());
-        assert!(!Frame::new(&[0x45; 19]).is_ipv4());
     }
 
     #[test]
     fn a_buffer_is_used_again() {
-        let first = Frame::new(&header(0));
+        let first = Frame::new(&[0x45; 20]);
         let place = first.content().as_ptr();
         drop(first);
         let second = Frame::new(&[0x45; 1500]);

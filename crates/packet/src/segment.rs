@@ -98,6 +98,11 @@ pub struct SynOptions {
     pub is_sack_permitted: bool,
 }
 
+impl SynOptions {
+    /// The segment size of an end that names none, RFC 9293 section 3.7.1.
+    pub const DEFAULT_MSS: u16 = 536;
+}
+
 /// One segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {

@@ -7,9 +7,8 @@
 use std::collections::VecDeque;
 
 use cwndlab_packet::seq::before;
+use cwndlab_packet::{Flags, SackBlock, Segment};
 use cwndlab_units::Time;
-
-use crate::packet::TcpPacket;
 
 /// Segments in flight with the times at which they were sent.
 #[derive(Debug, Default)]
@@ -46,8 +45,8 @@ impl RttMeter {
     }
 
     /// The sender gets an ACK. Answers the sample that it gives, in microseconds.
-    pub(crate) fn handle_ack(&mut self, now: Time, packet: &TcpPacket) -> Option<u32> {
-        let ack = packet.ack?;
+    pub(crate) fn handle_answer(&mut self, now: Time, segment: &Segment) -> Option<u32> {
+        let ack = segment.flags.has(Flags::ACK).then_some(segment.ack)?;
         let (mut latest, mut is_ambiguous) = (None, false);
         while let Some(sent) = self.flight.front().filter(|sent| !before(ack, sent.end)) {
             is_ambiguous |= sent.is_resent;
@@ -59,7 +58,7 @@ impl RttMeter {
         if is_ambiguous {
             latest = None;
         }
-        for &(first, end) in packet.blocks() {
+        for &SackBlock { start: first, end } in segment.sacks.as_slice() {
             // A block below the ACK reports a duplicate (RFC 2883 section 4).
             if before(first, ack) {
                 continue;
@@ -85,8 +84,12 @@ mod tests {
         Time::from_millis(millis)
     }
 
-    fn ack(ack: u32, blocks: &[(u32, u32)]) -> TcpPacket {
-        TcpPacket::acknowledging(ack, blocks)
+    fn ack(ack: u32, blocks: &[(u32, u32)]) -> Segment {
+        let mut segment = Segment { ack, flags: Flags(Flags::ACK), ..Segment::default() };
+        for &(start, end) in blocks {
+            assert!(segment.sacks.push(SackBlock { start, end }));
+        }
+        segment
     }
 
     #[test]
@@ -95,9 +98,9 @@ mod tests {
         for (millis, seq) in [(0, 0), (1, 1_000), (2, 2_000)] {
             meter.handle_sent(at(millis), seq, 1_000);
         }
-        assert_eq!(meter.handle_ack(at(30), &ack(2_000, &[])), Some(29_000));
-        assert_eq!(meter.handle_ack(at(31), &ack(2_000, &[])), None, "it is a duplicate");
-        assert_eq!(meter.handle_ack(at(40), &ack(3_000, &[])), Some(38_000));
+        assert_eq!(meter.handle_answer(at(30), &ack(2_000, &[])), Some(29_000));
+        assert_eq!(meter.handle_answer(at(31), &ack(2_000, &[])), None, "it is a duplicate");
+        assert_eq!(meter.handle_answer(at(40), &ack(3_000, &[])), Some(38_000));
     }
 
     #[test]
@@ -106,10 +109,10 @@ mod tests {
         meter.handle_sent(at(0), u32::MAX - 499, 1_000);
         meter.handle_sent(at(1), 500, 1_000);
         meter.handle_sent(at(300), u32::MAX - 499, 1_000);
-        assert_eq!(meter.handle_ack(at(320), &ack(1_500, &[])), None);
+        assert_eq!(meter.handle_answer(at(320), &ack(1_500, &[])), None);
         assert!(meter.flight.is_empty());
         meter.handle_sent(at(400), 1_500, 1_000);
-        assert_eq!(meter.handle_ack(at(420), &ack(2_500, &[])), Some(20_000));
+        assert_eq!(meter.handle_answer(at(420), &ack(2_500, &[])), Some(20_000));
     }
 
     #[test]
@@ -118,12 +121,12 @@ mod tests {
         for (millis, seq) in [(0, 0), (1, 1_000), (2, 2_000), (3, 3_000)] {
             meter.handle_sent(at(millis), seq, 1_000);
         }
-        assert_eq!(meter.handle_ack(at(21), &ack(0, &[(1_000, 2_000)])), Some(20_000));
-        assert_eq!(meter.handle_ack(at(23), &ack(0, &[(1_000, 4_000)])), Some(20_000));
-        assert_eq!(meter.handle_ack(at(24), &ack(0, &[(1_000, 4_000)])), None);
+        assert_eq!(meter.handle_answer(at(21), &ack(0, &[(1_000, 2_000)])), Some(20_000));
+        assert_eq!(meter.handle_answer(at(23), &ack(0, &[(1_000, 4_000)])), Some(20_000));
+        assert_eq!(meter.handle_answer(at(24), &ack(0, &[(1_000, 4_000)])), None);
         meter.handle_sent(at(25), 0, 1_000);
         // All of it is known but what was sent twice.
-        assert_eq!(meter.handle_ack(at(45), &ack(4_000, &[])), None);
+        assert_eq!(meter.handle_answer(at(45), &ack(4_000, &[])), None);
     }
 
     #[test]
@@ -131,7 +134,7 @@ mod tests {
         let mut meter = RttMeter::default();
         meter.handle_sent(at(0), 0, 1_000);
         meter.handle_sent(at(1), 1_000, 1_000);
-        assert_eq!(meter.handle_ack(at(20), &ack(1_000, &[(0, 1_000)])), Some(20_000));
+        assert_eq!(meter.handle_answer(at(20), &ack(1_000, &[(0, 1_000)])), Some(20_000));
         assert_eq!(meter.flight.len(), 1);
     }
 }

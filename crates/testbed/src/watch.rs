@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
 use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, Stages};
-use cwndlab_packet::Pcap;
+use cwndlab_packet::{Flags, Pcap, Segment, TcpPacket};
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
-use crate::packet::TcpPacket;
 use crate::rtt::RttMeter;
 
 /// A flow listens at this port and its number.
@@ -147,7 +146,7 @@ impl Watch {
 
     /// The flow of a packet, by its number.
     fn find(&self, packet: &TcpPacket) -> Option<usize> {
-        [packet.source_port, packet.destination_port]
+        [packet.source.port, packet.destination.port]
             .into_iter()
             .filter_map(|port| port.checked_sub(FIRST_PORT))
             .map(usize::from)
@@ -191,14 +190,15 @@ impl WatchedFlow {
 
 impl<L: Link<Frame> + Stages> Tap<L> for Watch {
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
-        let Some(packet) = TcpPacket::parse(frame.content()) else { return };
+        let Some(packet) = TcpPacket::parse(frame.content(), frame.wire_bytes()) else { return };
         let Some(index) = self.find(&packet) else { return };
         let flow = &mut self.flows[index];
         frame.assign(index as u32, flow.user);
         if flow.is_sender_at(port) {
-            if packet.payload_bytes > 0 {
-                flow.record.handle_sent(now, packet.seq, packet.payload_bytes);
-                flow.meter.handle_sent(now, packet.seq, packet.payload_bytes);
+            let Segment { seq, payload, .. } = packet.segment;
+            if payload > 0 {
+                flow.record.handle_sent(now, seq, payload);
+                flow.meter.handle_sent(now, seq, payload);
             }
             if let Some(capture) = &mut self.capture {
                 capture.push(now, frame.wire_bytes(), frame.content());
@@ -207,22 +207,22 @@ impl<L: Link<Frame> + Stages> Tap<L> for Watch {
     }
 
     fn handle_departure(&mut self, now: Time, _at: Time, port: u16, frame: &Frame) {
-        let Some(packet) = TcpPacket::parse(frame.content()) else { return };
+        let Some(packet) = TcpPacket::parse(frame.content(), frame.wire_bytes()) else { return };
         let Some(index) = self.find(&packet) else { return };
         let flow = &mut self.flows[index];
         if flow.is_sender_at(port) {
-            if let Some(rtt_us) = flow.meter.handle_ack(now, &packet) {
+            if let Some(rtt_us) = flow.meter.handle_answer(now, &packet.segment) {
                 flow.record.handle_rtt(now, rtt_us);
                 flow.since.sum_us += u64::from(rtt_us);
                 flow.since.samples += 1;
             }
-            if let Some(ack) = packet.ack {
-                flow.record.handle_ack(ack);
+            if packet.segment.flags.has(Flags::ACK) {
+                flow.record.handle_ack(packet.segment.ack);
             }
             if let Some(capture) = &mut self.capture {
                 capture.push(now, frame.wire_bytes(), frame.content());
             }
-        } else if packet.payload_bytes > 0 {
+        } else if packet.segment.payload > 0 {
             self.wake_up.handle_data(now);
             flow.record.handle_arrived(now, frame.wire_bytes(), frame.ecn() == Ecn::Ce);
         }

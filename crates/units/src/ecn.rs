@@ -14,6 +14,16 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The field in the two lowest bits of a traffic class.
+    pub const fn from_bits(class: u8) -> Self {
+        match class & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
     /// Whether a queue may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
