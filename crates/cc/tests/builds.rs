@@ -114,7 +114,7 @@ fn no_algorithm_file_knows_its_target() {
 
 #[test]
 fn the_documentation_has_a_row_for_each_algorithm_with_its_aliases() {
-    let page = algorithms().join("../docs/algorithms.md");
+    let page = algorithms().join("../docs/explanation/algorithms.md");
     let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     for algorithm in cwndlab_cc::Algorithm::all() {
         let mut first = format!("| `{}`", algorithm.name());

@@ -206,15 +206,18 @@ fn linux_2_6_24_does_what_3_5_did() {
 
 #[test]
 fn documentation_lists_every_script_with_its_title() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tcp-by-example.md");
+    let page =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explanation/tcp-by-example.md");
     let page = fs::read_to_string(page).expect("the page is there");
     for name in NAMES {
-        let line =
-            format!("- [{name}](../crates/tcp/tests/scripts/{name}.pkt): {}\n", load(name).title);
-        assert!(page.contains(&line), "docs/tcp-by-example.md lacks the line\n{line}");
+        let line = format!(
+            "- [{name}](../../crates/tcp/tests/scripts/{name}.pkt): {}\n",
+            load(name).title
+        );
+        assert!(page.contains(&line), "tcp-by-example.md lacks the line\n{line}");
     }
     let example = page.split("```").nth(1).expect("the page has an example");
-    let example = parse("docs/tcp-by-example.md", example).expect("the example is a script");
+    let example = parse("tcp-by-example.md", example).expect("the example is a script");
     assert_eq!(run(&example), Ok(()));
 }
 

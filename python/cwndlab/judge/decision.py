@@ -168,7 +168,7 @@ class Decision:
         raise KeyError(name)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the decision for programs; the keys are documented in docs/verdict.md."""
+        """Return the decision for programs; docs/explanation/verdict.md has its keys."""
         return {
             "goal": self.goal.name,
             "setting": self.setting,

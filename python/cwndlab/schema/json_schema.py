@@ -53,7 +53,7 @@ def users_schema() -> dict[str, Any]:
 
 
 def schema_text(of: Literal["study", "users"]) -> str:
-    """The schema as the file in docs/ has it."""
+    """The schema as the file in docs/reference/ has it."""
     schema = study_schema() if of == "study" else users_schema()
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 

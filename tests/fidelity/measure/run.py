@@ -1,8 +1,8 @@
 """Measures rows of the fidelity table on Debian's Linux 6.1, in a virtual machine on this one.
 
 Reads a row file (python tests/fidelity/run.py --help lists its columns) and writes it with the
-reference values filled in. The network is that of docs/fidelity.md. Every row takes about as long
-as its run on one core. Rows with an ECN queue are not measured.
+reference values filled in. The network is that of docs/explanation/fidelity.md. Every row takes
+about as long as its run on one core. Rows with an ECN queue are not measured.
 """
 
 from __future__ import annotations

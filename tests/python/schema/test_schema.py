@@ -108,8 +108,9 @@ def without_nulls(value: Any) -> Any:  # noqa: ANN401  JSON
 
 @pytest.mark.parametrize("of", ["study", "users"])
 def test_the_schema_in_docs_is_that_of_the_code(of: Literal["study", "users"]) -> None:
-    written = (ROOT / "docs" / f"{of}.schema.json").read_text(encoding="utf-8")
-    assert written == schema_text(of), f"run: cwndlab schema {of} > docs/{of}.schema.json"
+    page = Path("docs/reference") / f"{of}.schema.json"
+    written = (ROOT / page).read_text(encoding="utf-8")
+    assert written == schema_text(of), f"run: cwndlab schema {of} > {page}"
 
 
 @pytest.mark.parametrize("name", populations())

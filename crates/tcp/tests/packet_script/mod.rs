@@ -1,6 +1,6 @@
 //! Timed packet scripts, in the spirit of packetdrill (Cardwell et al., USENIX ATC 2013): a script
 //! says what the application and the network do to one endpoint, and what the endpoint must answer,
-//! to the microsecond of virtual time. `docs/tcp-by-example.md` describes the language.
+//! to the microsecond of virtual time. `docs/explanation/tcp-by-example.md` describes the language.
 
 mod fact;
 mod notation;
