@@ -1,4 +1,4 @@
-"""What a client and the server say to each other: `docs/how-to/measurements.md` describes it.
+"""What a client and the server say to each other: `docs/reference/protocol.md` describes it.
 
 The server greets with a nonce. Every line of either side then carries an HMAC-SHA256 by a key that
 is made of the token, the server's nonce and, after the first line, the client's; it covers the side
