@@ -41,7 +41,7 @@ CRATES = $(shell tools/setup crates)
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator conformance fidelity validate-links fuzz images \
-  setup clean
+  setup site clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -91,8 +91,11 @@ lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes noth
 	@$(PYTHON) tools/python_house.py
 	@$(VENV)/bin/lint-imports --no-logo --no-cache >target/layers.log || { cat target/layers.log; exit 1; }
 
-docs: $(STAMPS)/packages ## build the Rust documentation; a warning is an error
+docs: $(STAMPS)/core site ## build the site and the Rust documentation; a warning is an error
 	@RUSTDOCFLAGS="-D warnings" cargo doc $(CRATES) --no-deps --document-private-items --quiet
+
+site: $(STAMPS)/core ## build the documentation: target/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict
 
 format: $(STAMPS)/packages ## format Rust and Python
 	@cargo fmt --all

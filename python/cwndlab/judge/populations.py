@@ -97,7 +97,9 @@ def load_population(name: str, folder: Path | None = None) -> Population:
     if name.endswith(".toml"):
         return _read((folder or Path()) / Path(name).expanduser())
     if name not in populations():
-        raise UnknownNameError(name, populations(), "docs/explanation/verdict.md", kind="population")
+        raise UnknownNameError(
+            name, populations(), "docs/explanation/verdict.md", kind="population"
+        )
     return _read(populations()[name])
 
 

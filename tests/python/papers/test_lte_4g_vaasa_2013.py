@@ -92,7 +92,7 @@ def test_a_queue_of_three_packets_holds_every_upload_of_linux(
 def test_one_line_serves_all_uploads_if_the_terminal_program_sends_a_block_at_a_time(
     flows: pl.DataFrame,
 ) -> None:
-    """What the page on papers says of the thesis's uploads: its own are 1.60 to 1.72, 4.4 to 5.3."""
+    """What the note says of the thesis's uploads: its own are 1.60 to 1.72, 4.4 to 5.3."""
     line = "serial line of 24 kB, 3 packets"
     own = flows.filter(part="one line")
     for place in ("ahventie", "olympia"):

@@ -1,0 +1,52 @@
+"""The reference of the columns of results: the core's, and those of `data/columns.toml`."""
+
+from __future__ import annotations
+
+from reference.markdown import code, heading, table
+
+from cwndlab import _core
+from cwndlab.results.columns import all_columns, quantity
+
+HEAD = """# Columns of results
+
+Every table has `run` (the key of its run), a column for each factor of the study, `repetition` and
+`seed` before its own columns. A column's name ends in its unit.
+
+"""
+TABLES = {
+    "flows": "One row for each flow of a run.",
+    "links": "One row for each stage of the path. Counts run from the end of the warm-up.",
+    "samples": "One row for each flow and sampling interval.",
+    "events": "One row for each event.",
+    "acks": "One row for each ACK that a data sender received, if the study records them.",
+}
+TYPES = {"text": "text", "integer": "whole number", "real": "number"}
+
+
+def page() -> str:
+    """Every column with its type, unit and meaning."""
+    parts = [HEAD]
+    of_core = _core.columns()
+    for name, about in TABLES.items():
+        parts += [heading(2, name), f"{about}\n\n"]
+        rows = []
+        for column in of_core:
+            if column["table"] == name:
+                known = quantity(column["name"])
+                kind = TYPES[column["type"]]
+                meaning = (known.explanation, known.undefined)
+                rows.append((code(column["name"]), kind, column["unit"], *meaning))
+        parts.append(table(("column", "type", "unit", "meaning", "null if"), rows))
+    names = {column["name"] for column in of_core}
+    parts.append(heading(2, "Computed and measured"))
+    parts.append(
+        table(
+            ("column", "unit", "meaning", "null if"),
+            (
+                (code(each.column), each.unit, each.explanation, each.undefined)
+                for each in all_columns()
+                if each.column not in names
+            ),
+        )
+    )
+    return "".join(parts)

@@ -1,0 +1,83 @@
+"""The reference of the command line, from the commands themselves."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import click
+from reference.markdown import block, code, heading, plain, table
+
+from cwndlab.cli import app
+from cwndlab.cli.group import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = """# Commands
+
+`cwndlab COMMAND --help` prints the same. Every command exits with 0 if all is well, 1 if some runs
+of a study or checks of an algorithm failed, 2 if the input is wrong or something is missing, and
+130 if you stopped it. Commands that print a table also print `--format csv` and `--format json`.
+
+"""
+
+
+def page() -> str:
+    """Every command with its arguments and options, in the sections of `cwndlab --help`."""
+    root = click.Context(app, info_name="cwndlab")
+    parts = [HEAD]
+    for section, entries in SECTIONS.items():
+        parts.append(heading(2, section))
+        for name in entries:
+            command = app.get_command(root, name)
+            if command is not None:
+                parts += [_entry(*each) for each in _tree(command, name, root)]
+    return "".join(parts)
+
+
+def _tree(
+    command: click.Command, name: str, parent: click.Context
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """A command and all below it."""
+    context = click.Context(command, info_name=name, parent=parent)
+    yield command, context
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            if found is not None:
+                yield from _tree(found, below, context)
+
+
+def _entry(command: click.Command, context: click.Context) -> str:
+    """The entry of one command."""
+    path = context.command_path
+    parts = [heading(3, f"`{path}`", path.replace(" ", "-"))]
+    parts.append(_help(inspect.cleandoc(command.help or "")))
+    if isinstance(command, click.Group):
+        return "".join(parts)
+    usage = " ".join(command.collect_usage_pieces(context))
+    parts.append(block(f"{path} {usage}"))
+    parts.append(_options(command, context))
+    return "".join(parts)
+
+
+def _help(text: str) -> str:
+    """The help as Markdown: what click leaves as it is becomes code."""
+    paragraphs = []
+    for paragraph in text.replace("\f", "").split("\n\n"):
+        if paragraph.startswith("\b"):
+            paragraphs.append(block(inspect.cleandoc(paragraph.lstrip("\b\n"))))
+        else:
+            paragraphs.append(f"{plain(' '.join(paragraph.split()))}\n\n")
+    return "".join(paragraphs)
+
+
+def _options(command: click.Command, context: click.Context) -> str:
+    """The table of options."""
+    rows = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and "--help" not in parameter.opts:
+            rows.append((code(record[0]), plain(" ".join(record[1].split()))))
+    return table(("option", "what it does"), rows) if rows else ""

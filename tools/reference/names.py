@@ -1,0 +1,153 @@
+"""The reference of what studies name: links, algorithms, stacks, hosts and populations."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reference.markdown import block, code, heading, plain, sentence, table
+
+from cwndlab import core
+from cwndlab.judge.populations import populations
+from cwndlab.resolve import reno_variants
+from cwndlab.resolve.hosts import hosts, load_host
+from cwndlab.resolve.presets import load_preset, presets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cwndlab.schema.ranges import Range
+
+LINKS = """# Link presets
+
+`cwndlab link show NAME` prints the same, and `--plot` draws the link. Each figure is marked as
+taken from a source, assumed, or calibrated to a published figure. An assumed figure has a range,
+over which answers are tested ([the answer](../explanation/verdict.md#networks-like-this-one)), or
+a reason why it has none.
+
+"""
+ALGORITHMS = """# Algorithms
+
+`cwndlab algorithm show NAME` prints the same and draws the window. A study sets a parameter under
+`[parameters.NAME]`. [How the algorithms differ](../explanation/algorithms.md) compares them.
+
+"""
+STACKS = """# Stack profiles
+
+What a release of a TCP stack does. A study names a profile with `stack` and changes single
+settings under `[stack_overrides]`. [Stacks](../explanation/stacks.md) explains what they do to
+results.
+
+"""
+HOSTS = """# Hosts
+
+What stands between a machine's sockets and the link. A study names one as `user_host` or
+`server_host`. [Hosts](../explanation/hosts.md) explains the keys.
+
+"""
+POPULATIONS = """# Populations
+
+Users whose networks differ, as classes with weights. `cwndlab advise --users NAME` answers for all
+of them together ([populations](../explanation/verdict.md#populations)).
+
+"""
+
+
+def links() -> str:
+    """Every preset of a link, with its figures, their sources and ranges."""
+    return LINKS + "".join(map(_link, presets()))
+
+
+def _link(name: str) -> str:
+    preset = load_preset(name, Path())
+    parts = [heading(2, code(name), name), f"**{plain(preset.title)}.** "]
+    parts.append(f"{plain(' '.join(preset.description.split()))}\n\n")
+    written = tomllib.loads(presets()[name].read_text(encoding="utf-8"))
+    tables = ("link", "reverse_link", "period")
+    rows = [row for key in tables if key in written for row in _leaves(key, written[key])]
+    parts.append(table(("key", "value"), rows))
+    marks = {"source": "source", "assumed": "assumed", "calibrated_to": "calibrated to"}
+    parts.append(
+        table(
+            ("figure", "is", "where it comes from"),
+            (
+                ("all others" if path == "*" else code(path), marks[mark.kind], plain(mark.text))
+                for path, mark in preset.sources.items()
+            ),
+        )
+    )
+    ranges = [(code(n), _span(span), plain(span.basis)) for n, span in preset.ranges.items()]
+    ranges += [(code(path), "fixed", plain(why)) for path, why in preset.fixed.items()]
+    return "".join(parts) + (table(("range", "values", "why"), ranges) if ranges else "")
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, str]]:
+    """The keys below `path` that have a value, as a file has them."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}", inner)
+    elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            yield from _leaves(f"{path}.{number}", item)
+    else:
+        yield code(path), plain(str(value))
+
+
+def _span(span: Range) -> str:
+    if span.choices:
+        return plain(", ".join(choice.name for choice in span.choices))
+    return f"{span.low} to {span.high} {span.unit}".strip()
+
+
+def algorithms() -> str:
+    """Every algorithm, with its parameters."""
+    parts = [ALGORITHMS]
+    for entry in core.algorithms().values():
+        parts.append(heading(2, code(entry.name), entry.name))
+        parts.append(f"{sentence(entry.description)}")
+        if entry.aliases:
+            parts.append(f" Also called {', '.join(map(code, entry.aliases))}.")
+        parts.append("\n\n")
+        rows = [
+            (code(p.name), p.default, p.min, p.max, p.unit, plain(p.doc)) for p in entry.parameters
+        ]
+        head = ("parameter", "default", "min", "max", "unit", "meaning")
+        parts.append(table(head, rows) if rows else "It has no parameters.\n\n")
+    parts.append(heading(2, "Loss recovery as an algorithm"))
+    about = reno_variants.DESCRIPTIONS.items()
+    parts.append(table(("name", "what it is"), ((code(n), plain(text)) for n, text in about)))
+    return "".join(parts)
+
+
+def stacks() -> str:
+    """Every stack profile, as its file is."""
+    parts = [STACKS]
+    for entry in core.stacks().values():
+        parts += [heading(2, code(entry.name), entry.name)]
+        parts.append(f"{sentence(str(entry.values.get('summary', '')))}\n\n")
+        parts.append(block(entry.text, "ini"))
+    return "".join(parts)
+
+
+def host_presets() -> str:
+    """Every host, as its file is."""
+    parts = [HOSTS]
+    for name, path in hosts().items():
+        parts += [heading(2, code(name), name), f"{sentence(load_host(name).title)}\n\n"]
+        parts.append(block(path.read_text(encoding="utf-8"), "ini"))
+    return "".join(parts)
+
+
+def population_presets() -> str:
+    """Every population, with its classes."""
+    parts = [POPULATIONS]
+    for name, path in populations().items():
+        about = tomllib.loads(path.read_text(encoding="utf-8"))
+        parts += [heading(2, code(name), name), f"{sentence(about.get('title', ''))}\n\n"]
+        rows = []
+        for users in about["users"]:
+            why = [f"{k}: {users[k]}" for k in ("source", "invented") if k in users]
+            rows.append((users["name"], users["weight"], plain("; ".join(why))))
+        parts.append(table(("users", "weight", "why"), rows))
+    return "".join(parts)

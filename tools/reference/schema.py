@@ -1,0 +1,117 @@
+"""The reference of files that people write, from their JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reference.markdown import code, heading, sentence, table
+
+from cwndlab.schema.json_schema import schema_text
+
+STUDY = """# Keys of study files
+
+Every key of a study file, from its [JSON Schema](study.schema.json). [Study files](studies.md)
+explains how they go together. Rates, times, sizes and shares are written with their units.
+
+"""
+USERS = """# Keys of files of users
+
+Every key of a file of users, from its [JSON Schema](users.schema.json).
+[Populations](../explanation/verdict.md#populations) explains how they are used.
+
+"""
+_NS_PER = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
+
+def study() -> str:
+    """Every key of a study file."""
+    return STUDY + _tables(json.loads(schema_text("study")), "kinds")
+
+
+def users() -> str:
+    """Every key of a file of users."""
+    schema = json.loads(schema_text("users"))
+    shared = json.loads(schema_text("study"))["$defs"]
+    own = {name: about for name, about in schema["$defs"].items() if name not in shared}
+    return USERS + _tables(schema | {"$defs": own}, "kinds", elsewhere="study-keys.md")
+
+
+def _tables(schema: dict[str, Any], kinds: str, elsewhere: str = "") -> str:
+    """The top level, its tables, and the kinds that they refer to."""
+    defined = schema["$defs"]
+    link = _Linker(frozenset(defined), elsewhere)
+    parts = [heading(2, "The file"), _keys(schema, link)]
+    for name, about in schema["properties"].items():
+        if about.get("properties"):
+            parts += [heading(2, code(f"[{name}]"), f"table-{name}")]
+            parts += [_description(about), _keys(about, link)]
+    parts.append(heading(2, "Kinds of tables", kinds))
+    for name, about in sorted(defined.items()):
+        parts += [heading(3, name, name.lower()), _description(about), _keys(about, link)]
+    return "".join(parts)
+
+
+def _description(about: dict[str, Any]) -> str:
+    text = sentence(about.get("description", "").replace("\n", " "))
+    return f"{text}\n\n" if text else ""
+
+
+def _keys(about: dict[str, Any], link: _Linker) -> str:
+    rows = [
+        (code(name), link.kind(key), _default(key), sentence(key.get("description", "")))
+        for name, key in about.get("properties", {}).items()
+    ]
+    return table(("key", "value", "default", "meaning"), rows) if rows else ""
+
+
+def _default(key: dict[str, Any]) -> str:
+    default = key.get("default")
+    if default is None or default in ([], {}, ""):
+        return ""
+    if isinstance(default, bool):
+        return code(str(default).lower())
+    if isinstance(default, int) and "40 ms" in key.get("examples", ()):
+        return code(_time(default))
+    return code(json.dumps(default, ensure_ascii=False))
+
+
+def _time(time_ns: int) -> str:
+    unit = next((u for u, ns in _NS_PER.items() if time_ns % ns == 0), "ns") if time_ns else "s"
+    return f"{time_ns // _NS_PER[unit]} {unit}"
+
+
+class _Linker:
+    """Says what a key takes, with links to the kinds of tables."""
+
+    def __init__(self, here: frozenset[str], elsewhere: str) -> None:
+        self.here = here
+        self.elsewhere = elsewhere
+
+    def kind(self, key: dict[str, Any]) -> str:
+        """What a key takes, in words."""
+        if "$ref" in key:
+            name = key["$ref"].rsplit("/", 1)[1]
+            return f"[{name}]({'' if name in self.here else self.elsewhere}#{name.lower()})"
+        for several in ("anyOf", "oneOf", "allOf"):
+            if several in key:
+                kinds = [self.kind(each) for each in key[several] if each.get("type") != "null"]
+                return " or ".join(dict.fromkeys(kinds))
+        if "enum" in key:
+            return ", ".join(code(json.dumps(value)) for value in key["enum"])
+        if "const" in key:
+            return code(json.dumps(key["const"]))
+        return self._type(key)
+
+    def _type(self, key: dict[str, Any]) -> str:
+        kind = key.get("type")
+        if kind == "array":
+            return f"list of {self.kind(key['items'])}" if "items" in key else "list"
+        if kind == "object":
+            below = key.get("additionalProperties")
+            return f"table of {self.kind(below)}" if isinstance(below, dict) and below else "table"
+        if examples := key.get("examples"):
+            return ", ".join(code(json.dumps(example, ensure_ascii=False)) for example in examples)
+        names = {"string": "text", "integer": "whole number", "number": "number"}
+        names["boolean"] = "`true` or `false`"
+        return names.get(kind or "", "any value")
