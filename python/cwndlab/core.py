@@ -146,7 +146,7 @@ def choose_set(
     ahead: float,
     outside: float,
 ) -> Chosen:
-    """Choose the set of good contestants; `_core.pyi` says what of everything is."""
+    """Choose the set of good contestants; `_core.pyi` describes every part of it."""
     chosen: Chosen = module().choose_set(
         gain, cost, price=price, zone=zone, ahead=ahead, outside=outside
     )

@@ -21,7 +21,7 @@ class CwndlabError(Exception):
 
 
 class QuantityError(CwndlabError, ValueError):
-    """A value such as "20 Mbps/s" that is no rate, time, size or share."""
+    """A value such as "20 Mbps/s" that is not a rate, time, size or share."""
 
 
 class StudyError(CwndlabError):
@@ -38,7 +38,7 @@ class LinkError(CwndlabError):
 
 
 class TraceError(CwndlabError):
-    """A trace file is missing, or is no trace."""
+    """A trace file is missing, or is not a trace."""
 
 
 class AlgorithmError(CwndlabError):

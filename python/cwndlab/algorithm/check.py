@@ -96,10 +96,10 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
 
 def _warnings(path: Path) -> CheckFinding:
     flags = (*_STRICT, f"-I{contract_folder() / 'include'}")
-    told = compiler.warnings(path, flags)
-    if not told:
+    warnings = compiler.warnings(path, flags)
+    if not warnings:
         return CheckFinding("compiles without a warning", "ok", " ".join(_STRICT[2:]))
-    return CheckFinding("compiles without a warning", "note", _first_lines(told, "warning:"))
+    return CheckFinding("compiles without a warning", "note", _first_lines(warnings, "warning:"))
 
 
 def _sequences(check: str, program: Program, *, is_module: bool = False) -> CheckFinding:

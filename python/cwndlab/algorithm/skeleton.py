@@ -19,7 +19,7 @@ def write_skeleton(name: str, folder: Path) -> Path:
         AlgorithmError: the name does not do, or the file is there already.
     """
     if not _NAME.fullmatch(name):
-        msg = f'"{name}" is no name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first'
+        msg = f'"{name}" is not a name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first'
         raise AlgorithmError(msg)
     if name in built_in_names():
         msg = f"{name} is built in; choose another name"

@@ -45,7 +45,7 @@ _FEW = 3  # repetitions of a mix: a report shows them, nothing is decided by the
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What is to be found out, and where."""
+    """What to find out, and on which networks."""
 
     goal: Goal
     baseline: str
@@ -141,7 +141,7 @@ def inquire(  # noqa: PLR0913, PLR0917  what was asked
     folder: Path | None,
     jobs: int | None,
 ) -> Inquiry:
-    """Return what is to be found out of links or users.
+    """Return the question about links or users.
 
     Raises:
         CwndlabError: a link or an algorithm is not known.

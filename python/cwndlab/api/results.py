@@ -167,7 +167,7 @@ class Results:
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """What the kernels of both ends told of a flow each 10 ms; the simulator has none."""
+        """TCP_INFO of both ends' kernels every 10 ms of a flow; the simulator has none."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:

@@ -43,7 +43,7 @@ def run_study(  # noqa: PLR0913  each has its default
         jobs: how many runs at once, on this machine.
         cluster: address of a cluster that computes them, `dask://HOST:PORT`.
         executor: what computes them; what the backend has if None.
-        report: makes what is told about the progress, of title, total and number done.
+        report: makes the line of progress from title, total and number done.
         again: what the user does to go on after an interruption.
 
     Raises:

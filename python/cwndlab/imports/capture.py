@@ -24,7 +24,7 @@ _MAGICS = (
 )
 _SMALLEST_SHARE = 0.01  # flows with less data than this share of the largest are control
 _BESIDE_RECEIVER = (
-    "Captured beside the data's receiver: round-trip times and timeouts cannot be told, and "
+    "Captured beside the data's receiver: round-trip times and timeouts cannot be seen, and "
     "packets that were lost on the way are not counted."
 )
 _NO_HANDSHAKE = (
@@ -46,7 +46,7 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
     except ValueError as error:
-        msg = f"is no capture: {error}"
+        msg = f"is not a capture: {error}"
         raise MeasurementError(msg) from None
     most = max((flow["delivered_bytes"] for flow in found), default=0)
     flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]

@@ -112,7 +112,7 @@ class _ImportedRun:
 def import_folder(request: ImportRequest) -> ImportSummary:
     """Read every file of a folder that follows the pattern, and keep it as results.
 
-    Files that hold no run are told and left out; those of runs that failed are kept as failures.
+    Files that hold no run are listed and left out; those of runs that failed are kept as failures.
 
     Raises:
         MeasurementError: no file follows the pattern, or none holds a run.

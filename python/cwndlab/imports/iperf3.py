@@ -41,7 +41,7 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a run; of both ends, where the client was given the server's (`--get-server-output`).
 
     Raises:
-        MeasurementError: it is no JSON of iperf3, or of a test without TCP.
+        MeasurementError: it is not JSON of iperf3, or of a test without TCP.
     """
     intervals, theirs = _Intervals(), _Intervals()
     streamed = {("intervals",): intervals.add, (_SERVER, "intervals"): theirs.add}
@@ -66,7 +66,7 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 
 def _not_iperf3(why: str) -> MeasurementError:
-    return MeasurementError(f"is no JSON of iperf3 ({why}); make it with iperf3 --json")
+    return MeasurementError(f"is not JSON of iperf3 ({why}); make it with iperf3 --json")
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:

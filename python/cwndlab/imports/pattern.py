@@ -60,7 +60,7 @@ class NamePattern:
                 expression += "[^/]*?"
                 continue
             if form or conversion or not name.isidentifier() or name in _RESERVED:
-                msg = f'"{{{name}}}" in "{text}" is no name of a field; write for example {{place}}'
+                msg = f'"{{{name}}}" in "{text}" is not a field name; write for example {{place}}'
                 raise MeasurementError(msg)
             if name in fields:
                 msg = f"{{{name}}} stands twice in {text!r}; write {{}} for what does not matter"
@@ -80,7 +80,7 @@ class NamePattern:
 
         Raises:
             MeasurementError: a direction or a side that is none, a repetition of too many digits,
-                or a name that is no text.
+                or a name that is not a text.
         """
         found = self.expression.fullmatch(name)
         if found is None:

@@ -173,7 +173,7 @@ def _number(values: list[str], at: int) -> float | None:
     """The number in a field; None if the line ends before, or there is nothing in it.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     text = values[at].strip() if at < len(values) else ""
     if text in _NOTHING:
@@ -181,6 +181,6 @@ def _number(values: list[str], at: int) -> float | None:
     value = finite(text)
     if value is None:
         short = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}..."
-        msg = f"{short!r} is no number"
+        msg = f"{short!r} is not a number"
         raise ValueError(msg)
     return value

@@ -79,7 +79,7 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows that are under test, with a column `contestant`.
 
-    Whoever did not send has no result: in a direction that is not the study's own, only flows
+    A flow that did not send has no result: in a direction that is not the study's own, only flows
     whose sender ran the algorithm under test are somebody's.
     """
     if flows.is_empty():

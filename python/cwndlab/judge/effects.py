@@ -77,7 +77,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
         values = [values[at] for at in np.argsort(amounts)]
         amounts = sorted(amounts)
     balanced = _balanced(comparisons, factor, values)
-    if len(values) < 2 or not balanced:  # noqa: PLR2004  one level is no factor
+    if len(values) < 2 or not balanced:  # noqa: PLR2004  one level is not a factor
         return None
     names = contestants_of(comparisons)
     means = {

@@ -3,7 +3,7 @@
 A candidate's flows and a neighbour's meet at the bottleneck in a *mix*: so many of each, with the
 same or another round-trip time, at the link's own queue or another, in some order of starting, in
 one user's queue or in two.  Beside these, each side runs alone on the same link, as what it loses
-can only be told against that.
+can only be judged against that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What limited a flow: the share of its time by cause, read from its own record.
 
 Receive window, send buffer and idle application are clocks of the endpoint (`tcp_info` has the same
-in Linux), exact to the nanosecond.  The rest of the time is told apart sample by sample:
+in Linux), exact to the nanosecond.  The rest of the time is divided sample by sample:
 
 - *pacing*: less is in flight than the window allows, and what is sent is what the pacing rate lets
   pass;

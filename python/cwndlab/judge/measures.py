@@ -151,7 +151,7 @@ def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
                 pair = np.array([goodputs.mean(), cubic.mean()])
                 rows += [_shared(str(run), flow, pair) for flow in own["flow"]]
     if rows and "factor_algorithm" in flows.columns:
-        # Where it is asked who gets along with CUBIC, CUBIC beside CUBIC is one of the answers.
+        # Among algorithms beside CUBIC, CUBIC beside itself is one of the answers.
         rows += [_shared(run, flow, got) for run, ids, got in only_cubic for flow in ids]
     return pl.DataFrame(rows, schema=schema)
 

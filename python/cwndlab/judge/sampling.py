@@ -67,7 +67,7 @@ def vary(
         folder: what paths of files are relative to; the current one if absent.
 
     Raises:
-        QuantityError: the line is no link.
+        QuantityError: the line is not a link.
         FieldError: there is no such preset, or its keys and the link's own do not go together.
         LinkError: a range cannot be read.
     """

@@ -65,7 +65,7 @@ def headline(decision: Decision) -> str:
 
 
 def step_sentence(decision: Decision) -> str:
-    """Return what changes for someone who runs the baseline; empty where that is not known."""
+    """Return what changes for a user of the baseline; empty where that is not known."""
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)

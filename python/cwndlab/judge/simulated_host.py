@@ -68,7 +68,7 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return what of this machine differs from the simulated host; `proc` is `/proc/sys/net`."""
+    """Return where this machine differs from the simulated host; `proc` is `/proc/sys/net`."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

@@ -27,14 +27,14 @@ TEMPLATES = {
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; networks like it were not tried",
     "measured only": "as measured on exactly this network; networks like it were not tried",
-    "nothing differs": "from runs that do not differ, which say nothing of others",
+    "nothing differs": "from runs that are all the same, which say nothing about other runs",
     "too few": "from {runs}, too few to say how sure",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
     # The step from what the user runs.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
     "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
-    "is baseline": "{baseline} is the best already; nothing is to be changed.",
+    "is baseline": "{baseline} is already the best; no change is needed.",
     # Conditions under which the answer is another.
     "default queue": "The queue holds {queue}; a shorter or longer one may give another answer.",
     "price": (
@@ -42,7 +42,7 @@ TEMPLATES = {
         "{others}."
     ),
     "price other": "; {name} if it is worth {side}",
-    "no turn": "No price of delay turns it, from none to any.",
+    "no turn": "No trade-off between throughput and delay changes the answer.",
     "break-even": "{name} instead if {condition}.",
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",

@@ -70,7 +70,7 @@ def this_kernel() -> Kernel:
 def obstacles() -> list[Obstacle]:
     """Why our algorithms cannot be loaded here; empty if they can."""
     if sys.platform != "linux":
-        return [Obstacle("this is no Linux", "use the simulator")]
+        return [Obstacle("this is not a Linux", "use the simulator")]
     found = []
     release = platform.release()
     version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])

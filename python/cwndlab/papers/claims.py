@@ -35,7 +35,7 @@ class _PartSettings(Model):
     test: Test = "bounds"
     """`bounds` by the interval; `equality` by two one-sided tests; `sign` pair by pair."""
     at: float | None = None
-    """What the measure of a window is told."""
+    """Parameters of the measure of a window."""
     of_samples: str = ""
     """Which number of a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -213,14 +213,14 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     """Return the claims that a file holds.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type, or a test is no expression;
+        CwndlabError: a key is missing, unknown or of another type, or a test is not an expression;
             names the line.
     """
     written = checked(source, _ClaimsFile)
     known = {claim.id for claim in written.claim}
     strangers = [
         FieldError(
-            ("experiment", n, "claims"), f"explains {', '.join(unknown)}, which are no claims"
+            ("experiment", n, "claims"), f"explains {', '.join(unknown)}, which are not claims"
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -254,7 +254,7 @@ def _parts(
     that says "any" of a factor that the study's own `where` asks for.
 
     Raises:
-        FieldError: the value is no expression, or the words name what `each` does not list.
+        FieldError: the value is not an expression, or the words name what `each` does not list.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}

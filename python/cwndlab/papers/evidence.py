@@ -17,7 +17,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "after losses over the path"
-"""The number of a flow's time series that is no statistic of one column."""
+"""The number of a flow's time series that is not a statistic of one column."""
 _PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}

@@ -1,4 +1,4 @@
-"""The little language in which a claim says what is to be looked at: `min(bic[n]) / max(reno[n])`.
+"""The small language in which a claim names the values it compares: `min(bic[n]) / max(reno[n])`.
 
 A name is a variant, `uplink.reno` one in a direction, `reno[2]` its second row of the paper's table
 (two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows three to seven,
@@ -79,7 +79,7 @@ class Expression:
                 return [each for argument in arguments for each in self._named(argument)]
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 return self._cells(node)
-        msg = f'"{ast.unparse(node)}" is no cell, number, operation or known function'
+        msg = f'"{ast.unparse(node)}" is not a cell, number, operation or known function'
         raise ValueError(msg)
 
     def _cells(self, node: ast.expr) -> list[Name]:
@@ -123,7 +123,7 @@ def _parse(text: str) -> ast.Expression:
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError as error:
-        msg = f'"{text}" is no expression: {error.msg}'
+        msg = f'"{text}" is not an expression: {error.msg}'
         raise ValueError(msg) from None
     except (RecursionError, MemoryError):  # as the parser tells of too many parentheses
         raise ValueError(_TOO_DEEP) from None
@@ -163,7 +163,7 @@ def _rows(node: ast.expr) -> list[str]:
             lower=ast.Constant(value=int() as first), upper=ast.Constant(value=int() as last)
         ) if last - first < _MOST_ROWS:
             return [str(row) for row in range(first, last + 1)]
-    msg = f'"{ast.unparse(node)}" is no row; write one, or the first and last as 3:7'
+    msg = f'"{ast.unparse(node)}" is not a row; write one, or the first and last as 3:7'
     raise ValueError(msg)
 
 

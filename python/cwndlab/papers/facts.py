@@ -83,7 +83,7 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """What the measure is told: a level, a number of an episode, a time."""
+    """Parameters of the measure: a level, the number of an episode, a time."""
     is_calibrated: bool = False
     """Whether our link was calibrated to it; what is not is predicted."""
 

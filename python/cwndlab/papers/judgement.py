@@ -6,7 +6,7 @@ Holm's correction runs over the claims of the paper: with k still open, one is d
 and then k - 1 are open.  Fewer than ten repetitions decide nothing, but where nothing is drawn one
 run says all.  The paper's own numbers have no spread and are compared as they are.
 
-Three things are no outcome of a test.  A part that rests on a calibrated figure of the link is
+Three things are not the outcome of a test.  A part that rests on a calibrated figure of the link is
 *input*: ours agrees because it was made to.  Where the paper's sender did not run the variant, the
 difference is *not attributable* to it.  What the study does not run is *not run*.
 """

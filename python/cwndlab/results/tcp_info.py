@@ -100,8 +100,8 @@ def decode(answer: bytes) -> Info:
 def state_frame(
     run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Rows of the table `tcp_info`: what one end's kernel told at these times."""
-    told = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
+    """Rows of the table `tcp_info`: one end's kernel at these times."""
+    counters = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
     count = len(t_s)
     return pl.DataFrame(
         {
@@ -109,7 +109,7 @@ def state_frame(
             "flow": pl.Series([flow] * count, dtype=pl.Int64),
             "end": pl.Series([end] * count, dtype=pl.String),
             "t_s": pl.Series(t_s, dtype=pl.Float64),
-            **told,
+            **counters,
         }
     )
 

@@ -219,7 +219,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Keep the files of a run that is to be made again, as `set-aside/KEY-ATTEMPT`."""
+        """Keep the files of a run that will be made again, as `set-aside/KEY-ATTEMPT`."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}

@@ -71,7 +71,7 @@ def run_study(
         folder: of the results.
         backend: where the runs happen.
         cores: on how many the cost of a simulation is estimated.
-        report: makes what is told about the progress, of title, total and number done.
+        report: makes the line of progress from title, total and number done.
         again: what the user does to go on after an interruption.
 
     Raises:

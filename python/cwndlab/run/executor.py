@@ -1,4 +1,4 @@
-"""Where runs are computed. An executor takes tasks and gives batches of what became of them.
+"""Where runs are computed. An executor takes tasks and gives batches of their outcomes.
 
 A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which only
 the process that started the study writes. So other executors (worker processes, a cluster) differ
@@ -60,23 +60,23 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a task, but for its rows."""
+    """The outcome of a task, without its rows."""
 
     key: str
     error: str | None
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What else the history is to know: how well a machine kept up, for example."""
+    """More for the history: how well a machine kept up, for example."""
     remark: str = ""
-    """What people are to know: what disturbed it, for example."""
+    """A remark for people: what disturbed the run, for example."""
     is_final: bool = True
-    """False if the run is to be tried again: what there is of it is kept beside the results."""
+    """False if the run will be tried again: its files are kept beside the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What became of tasks that were computed together."""
+    """The outcomes of tasks that were computed together."""
 
     outcomes: tuple[Outcome, ...]
     host: str
@@ -97,7 +97,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What people are told between runs, and files that are kept with the results."""
+    """A message between runs, and files that are kept with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -125,7 +125,7 @@ def compute(
         tasks: the tasks.
         objects: shared objects of their programs and their sources, by name.
         stop: breaks it off once it is set; what was finished before is in the batch.
-        take: is given what a long run has recorded so far, if it is to be written early.
+        take: is given what a long run has recorded so far, so that it can be written early.
     """
     keys = [task.key for task in tasks]
     traces = {name: content for task in tasks for name, content in task.traces.items()}
@@ -177,7 +177,7 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """What became of a task whose files are made by `files`, which may add to `notes`."""
+    """The outcome of a task whose files are made by `files`, which may add to `notes`."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -228,7 +228,7 @@ class LocalExecutor:
 
 
 class _Crew:
-    """Threads that take tasks from one iterator and put what became of them into one queue.
+    """Threads that take tasks from one iterator and put their outcomes into one queue.
 
     None of them may be left when the process ends: the interpreter ends threads that come back from
     compiled code then, and the process by that.

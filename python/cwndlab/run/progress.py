@@ -19,7 +19,7 @@ _MINUTES_PER_HOUR = 60
 
 
 class Reporter(Protocol):
-    """Is told how a study gets on. A context manager."""
+    """Shows how far a study is. A context manager."""
 
     def __enter__(self) -> Self:
         """Begin."""

@@ -46,7 +46,7 @@ class Difference:
     """How one algorithm's runs differ from another's, pair by pair.
 
     `relative` is (average of ours / average of theirs - 1) with its interval; it is the effect size
-    that verdicts use, and `dominance` says in how many pairs it shows.  Cohen's d is no measure of
+    that verdicts use, and `dominance` says in how many pairs it shows.  Cohen's d does not measure
     it here: pairs of simulated runs hardly scatter, so that it is enormous for differences that
     nobody would feel.  `is_negligible` is the outcome of two one-sided tests at 5 %: the 90 %
     interval lies within the smallest effect.

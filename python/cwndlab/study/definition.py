@@ -116,10 +116,10 @@ class StudyDefinition:
         Args:
             path: the file.
             is_quick: whether to change it as its `[quick]` table says.
-            is_live: whether it is to be measured on a real network instead of on its `[link]`.
+            is_live: whether it is measured on a real network instead of on its `[link]`.
 
         Raises:
-            StudyError: it is no study; names file, line and key of each problem.
+            StudyError: it is not a study; names file, line and key of each problem.
         """
         path = Path(path)
         source = TomlSource.read(path)
@@ -214,7 +214,7 @@ class StudyDefinition:
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """`document` as a study file has it: what is no table stands in [study]."""
+        """`document` as a study file has it: what is not a table stands in [study]."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}

@@ -80,11 +80,11 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
     lines = []
-    for told, cells in groups.items():
+    for sentences, cells in groups.items():
         if len(groups) > 1:
             names = ("/".join(str(label) for label in cell.labels.values()) for cell in cells)
             lines.append(f"  {', '.join(names)}:")
-        lines += [f"  {text}" for text in told]
+        lines += [f"  {text}" for text in sentences]
     return lines
 
 
@@ -149,7 +149,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
     try:
         link = StudyModel.model_validate({"link": spec}).link
         if link is None:
-            raise StudyError([f'"{spec}" is no link'])
+            raise StudyError([f'"{spec}" is not a link'])
         return link, resolve_link(link, Path())
     except ValidationError as error:
         problems = field_errors(error, StudyModel, {"link": spec})

@@ -76,7 +76,7 @@ def levels_of(path: str, values: object) -> list[Level]:
     """The levels of a factor.
 
     Raises:
-        FieldError: its values are no list of levels.
+        FieldError: its values are not a list of levels.
     """
     key: KeyPath = ("factors", path)
     if not isinstance(values, list | tuple) or not values:
@@ -118,7 +118,7 @@ def _label(path: str, value: object) -> Label:
         try:
             return label_of(value)
         except CwndlabError:
-            return value  # told with its place when the cell is resolved
+            return value  # reported with its place when the cell is resolved
     if last in _LINK_KEYS:
         try:
             table = parse_spec(value) if isinstance(value, str) else value

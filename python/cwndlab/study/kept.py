@@ -89,7 +89,7 @@ class KeptScenarios:
             try:
                 trace = read_trace(path)
             except TraceError:
-                continue  # the study told what it is: its log is kept beside it
+                continue  # the study says what it is: its log is kept beside it
             traces[trace.content_name] = trace
         return traces
 

@@ -63,7 +63,7 @@ def build(
         document: what the study says.
         source: where it says so.
         folder: to which its paths are relative.
-        kept: the scenarios of its cells, if it has been run before and is to be what it was.
+        kept: the scenarios of its cells, if it has been run before and must stay as it was.
 
     Raises:
         StudyError: something does not hold; names the place of each problem.
@@ -151,7 +151,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
     except FieldError as error:
         key = draft.origin_of(error.key)
         raise StudyError([source.problem(key, error.message)]) from None
-    except QuantityError as error:  # a line that is no link, into which a path leads
+    except QuantityError as error:  # a line that is not a link, into which a path leads
         raise StudyError([source.problem((), str(error))]) from None
     if isinstance(resolved.scenario.path, LivePath):
         return resolved

@@ -33,8 +33,8 @@ class Arguments:
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
-        told = inside_text(self.document, key, message)
-        return f"{describe(self.document, key)}\n  {told}"
+        inside = inside_text(self.document, key, message)
+        return f"{describe(self.document, key)}\n  {inside}"
 
 
 def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
@@ -47,7 +47,7 @@ def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file, in which [study] holds the keys that are no tables."""
+    """A study file, in which [study] holds the keys that are not tables."""
 
     toml: TomlSource
 

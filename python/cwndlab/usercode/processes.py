@@ -101,9 +101,9 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         self._messages.seek(0)
         lines = self._messages.read().decode(errors="replace").splitlines()
         self._forget()
-        told = [line for line in lines if line.startswith(f"{_GUARD_LINE}\t")]
-        if told:
-            return BrokenAlgorithmError(explain(told[-1]))
+        reports = [line for line in lines if line.startswith(f"{_GUARD_LINE}\t")]
+        if reports:
+            return BrokenAlgorithmError(explain(reports[-1]))
         if status < 0:
             how = f"was ended by {signal.Signals(-status).name}"
         else:

@@ -106,7 +106,7 @@ def existing_file(reference: str, folder: Path) -> Path:
     """
     path = folder / file_of(reference)
     if not path.is_file():
-        why = "is no file" if path.exists() else "no such file"
+        why = "is not a file" if path.exists() else "no such file"
         hint = "" if path.suffix == ".c" else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
         msg = f"{path}: {why}{hint}"
         raise AlgorithmError(msg)

@@ -111,7 +111,7 @@ class CellAgreement:
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
-            if not abs(pair.difference) <= bound:  # NaN is no agreement
+            if not abs(pair.difference) <= bound:  # NaN does not agree with anything
                 if not pair.overlaps:
                     return Agreement.DIFFERS
                 verdict = Agreement.OVERLAPS

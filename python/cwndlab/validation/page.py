@@ -37,7 +37,7 @@ def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Pat
         {
             "cell": ", ".join(str(value) for value in each.cell.values()),
             "verdict": each.verdict.value,
-            "told": verdict_of(each),
+            "verdict_text": verdict_of(each),
             "values": [_value(each.pairs[name]) for name in COMPARED],
             "distance": percent(each.cwnd_distance).lstrip("+"),
             "top": number(_top(done, each)),
@@ -103,10 +103,10 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """How late packets left the emulator in the worst of the runs; nothing if it is not told."""
+    """How late packets left the emulator in the worst of the runs; empty if not recorded."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
-    told: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
-    return f"{max(told):.0f}" if told else ""
+    lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
+    return f"{max(lateness_us):.0f}" if lateness_us else ""
 
 
 def _strip(pair: Pair) -> dict[str, object]:

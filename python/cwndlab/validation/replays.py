@@ -37,7 +37,7 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Its name in the kernel, made of its source: another source is to be recorded again."""
+    """Its name in the kernel, made of its source: a changed source is recorded again."""
     calls: int
     mismatches: int
 

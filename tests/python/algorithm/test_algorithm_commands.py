@@ -48,9 +48,9 @@ def test_new_writes_a_file_that_passes_its_check(tmp_path: Path) -> None:
     [
         ("cubic", "cubic is built in; choose another name\n"),
         ("hstcp", "hstcp is built in; choose another name\n"),
-        ("Big", '"Big" is no name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first\n'),
-        ("a_very_long_name_", '"a_very_long_name_" is no name for a kernel'),
-        ("../up", '"../up" is no name for a kernel'),
+        ("Big", '"Big" is not a name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first\n'),
+        ("a_very_long_name_", '"a_very_long_name_" is not a name for a kernel'),
+        ("../up", '"../up" is not a name for a kernel'),
         ("taken", "taken.c is there already; it is not touched\n"),
     ],
 )

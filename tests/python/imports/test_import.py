@@ -239,8 +239,8 @@ def test_a_csv_of_rates_needs_no_counters() -> None:
         ("cwnd,srtt\n1,2\n", "no column of times"),
         ("t_s,cwnd\n0,1\n1,2\n", "no column of data"),
         ("t_s,goodput_mbit_s\n0,1\n", "fewer than two"),
-        ("t_s,goodput_mbit_s\n0,1\nx,2\n", "line 3: 'x' is no number"),
-        ("t_s,acked_bytes\n0,1\n1,1e999\n", "line 3: '1e999' is no number"),
+        ("t_s,goodput_mbit_s\n0,1\nx,2\n", "line 3: 'x' is not a number"),
+        ("t_s,acked_bytes\n0,1\n1,1e999\n", "line 3: '1e999' is not a number"),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(text: str, complaint: str) -> None:
@@ -268,7 +268,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     [
         ("{algorithm}_{algorithm}", "stands twice"),
         ("{algorithm", "write fields as"),
-        ("{run}", "no name of a field"),
+        ("{run}", "not a field name"),
         ("{algorithm}{direction}", "follows a field at once"),
         ("{algorithm}.txt", "none of its 5 files"),
     ],
@@ -331,7 +331,7 @@ BAD_FILES = {
         f'{HEAD}0,0,10,"{"y" * 140_000}"\n1,1000,10,z\n'.encode(),
         "line 2: field larger than field limit",
     ),
-    "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is no number"),
+    "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is not a number"),
     "zeros": (bytes(500), "is neither JSON of iperf3"),
     "empty": (b"", "is neither JSON of iperf3"),
 }

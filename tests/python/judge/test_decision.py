@@ -112,7 +112,7 @@ def test_every_change_that_a_goal_shows_has_a_column_and_words() -> None:
 def test_a_baseline_that_is_best_is_kept() -> None:
     decision = decide(FAST_OR_SHORT, THROUGHPUT)
     assert decision.step is None
-    assert "nothing is to be changed" in step_sentence(decision)
+    assert "no change is needed" in step_sentence(decision)
 
 
 def test_what_was_not_measured_says_how_to_measure_it() -> None:

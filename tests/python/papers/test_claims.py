@@ -222,7 +222,7 @@ def test_expression_reads_rows_variants_and_directions() -> None:
     ["open('x')", "a if b else c", "a ** 2", "'a'", "a[b]", "a.b.c", "min(a", "(lambda: a)()"],
 )
 def test_what_is_no_expression_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"no |names"):
+    with pytest.raises(ValueError, match=r"not |names"):
         Expression(text)
 
 

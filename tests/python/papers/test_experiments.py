@@ -170,7 +170,7 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         "claim": [],
         "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
     }
-    with pytest.raises(CwndlabError, match="explains d, which are no claims"):
+    with pytest.raises(CwndlabError, match="explains d, which are not claims"):
         parse_claims(toml(document), "x")
 
 

@@ -123,7 +123,7 @@ def test_a_study_that_is_not_there_or_cannot_be_compiled_here_is_refused(tmp_pat
     _, err = compared(tmp_path, "reno,./absent.c", status=2)
     assert err == 'algorithm[1] = "./absent.c"\n  absent.c: no such file\n'
     (tmp_path / "folder.c").mkdir()
-    assert "folder.c: is no file" in compared(tmp_path, "./folder.c", status=2)[1]
+    assert "folder.c: is not a file" in compared(tmp_path, "./folder.c", status=2)[1]
     assert "(a C file is meant: ./my_cc.c" in compared(tmp_path, "./mine", status=2)[1]
     assert "tcp_x.c: no such file" in compared(tmp_path, "linux:net/ipv4/tcp_x.c", status=2)[1]
     assert not (tmp_path / "r").exists()

@@ -34,7 +34,7 @@ _OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
-    """The machine did not keep up: what was seen is no measurement of the link."""
+    """The machine did not keep up: what was seen is not a measurement of the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """What others are told that wait for us."""
+    """The message for processes that wait for this one."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

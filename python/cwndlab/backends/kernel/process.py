@@ -31,7 +31,7 @@ def helper_path() -> Path | None:
 def obstacles_to_runs() -> list[tuple[str, str]]:
     """Why there can be no runs on this kernel, and what to do; empty if there can."""
     if sys.platform != "linux":
-        return [("this is no Linux", "use the simulator")]
+        return [("this is not Linux", "use the simulator")]
     found = []
     if helper_path() is None:
         found.append(("the helper was not built", REMEDY))
@@ -78,21 +78,21 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         """Start it.
 
         Raises:
-            KernelRunError: it was not built, or this is no Linux.
+            KernelRunError: it was not built, or this is not Linux.
         """
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [str(require_helper())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            process_group=0,  # an interrupt is for who asked
+            process_group=0,  # Ctrl-C goes to the command, not to this process
         )
         self._pending = b""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """The answer to a request; `waiting` is told who has the machine, if somebody has.
+        """The answer to a request; `waiting` is given the process that has the machine, if any.
 
         Raises:
             KernelRunError: it cannot be done; says why.

@@ -19,21 +19,21 @@ _NS_PER_S = 10**9
 
 
 def state_table(run: str, records: bytes) -> pl.DataFrame | None:
-    """The table `tcp_info` of a run; None if the kernel told nothing."""
+    """The table `tcp_info` of a run; None if the kernel reported nothing."""
     at_ns: dict[tuple[int, int], list[int]] = {}
-    told: dict[tuple[int, int], list[bytes]] = {}
+    answers_of: dict[tuple[int, int], list[bytes]] = {}
     for at, flow, end, answer in _read(records):
         at_ns.setdefault((flow, end), []).append(at)
-        told.setdefault((flow, end), []).append(answer)
+        answers_of.setdefault((flow, end), []).append(answer)
     frames = [
         tcp_info.state_frame(
             run,
             flow,
             _ENDS[end],
             np.asarray(at_ns[flow, end]) / _NS_PER_S,
-            tcp_info.columns(told[flow, end]),
+            tcp_info.columns(answers_of[flow, end]),
         )
-        for flow, end in sorted(told)
+        for flow, end in sorted(answers_of)
     ]
     return pl.concat(frames, how="diagonal") if frames else None
 

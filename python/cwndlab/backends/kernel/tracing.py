@@ -123,7 +123,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Put counts where the kernel told none by other ways."""
+    """Fill in the counts that the kernel did not report otherwise."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
