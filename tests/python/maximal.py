@@ -65,9 +65,11 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
 
 
 def media() -> tuple[si.Path, ...]:
-    """Cells and Wi-Fi channels with every kind of everything; they need not make sense."""
+    """Cells and Wi-Fi channels of every kind, and a chain; they need not make sense."""
     kinds = 12  # three radios, and four pairs of directions
-    return tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
+    media = tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
+    wire = si.WirePath(forward=(si.Stage(),), reverse=())
+    return (*media, si.ChainPath(links=(wire, media[0], media[-1])))
 
 
 def live_paths() -> tuple[LivePath, ...]:

@@ -1,7 +1,5 @@
 //! Any link, chosen by an enum, so that nothing is called through a pointer per packet.
 
-use core::ops::Range;
-
 use cwndlab_trace::Traces;
 use cwndlab_units::{Bytes, Output, Time};
 
@@ -9,8 +7,8 @@ use crate::cellular::Cell;
 use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::{
-    Admission, Backhaul, Backlog, Chain, Counters, Direction, Duplex, Link, LinkEvent, Packet,
-    PathConfig, Stages, WifiChannel, WifiConfig, WifiError, Wire,
+    Admission, Backlog, Chain, ChainConfig, Counters, Direction, Distance, Duplex, Link, LinkEvent,
+    Packet, PathConfig, Stages, WifiChannel, WifiConfig, WifiError, Wire, WireConfig,
 };
 
 /// Any of the links.
@@ -20,15 +18,15 @@ pub enum AnyLink<P> {
     /// One wire.
     Wire(Wire<P>),
     /// Links one behind the other.
-    Chain(Chain<Self>),
+    Chain(Box<Chain<P, Self>>),
     /// A link in each direction.
     Duplex(Box<Duplex<Self>>),
     /// A Wi-Fi channel.
     Wifi(Box<WifiChannel<P>>),
     /// A radio cell.
     Cell(Box<Cell<P>>),
-    /// A Wi-Fi channel behind a wire.
-    Backhaul(Box<Backhaul<P, Self>>),
+    /// A delay both ways.
+    Distance(Distance<P>),
 }
 
 /// Calls the same of whichever link it is.
@@ -40,7 +38,7 @@ macro_rules! dispatch {
             AnyLink::Duplex($link) => $call,
             AnyLink::Wifi($link) => $call,
             AnyLink::Cell($link) => $call,
-            AnyLink::Backhaul($link) => $call,
+            AnyLink::Distance($link) => $call,
         }
     };
 }
@@ -61,18 +59,14 @@ impl<P: Packet> AnyLink<P> {
     ) -> Result<Self, ConfigError> {
         let wire = |(index, config)| {
             let name = format!("{name}.{index}");
-            let stage = u16::try_from(index).map_err(|_| ConfigError {
-                place: name.clone(),
-                problem: StageError::TooManyStages,
-            })?;
-            Wire::new(config, traces, run_seed, &name, stage).map(Self::Wire)
+            Wire::new(config, traces, run_seed, &name).map(Self::Wire)
         };
         match stages {
             [] => wire((0, &StageConfig::default())),
             [stage] => wire((0, stage)),
             stages => {
                 let wires = stages.iter().enumerate().map(wire).collect::<Result<_, _>>()?;
-                Ok(Self::Chain(Chain::new(wires)))
+                Self::chain(wires, name)
             }
         }
     }
@@ -88,28 +82,97 @@ impl<P: Packet> AnyLink<P> {
         traces: &Traces,
         run_seed: u64,
     ) -> Result<Self, ConfigError> {
+        let build = Builder { traces, run_seed, has_user_ports: false };
+        build.path(config, "")
+    }
+
+    /// Links one behind the other, with stages that events can number.
+    fn chain(links: Vec<Self>, place: &str) -> Result<Self, ConfigError> {
+        if links.iter().map(Stages::stages).sum::<usize>() > usize::from(u16::MAX) {
+            let place = place.to_owned();
+            return Err(ConfigError { place, problem: StageError::TooManyStages });
+        }
+        Ok(Self::Chain(Box::new(Chain::new(links))))
+    }
+}
+
+/// Makes the links of a run.
+#[derive(Clone, Copy)]
+struct Builder<'a> {
+    traces: &'a Traces,
+    run_seed: u64,
+    /// Whether each user has a port, as a shared medium stands somewhere on the path.
+    has_user_ports: bool,
+}
+
+impl Builder<'_> {
+    /// The link of a path at `place`: empty, or the path with a dot behind it.
+    fn path<P: Packet>(self, config: &PathConfig, place: &str) -> Result<AnyLink<P>, ConfigError> {
         match config {
-            PathConfig::Wire(wire) => {
-                let down = Self::one_way(&wire.forward, traces, run_seed, "forward")?;
-                let up = Self::one_way(&wire.reverse, traces, run_seed, "reverse")?;
-                Ok(Self::Duplex(Box::new(Duplex::new(down, up))))
+            PathConfig::Wire(wire) => self.wire(wire, place),
+            PathConfig::Wifi(wifi) => {
+                let place = format!("{place}wifi");
+                let channel = self.wifi(wifi, &place);
+                channel.map_err(|error| ConfigError { place, problem: error.into() })
             }
-            PathConfig::Wifi(wifi) => Self::wifi(wifi, run_seed)
-                .map_err(|error| ConfigError { place: "wifi".to_owned(), problem: error.into() }),
-            PathConfig::Cell(config) => match Cell::new(config, run_seed, "cell") {
-                Ok(cell) => Ok(Self::Cell(Box::new(cell))),
-                Err(error) => Err(ConfigError { place: "cell".to_owned(), problem: error.into() }),
-            },
+            PathConfig::Cell(cell) => {
+                let place = format!("{place}cell");
+                match Cell::new(cell, self.run_seed, &place) {
+                    Ok(cell) => Ok(AnyLink::Cell(Box::new(cell))),
+                    Err(error) => Err(ConfigError { place, problem: error.into() }),
+                }
+            }
+            PathConfig::Chain(chain) => self.chain(chain, &format!("{place}links")),
         }
     }
 
-    /// The channel, behind a wire if there is one.
-    fn wifi(config: &WifiConfig, run_seed: u64) -> Result<Self, WifiError> {
-        let channel = Self::Wifi(Box::new(WifiChannel::new(config, run_seed, "wifi")?));
+    fn wire<P: Packet>(self, wire: &WireConfig, place: &str) -> Result<AnyLink<P>, ConfigError> {
+        let one_way = |stages, name| {
+            AnyLink::one_way(stages, self.traces, self.run_seed, &format!("{place}{name}"))
+        };
+        let (down, up) = (one_way(&wire.forward, "forward")?, one_way(&wire.reverse, "reverse")?);
+        let duplex = if self.has_user_ports {
+            Duplex::with_user_ports(down, up)
+        } else {
+            Duplex::new(down, up)
+        };
+        Ok(AnyLink::Duplex(Box::new(duplex)))
+    }
+
+    /// The channel, as far from the server as it says.
+    fn wifi<P: Packet>(self, config: &WifiConfig, name: &str) -> Result<AnyLink<P>, WifiError> {
+        let channel = AnyLink::Wifi(Box::new(WifiChannel::new(config, self.run_seed, name)?));
         Ok(match config.wire_delay {
-            Some(delay) => Self::Backhaul(Box::new(Backhaul::new(channel, delay))),
+            Some(delay) => {
+                let distance = AnyLink::Distance(Distance::new(delay));
+                AnyLink::Chain(Box::new(Chain::new(vec![distance, channel])))
+            }
             None => channel,
         })
+    }
+
+    fn chain<P: Packet>(
+        self,
+        config: &ChainConfig,
+        place: &str,
+    ) -> Result<AnyLink<P>, ConfigError> {
+        let fail = |problem| Err(ConfigError { place: place.to_owned(), problem });
+        if config.links.is_empty() {
+            return fail(StageError::NoLinks);
+        }
+        let mut users = config.links.iter().filter_map(PathConfig::users);
+        let first = users.next();
+        if let (Some(first), Some(other)) = (first, users.find(|&other| Some(other) != first)) {
+            return fail(StageError::DifferentUsers { first, other });
+        }
+        let build = Self { has_user_ports: self.has_user_ports || first.is_some(), ..self };
+        let links = config
+            .links
+            .iter()
+            .enumerate()
+            .map(|(index, link)| build.path(link, &format!("{place}.{index}.")))
+            .collect::<Result<_, _>>()?;
+        AnyLink::chain(links, place)
     }
 }
 
@@ -168,7 +231,7 @@ impl<P: Packet> Stages for AnyLink<P> {
         dispatch!(self, link => link.stages())
     }
 
-    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+    fn stages_of(&self, direction: Direction, user: u16) -> Vec<usize> {
         dispatch!(self, link => link.stages_of(direction, user))
     }
 

@@ -1,61 +1,76 @@
 //! Links one behind the other.
 
+use std::collections::VecDeque;
+
 use cwndlab_units::{Bytes, Output, Time};
 
-use crate::{Admission, Backlog, Counters, Link, LinkEvent, Packet, Stages};
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A chain of links, which is a link: what leaves one at port 1 enters the next at port 0, and what
-/// leaves one at port 0 enters the one before at port 1.
+/// A chain of links, which is a link: what leaves one at a user's port enters the next at port 0, and
+/// what leaves one at port 0 enters the one before at its user's port.
 ///
-/// However late the chain is polled, its links work in the order of their times.
+/// So wires and media stand in any order: a wire before a cell, one behind a Wi-Fi channel. The
+/// stages are those of its links, those at the network's side first; on the way up packets pass them
+/// from the last to the first. However late the chain is polled or given packets, its links work in
+/// the order of their times.
 #[derive(Clone, Debug)]
-pub struct Chain<L> {
+pub struct Chain<P, L> {
     links: Vec<L>,
+    /// The number that each link's first stage has in the chain.
+    first_stages: Vec<u16>,
+    /// When there is something to poll.
+    wake: Time,
+    /// What left before it was asked for, as a packet came late.
+    outbox: VecDeque<Output<P, LinkEvent>>,
 }
 
-impl<L> Chain<L> {
+impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
     /// A chain of at least one link.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is none, or their stages are more than events can number.
     pub fn new(links: Vec<L>) -> Self {
         assert!(!links.is_empty(), "a chain needs a link");
-        Self { links }
+        let mut first = 0;
+        let first_stages = links
+            .iter()
+            .map(|link| {
+                let own = u16::try_from(first).expect("events can number the stages");
+                first += link.stages();
+                own
+            })
+            .collect();
+        let wake = next(&links).1;
+        Self { links, first_stages, wake, outbox: VecDeque::new() }
     }
-}
 
-impl<L: Stages> Chain<L> {
-    /// The link that has this stage, and its number there.
-    fn find(&mut self, stage: usize) -> (&mut L, usize) {
-        let mut rest = stage;
-        for link in &mut self.links {
-            if rest < link.stages() {
-                return (link, rest);
-            }
-            rest -= link.stages();
+    /// Lets everything happen until `now`, and keeps what leaves.
+    #[cold]
+    fn advance(&mut self, now: Time) {
+        while let Some(output) = self.poll_links(now) {
+            self.outbox.push_back(output);
         }
-        panic!("the chain has no stage {stage}")
-    }
-}
-
-impl<P: Packet, L: Link<P>> Link<P> for Chain<L> {
-    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        let index = if port == 0 { 0 } else { self.links.len() - 1 };
-        self.links[index].handle_packet(now, port, packet)
     }
 
-    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+    /// What leaves the chain next, until `now`.
+    #[inline]
+    fn poll_links(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
             let (index, time) = next(&self.links);
             if time > now {
                 return None;
             }
             match self.links[index].poll(time) {
-                Some(Output::Packet { at, port: 1, packet }) if index + 1 < self.links.len() => {
+                Some(Output::Packet { at, port: 0, packet }) if index > 0 => {
+                    let port = packet.user();
+                    self.links[index - 1].handle_packet(at, port, packet);
+                }
+                Some(Output::Packet { at, port: 1.., packet }) if index + 1 < self.links.len() => {
                     self.links[index + 1].handle_packet(at, 0, packet);
                 }
-                Some(Output::Packet { at, port: 0, packet }) if index > 0 => {
-                    self.links[index - 1].handle_packet(at, 1, packet);
+                Some(Output::Event { at, event }) => {
+                    let stage = self.first_stages[index] + event.stage;
+                    return Some(Output::Event { at, event: LinkEvent { stage, ..event } });
                 }
                 None => {}
                 output => return output,
@@ -63,32 +78,92 @@ impl<P: Packet, L: Link<P>> Link<P> for Chain<L> {
         }
     }
 
-    fn wake_time(&self) -> Time {
-        next(&self.links).1
+    #[inline]
+    fn set_wake(&mut self) {
+        self.wake = match self.outbox.front() {
+            Some(&(Output::Packet { at, .. } | Output::Event { at, .. })) => at,
+            None => next(&self.links).1,
+        };
+    }
+
+    /// The link that has this stage, as it is at `now`, and the stage's number there.
+    fn find(&mut self, stage: usize, now: Time) -> (&mut L, usize) {
+        self.catch_up(now);
+        let index = self.first_stages.partition_point(|&first| usize::from(first) <= stage);
+        // Of links without a stage the last is meant that begins here.
+        let index = index.checked_sub(1).expect("the first link begins with stage 0");
+        (&mut self.links[index], stage - usize::from(self.first_stages[index]))
+    }
+
+    /// Nothing is put into a link, or asked of it, before what was due there until then.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        if self.wake <= now {
+            self.advance(now);
+            self.set_wake();
+        }
     }
 }
 
-impl<L: Stages> Stages for Chain<L> {
+impl<P: Packet, L: Link<P> + Stages> Link<P> for Chain<P, L> {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        self.catch_up(now);
+        let index = if port == 0 { 0 } else { self.links.len() - 1 };
+        let admission = self.links[index].handle_packet(now, port, packet);
+        self.set_wake();
+        admission
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+        if now < self.wake {
+            return None;
+        }
+        let output = self.outbox.pop_front().or_else(|| self.poll_links(now));
+        self.set_wake();
+        output
+    }
+
+    fn wake_time(&self) -> Time {
+        self.wake
+    }
+}
+
+impl<P: Packet, L: Link<P> + Stages> Stages for Chain<P, L> {
     fn stages(&self) -> usize {
         self.links.iter().map(Stages::stages).sum()
     }
 
+    fn stages_of(&self, direction: Direction, user: u16) -> Vec<usize> {
+        let mut stages = Vec::new();
+        let mut extend = |(link, &first): (&L, &u16)| {
+            let own = link.stages_of(direction, user);
+            stages.extend(own.into_iter().map(|stage| usize::from(first) + stage));
+        };
+        let links = self.links.iter().zip(&self.first_stages);
+        match direction {
+            Direction::Forward => links.for_each(&mut extend),
+            Direction::Reverse => links.rev().for_each(&mut extend),
+        }
+        stages
+    }
+
     fn counters(&mut self, stage: usize, now: Time) -> Counters {
-        let (link, stage) = self.find(stage);
+        let (link, stage) = self.find(stage, now);
         link.counters(stage, now)
     }
 
     fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
-        let (link, stage) = self.find(stage);
+        let (link, stage) = self.find(stage, now);
         link.offered(stage, now)
     }
 
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
-        let (link, stage) = self.find(stage);
+        let (link, stage) = self.find(stage, now);
         link.backlog(stage, now)
     }
 
     fn begin_window(&mut self, now: Time) {
+        self.catch_up(now);
         for link in &mut self.links {
             link.begin_window(now);
         }

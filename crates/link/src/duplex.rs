@@ -1,25 +1,31 @@
 //! Two one-way links as one with two ports.
 
-use core::ops::Range;
-
 use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A link in each direction: port 0 is the network's side, port 1 the user's, and all users' if
-/// there are several.
+/// A link in each direction: port 0 is the network's side, port 1 the user's.
+///
+/// If there are several users, they share both ways; port 1 is theirs together, unless each has a
+/// port of its own.
 ///
 /// The stages of the way down come first, then those of the way up.
 #[derive(Clone, Debug)]
 pub struct Duplex<L> {
     down: L,
     up: L,
+    has_user_ports: bool,
 }
 
 impl<L: Stages> Duplex<L> {
     /// Both ways, independent of each other; each takes packets at its port 0.
     pub fn new(down: L, up: L) -> Self {
-        Self { down, up }
+        Self { down, up, has_user_ports: false }
+    }
+
+    /// The same for users who have a port each, as behind a shared medium.
+    pub fn with_user_ports(down: L, up: L) -> Self {
+        Self { down, up, has_user_ports: true }
     }
 
     fn find(&mut self, stage: usize) -> (&mut L, usize) {
@@ -28,7 +34,7 @@ impl<L: Stages> Duplex<L> {
     }
 }
 
-impl<P: Packet, L: Link<P>> Link<P> for Duplex<L> {
+impl<P: Packet, L: Link<P> + Stages> Link<P> for Duplex<L> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         let link = if port == 0 { &mut self.down } else { &mut self.up };
         link.handle_packet(now, 0, packet)
@@ -41,13 +47,21 @@ impl<P: Packet, L: Link<P>> Link<P> for Duplex<L> {
             if time > now {
                 return None;
             }
-            let (link, exit) = if down <= up { (&mut self.down, 1) } else { (&mut self.up, 0) };
+            let is_down = down <= up;
+            let link = if is_down { &mut self.down } else { &mut self.up };
             match link.poll(time) {
                 Some(Output::Packet { at, packet, .. }) => {
-                    return Some(Output::Packet { at, port: exit, packet });
+                    let port = match is_down {
+                        true if self.has_user_ports => packet.user(),
+                        is_down => u16::from(is_down),
+                    };
+                    return Some(Output::Packet { at, port, packet });
+                }
+                Some(Output::Event { at, mut event }) => {
+                    event.stage += if is_down { 0 } else { self.down.stages() as u16 };
+                    return Some(Output::Event { at, event });
                 }
                 None => {}
-                event => return event,
             }
         }
     }
@@ -62,10 +76,10 @@ impl<L: Stages> Stages for Duplex<L> {
         self.down.stages() + self.up.stages()
     }
 
-    fn stages_of(&self, direction: Direction, _user: u16) -> Range<usize> {
+    fn stages_of(&self, direction: Direction, _user: u16) -> Vec<usize> {
         match direction {
-            Direction::Forward => 0..self.down.stages(),
-            Direction::Reverse => self.down.stages()..self.stages(),
+            Direction::Forward => (0..self.down.stages()).collect(),
+            Direction::Reverse => (self.down.stages()..self.stages()).collect(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{TraceKind, WifiError};
 #[derive(Clone, PartialEq, Debug, Error)]
 #[error("{place}: {problem}")]
 pub struct ConfigError {
-    /// Which stage, such as `forward.0`.
+    /// Which link or stage, such as `forward.0` or `links.1.wifi`.
     pub place: String,
     /// What is wrong with it.
     #[source]
@@ -79,6 +79,20 @@ pub enum StageError {
     /// More stages than events can number.
     #[error("more than 65535 stages")]
     TooManyStages,
+    /// A chain of nothing.
+    #[error("a chain needs a link")]
+    NoLinks,
+    /// Media of one chain that do not have the same users.
+    #[error(
+        "one link of this chain has {first} users and another {other}: all packets pass both, so \
+         give them the same number"
+    )]
+    DifferentUsers {
+        /// Those of the first medium.
+        first: u16,
+        /// Those of another one.
+        other: u16,
+    },
     /// A Wi-Fi channel that cannot be.
     #[error(transparent)]
     Wifi(#[from] WifiError),

@@ -3,14 +3,13 @@
 //! A link takes packets with [`Link::handle_packet`] and gives them back from [`Link::poll`] at the
 //! logical time at which they leave, however late it is polled. It reads no clock and no file and
 //! knows nothing of TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
-//! [`Chain`], [`Duplex`] and [`Backhaul`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
+//! [`Chain`] and [`Duplex`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
 //! A shared medium is one link too: port 0 is the network's side, the ports from 1 on are its users',
 //! and what enters at port 0 leaves at the port that [`Packet::user`] tells.
 //!
 //! One rule decides every tie: what a link serves at a time is served before what arrives then.
 
 mod any;
-mod backhaul;
 pub mod cellular;
 mod chain;
 pub mod channel;
@@ -18,6 +17,7 @@ mod config;
 mod counters;
 mod delay;
 mod direction;
+mod distance;
 mod duplex;
 mod error;
 mod event;
@@ -38,7 +38,6 @@ mod wifi;
 mod wire;
 
 pub use any::AnyLink;
-pub use backhaul::Backhaul;
 pub use chain::Chain;
 pub use config::{
     AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind,
@@ -50,12 +49,13 @@ pub use cwndlab_trace::{
     OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
 };
 pub use direction::Direction;
+pub use distance::Distance;
 pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
 pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use link::Link;
 pub use packet::{Admission, Packet};
-pub use path::{PathConfig, WireConfig};
+pub use path::{ChainConfig, PathConfig, PathStage, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use queue::{Dequeued, Discipline};
 pub use stages::Stages;

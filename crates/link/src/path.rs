@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cellular::CellConfig;
 use crate::config::{RateConfig, StageConfig};
-use crate::{RateTrace, TraceError, Traces, WifiConfig};
+use crate::{Direction, RateTrace, TraceError, Traces, WifiConfig};
 
 /// The path between the network and its users.
 ///
@@ -21,6 +21,35 @@ pub enum PathConfig {
     Wifi(Box<WifiConfig>),
     /// A radio cell.
     Cell(Box<CellConfig>),
+    /// Links one behind the other, of which any may be wires or media.
+    Chain(ChainConfig),
+}
+
+/// A stage with counters of its own that packets of a user pass in a direction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PathStage<'a> {
+    /// A wire, which all users share; `None` is one without any effect.
+    Wire(Option<&'a StageConfig>),
+    /// The user's own queue at a medium.
+    Medium,
+}
+
+impl<'a> PathStage<'a> {
+    /// What a wire is asked to be.
+    pub fn config(self) -> Option<&'a StageConfig> {
+        match self {
+            Self::Wire(config) => config,
+            Self::Medium => None,
+        }
+    }
+}
+
+/// Links one behind the other, those at the network's side first. All users pass all of them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainConfig {
+    /// The links.
+    pub links: Vec<PathConfig>,
 }
 
 /// Two independent directions, each a chain of stages. No stage is a wire without any effect.
@@ -43,17 +72,46 @@ impl PathConfig {
             Self::Wifi(wifi) => Some(u16::try_from(wifi.stations.len()).unwrap_or(u16::MAX)),
             // Not more than 1000, which the cell checks.
             Self::Cell(cell) => Some(u16::try_from(cell.users.len()).unwrap_or(u16::MAX)),
+            // That all have the same number is checked when the chain is made.
+            Self::Chain(chain) => chain.links.iter().find_map(Self::users),
         }
+    }
+
+    /// Whether a medium tells a device when it may send: one alone, which no wire stands before.
+    pub fn is_granting(&self) -> bool {
+        matches!(self, Self::Wifi(_) | Self::Cell(_))
     }
 
     /// The rates of the path's stages, some of which may name traces.
     pub fn rates(&self) -> impl Iterator<Item = &RateConfig> {
-        let wire = match self {
-            Self::Wire(wire) => Some(wire),
-            Self::Cell(_) | Self::Wifi(_) => None,
-        };
-        let stages = wire.into_iter().flat_map(|wire| wire.forward.iter().chain(&wire.reverse));
-        stages.map(|stage| &stage.rate)
+        let ways = Direction::BOTH.map(|direction| self.stages(direction));
+        ways.into_iter().flatten().filter_map(|stage| Some(&stage.config()?.rate))
+    }
+
+    /// What packets of a user pass in a direction, in their order.
+    pub fn stages(&self, direction: Direction) -> Vec<PathStage<'_>> {
+        match self {
+            Self::Wire(wire) => {
+                let stages = match direction {
+                    Direction::Forward => &wire.forward,
+                    Direction::Reverse => &wire.reverse,
+                };
+                if stages.is_empty() {
+                    return vec![PathStage::Wire(None)];
+                }
+                stages.iter().map(|stage| PathStage::Wire(Some(stage))).collect()
+            }
+            Self::Wifi(_) | Self::Cell(_) => vec![PathStage::Medium],
+            Self::Chain(chain) => {
+                let links = chain.links.iter();
+                match direction {
+                    Direction::Forward => links.flat_map(|link| link.stages(direction)).collect(),
+                    Direction::Reverse => {
+                        links.rev().flat_map(|link| link.stages(direction)).collect()
+                    }
+                }
+            }
+        }
     }
 
     /// Adds the traces that the path names to those already read, each as the kind that its stage

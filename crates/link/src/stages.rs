@@ -1,7 +1,5 @@
 //! What a link counts, stage by stage.
 
-use core::ops::Range;
-
 use cwndlab_units::{Bytes, Time};
 
 use crate::{Backlog, Counters, Direction};
@@ -11,10 +9,11 @@ pub trait Stages {
     /// How many stages with counters of their own the link has.
     fn stages(&self) -> usize;
 
-    /// The stages that this user's packets in a direction pass. Of a one-way link it is all of them.
-    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+    /// The stages that this user's packets in a direction pass, in their order. Of a one-way link it
+    /// is all of them, and its direction [`Direction::Forward`].
+    fn stages_of(&self, direction: Direction, user: u16) -> Vec<usize> {
         let _ = (direction, user);
-        0..self.stages()
+        (0..self.stages()).collect()
     }
 
     /// What stage number `stage` has counted until `now`, since the beginning or the last
@@ -48,6 +47,7 @@ pub trait Stages {
     fn backlog_of(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
         let stages = self.stages_of(direction, user);
         stages
+            .into_iter()
             .map(|stage| self.backlog(stage, now))
             .fold(Backlog::default(), |sum, each| sum + each)
     }
@@ -55,11 +55,12 @@ pub trait Stages {
     /// The counters of each of these stages.
     fn counters_of(&mut self, direction: Direction, user: u16, now: Time) -> Vec<Counters> {
         let stages = self.stages_of(direction, user);
-        stages.map(|stage| self.counters(stage, now)).collect()
+        stages.into_iter().map(|stage| self.counters(stage, now)).collect()
     }
 
     /// What each of them could have sent.
     fn offered_of(&mut self, direction: Direction, user: u16, now: Time) -> Vec<Option<Bytes>> {
-        self.stages_of(direction, user).map(|stage| self.offered(stage, now)).collect()
+        let stages = self.stages_of(direction, user);
+        stages.into_iter().map(|stage| self.offered(stage, now)).collect()
     }
 }

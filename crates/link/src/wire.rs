@@ -59,7 +59,6 @@ pub struct Wire<P> {
     meter: Meter,
     /// The most packets in queue and service at one time since the window began.
     queue_max: u32,
-    stage: u16,
 }
 
 /// How a packet's arrival follows from its service.
@@ -311,7 +310,7 @@ impl<P: Packet> Wire<P> {
             self.events.pop_front().expect("an event is due")
         };
         self.set_wake();
-        Output::Event { at, event: LinkEvent { stage: self.stage, kind } }
+        Output::Event { at, event: LinkEvent { stage: 0, kind } }
     }
 
     fn total_backlog(&self) -> Backlog {

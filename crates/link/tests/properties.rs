@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn no_packet_is_made_or_forgotten(stage in stages(), arrivals in arrivals()) {
         let mut wire: Wire<Frame> =
-            Wire::new(&stage, &traces(), 42, "forward.0", 0).expect("valid settings");
+            Wire::new(&stage, &traces(), 42, "forward.0").expect("valid settings");
         let mut outcome = Outcome::default();
         let mut peak = 0;
         for (index, (at, frame)) in arrivals.iter().enumerate() {

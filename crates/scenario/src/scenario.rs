@@ -181,9 +181,8 @@ impl Scenario {
                 return fail(&format!("{place}.user"), message);
             }
             flow.check(&place, self.duration)?;
-            let is_wire = self.path.users().is_none();
             for (end, name) in [(&flow.sender, "sender"), (&flow.receiver, "receiver")] {
-                if is_wire && end.host.is_some_and(|host| host.rate.is_none()) {
+                if !self.path.is_granting() && end.host.is_some_and(|host| host.rate.is_none()) {
                     let message = "a wire grants nothing to a device: it needs a rate";
                     return fail(&format!("{place}.{name}.host"), message.into());
                 }

@@ -1,6 +1,8 @@
 //! The totals of a run in the units of its results.
 
-use cwndlab_link::{Counters, Direction, OpportunityTrace, PathConfig, RateConfig, StageConfig};
+use cwndlab_link::{
+    Counters, Direction, OpportunityTrace, PathConfig, PathStage, RateConfig, StageConfig,
+};
 use cwndlab_units::{Duration, Time};
 
 use crate::application::{ApplicationConfig, Outcome};
@@ -128,17 +130,9 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
         .enumerate()
         .filter_map(|(n, (start, end))| Some((end.as_ref()?.0 - start.as_ref()?.0, n)))
         .min_by_key(|&(bytes, _)| bytes)?;
-    let framing_bytes = match path {
-        PathConfig::Wire(wire) => {
-            let stages = match flow.config.direction {
-                Direction::Forward => &wire.forward,
-                Direction::Reverse => &wire.reverse,
-            };
-            stages.get(stage).map_or(0, framing_bytes)
-        }
-        // A channel that is shared offers nothing to one flow.
-        PathConfig::Wifi(_) | PathConfig::Cell(_) => 0,
-    };
+    // A medium that is shared offers nothing to one flow, so that this is a wire's.
+    let stages = path.stages(flow.config.direction);
+    let framing_bytes = stages.get(stage).and_then(|stage| stage.config()).map_or(0, framing_bytes);
     let framing_bytes = u64::from(framing_bytes);
     let in_window = record.in_window();
     let carried = in_window.arrived_bytes + framing_bytes * in_window.arrived_pkts;
@@ -153,20 +147,28 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
     })
 }
 
-/// The counts of every stage that the packets of each user pass in each direction; `users` tells
-/// how many have a port of their own.
+/// The counts of every stage that the packets of each user pass in each direction: those of a wire
+/// that users of a medium share once, as `forward.0`, those of the medium for each, as
+/// `user2.forward.1`.
 pub fn link_summaries(
-    users: Option<u16>,
+    path: &PathConfig,
     mut counters_of: impl FnMut(Direction, u16) -> Vec<Counters>,
 ) -> Vec<LinkSummary> {
     let mut summaries = Vec::new();
-    for user in 1..=users.unwrap_or(1) {
+    for user in 1..=path.users().unwrap_or(1) {
         for direction in Direction::BOTH {
             let name = direction.name();
-            let name = users.map_or(name.to_owned(), |_| format!("user{user}.{name}"));
-            let counters = counters_of(direction, user).into_iter().enumerate();
-            summaries
-                .extend(counters.map(|(n, counters)| summary(format!("{name}.{n}"), counters)));
+            let counters = counters_of(direction, user);
+            for ((n, counters), stage) in
+                counters.into_iter().enumerate().zip(path.stages(direction))
+            {
+                let name = match stage {
+                    PathStage::Wire(_) if user > 1 => continue,
+                    PathStage::Wire(_) => format!("{name}.{n}"),
+                    PathStage::Medium => format!("user{user}.{name}.{n}"),
+                };
+                summaries.push(summary(name, counters));
+            }
         }
     }
     summaries

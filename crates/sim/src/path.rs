@@ -70,9 +70,13 @@ impl Path {
         self.links[link as usize].handle_packet(now, port, Frame(*segment));
     }
 
-    /// The link that carries a direction.
-    pub(crate) fn link_of(&mut self, direction: Direction) -> &mut AnyLink<Frame> {
-        &mut self.links[if self.is_shared { 0 } else { direction as usize }]
+    /// The link that carries a direction, and what that direction is to it.
+    pub(crate) fn link_of(&mut self, direction: Direction) -> (&mut AnyLink<Frame>, Direction) {
+        if self.is_shared {
+            (&mut self.links[0], direction)
+        } else {
+            (&mut self.links[direction as usize], Direction::Forward)
+        }
     }
 
     /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
@@ -98,11 +102,13 @@ impl Path {
         user: u16,
         now: Time,
     ) -> Vec<Option<Bytes>> {
-        self.link_of(direction).offered_of(direction, user, now)
+        let (link, direction) = self.link_of(direction);
+        link.offered_of(direction, user, now)
     }
 
     /// What waits in all queues of a direction that hold what is this user's.
     pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
-        self.link_of(direction).backlog_of(direction, user, now)
+        let (link, direction) = self.link_of(direction);
+        link.backlog_of(direction, user, now)
     }
 }

@@ -163,8 +163,9 @@ fn run_over(
         })
         .collect();
     let end = Time::ZERO + scenario.duration;
-    let links = link_summaries(scenario.path.users(), |direction, user| {
-        engine.path.link_of(direction).counters_of(direction, user, end)
+    let links = link_summaries(&scenario.path, |direction, user| {
+        let (link, direction) = engine.path.link_of(direction);
+        link.counters_of(direction, user, end)
     });
     Ok(whole(flows, links, engine.recorder.take()))
 }
@@ -206,14 +207,14 @@ pub fn check(
     Ok(())
 }
 
-/// A wire's directions are links of their own, which is faster; every medium is one link.
+/// A wire's directions are links of their own, which is faster; everything else is one link.
 fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, ScenarioError> {
     let one_way = |stages, name| AnyLink::one_way(stages, traces, seed, name);
     let links = match path {
         PathConfig::Wire(wire) => one_way(&wire.forward, "forward").and_then(|forward| {
             Ok(Links::Separate(Box::new([forward, one_way(&wire.reverse, "reverse")?])))
         }),
-        PathConfig::Wifi(_) | PathConfig::Cell(_) => {
+        PathConfig::Wifi(_) | PathConfig::Cell(_) | PathConfig::Chain(_) => {
             AnyLink::shared(path, traces, seed).map(|medium| Links::Shared(Box::new(medium)))
         }
     };
@@ -221,15 +222,20 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
 }
 
 /// A link's error and where in the scenario it is: `path.forward[0]` for stage `forward.0`,
-/// `path.downlink.adaptation` in a cell.
+/// `path.downlink.adaptation` in a cell, `path.links[1].phy` in the second link of a chain.
 pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
-    let place = match error.place.rsplit_once('.') {
-        Some((name, stage)) => format!("path.{name}[{stage}]"),
-        None => match error.problem.place() {
-            key if key.is_empty() => "path".to_owned(),
-            key => format!("path.{key}"),
-        },
-    };
+    let mut place = "path".to_owned();
+    let key = error.problem.place();
+    for part in error.place.split('.').chain(Some(&*key)) {
+        match part {
+            // The path or the chain's link is the medium itself.
+            "" | "wifi" | "cell" => {}
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                place += &format!("[{number}]");
+            }
+            key => place += &format!(".{key}"),
+        }
+    }
     ScenarioError::new(place, error.problem.to_string())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
-use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, Stages};
+use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, PathConfig, Stages};
 use cwndlab_packet::{Flags, Pcap, Segment, TcpPacket};
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
@@ -72,7 +72,7 @@ pub(crate) struct Watch {
     pub(crate) capture: Option<Pcap>,
     pub(crate) links: Vec<LinkSummary>,
     ends: Ends,
-    users: Option<u16>,
+    path: PathConfig,
     next_look: Time,
     sample_interval: Option<Duration>,
     next_sample: Time,
@@ -134,7 +134,7 @@ impl Watch {
             capture: scenario.record.pcap.is_some().then(Pcap::default),
             links: Vec::new(),
             ends,
-            users: scenario.path.users(),
+            path: scenario.path.clone(),
             next_look: Time::ZERO + LOOK_INTERVAL,
             sample_interval,
             next_sample: sample_interval.map_or(Time::NEVER, |interval| Time::ZERO + interval),
@@ -177,7 +177,7 @@ impl Watch {
 
     fn summarize(&mut self, now: Time, link: &mut impl Stages) {
         self.links =
-            link_summaries(self.users, |direction, user| link.counters_of(direction, user, now));
+            link_summaries(&self.path, |direction, user| link.counters_of(direction, user, now));
     }
 }
 

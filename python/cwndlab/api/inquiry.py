@@ -22,6 +22,8 @@ from cwndlab.judge.uses import use_named
 from cwndlab.run.campaign import default_folder
 from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
+from cwndlab.schema.direction import Direction
+from cwndlab.schema.paths import has_medium, links_of, wire_stages
 from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
@@ -119,7 +121,8 @@ class Inquiry:
         flows = open_results(self.folder / COEXISTENCE).flows()
         wire = "reverse" if self.document["direction"] == "uplink" else "forward"
         network = network_of(path, wire, flows)
-        met = encounters_of([candidate], report_mixes(is_shared=network.is_shared))
+        mixes = report_mixes(is_shared=network.is_shared, has_queue_key=network.has_queue_key)
+        met = encounters_of([candidate], mixes)
         document = document_of(self._keys(), met, network=network, repetitions=_FEW)
         _run(Study(**document), self.folder / MIXES, self.jobs)
 
@@ -205,10 +208,12 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
     """Return how long a run is: by the packets it has, so that it is the same on every machine."""
     path = resolved.path
-    if not isinstance(path, si.WirePath):
-        is_fast = isinstance(path, CellPath) and path.radio.kind == "nr"
+    if has_medium(path):
+        is_fast = any(
+            isinstance(link, CellPath) and link.radio.kind == "nr" for link in links_of(path)
+        )
         return _SHORTEST_S if is_fast else _USUAL_S
-    stages = path.forward if direction == "downlink" else path.reverse
+    stages = wire_stages(path, Direction(direction))
     rates = [rate for stage in stages if (rate := _bits_per_sec(stage.rate, resolved)) is not None]
     if not rates:
         return _USUAL_S

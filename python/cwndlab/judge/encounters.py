@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cwndlab.schema.cell import CellPath
+from cwndlab.schema.scenario import ChainPath
 from cwndlab.schema.wifi import WifiPath
 
 if TYPE_CHECKING:
@@ -101,11 +102,18 @@ class Network:
         """Whether users have queues of their own."""
         return isinstance(self.path, CellPath | WifiPath)
 
+    @property
+    def has_queue_key(self) -> bool:
+        """Whether one key says how much its queue holds; a chain with a medium has several."""
+        return not isinstance(self.path, ChainPath)
 
-def report_mixes(*, is_shared: bool) -> tuple[Mix, ...]:
+
+def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
     """Return every mix that a report shows of a link, the plain one first.
 
-    `is_shared` says whether users of the link have queues of their own.
+    Args:
+        is_shared: whether users of the link have queues of their own.
+        has_queue_key: whether one key says how much the link's queue holds.
     """
     mixes = [
         PLAIN,
@@ -115,7 +123,7 @@ def report_mixes(*, is_shared: bool) -> tuple[Mix, ...]:
         Mix(rtt_ratio=_LONG_RTT),
         Mix(order=Order.NEIGHBOUR_FIRST),
         Mix(order=Order.CANDIDATE_FIRST),
-        *(Mix(queue_bdp=bdp) for bdp in _BUFFERS_BDP),
+        *(Mix(queue_bdp=bdp) for bdp in _BUFFERS_BDP if has_queue_key),
     ]
     return (*mixes, Mix(is_across_users=True)) if is_shared else tuple(mixes)
 

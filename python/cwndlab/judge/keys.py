@@ -226,8 +226,8 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 def _queues(link: Link, figures: Figures, path: si.Path) -> Iterator[Target]:
     """Where the link's queues are, each with what it holds."""
-    if isinstance(path, si.WirePath):
-        for where, stage in zip(_wires(link), path.forward, strict=True):
+    if isinstance(path, si.WirePath | si.ChainPath):
+        for where, stage in _forward_wires(link, path):
             is_default = figures.value(f"{where}.queue") is None
             is_drop_tail = isinstance(stage.queue, si.DropTailQueue)
             if is_default and not is_drop_tail:
@@ -243,6 +243,17 @@ def _queues(link: Link, figures: Figures, path: si.Path) -> Iterator[Target]:
             where = f"link.{link.medium[0]}.{way}{queue}"
             if count := figures.count(where):
                 yield Target(where, Unit.named("kB" if queue == "queue" else ""), count)
+
+
+def _forward_wires(link: Link, path: si.WirePath | si.ChainPath) -> Iterator[tuple[str, si.Stage]]:
+    """The wires of the way down, each with the path of its keys."""
+    if isinstance(path, si.WirePath):
+        yield from zip(_wires(link), path.forward, strict=True)
+        return
+    wheres = [f"link.stage.{n}" for n in range(len(link.stage))] or ["link.wire"]
+    for where, part in zip(wheres, path.links, strict=False):
+        if isinstance(part, si.WirePath):
+            yield where, part.forward[0]
 
 
 def _losses(link: Link, figures: Figures) -> Iterator[Target]:

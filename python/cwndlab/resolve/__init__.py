@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
-from cwndlab.resolve.path import TraceReader, resolve_path
+from cwndlab.resolve.path import resolve_path
+from cwndlab.resolve.trace_reader import TraceReader
 from cwndlab.schema import scenario as si
 from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, plain_message
@@ -73,7 +74,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
         raise FieldError(("direction",), message)
-    if isinstance(path, si.WirePath):
+    if isinstance(path, si.WirePath | si.ChainPath):
         _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
         raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from cwndlab.errors import LinkError, QuantityError, StudyError, UnknownNameError, read_failure
 from cwndlab.resolve.short_keys import with_short_keys
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import SHORT_KEYS, Link
+from cwndlab.schema.link import SHORT_KEYS, Link, LinkStage
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.ranges import Range
 from cwndlab.schema.written import merged
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cwndlab.text.toml import KeyPath
 
 _FOLDER = Path(__file__).parents[1] / "data" / "links"
-_KEYS_OF_ANY = {"name", "preset", "period", "server", *SHORT_KEYS}
+_KEYS_OF_ANY = {"name", "preset", "period", "server", "wire", *SHORT_KEYS}
 
 
 MarkKind = Literal["source", "assumed", "calibrated_to"]
@@ -217,6 +217,7 @@ def _leads_into(path: str, other: str) -> bool:
 
 
 T = TypeVar("T")
+Wire = TypeVar("Wire", bound=LinkStage)
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
@@ -281,16 +282,14 @@ def _read_once(path: Path, _changed_ns: int) -> Preset:
     )
 
 
-def _with_absolute_paths(link: Link, folder: Path) -> Link:
+def _with_absolute_paths(link: Wire, folder: Path) -> Wire:
     """Paths of traces in a preset are relative to its file."""
     changes: dict[str, Any] = {}
     if link.trace is not None:
         changes["trace"] = str((folder / link.trace).absolute())
-    if link.stage:
-        changes["stage"] = tuple(
-            stage
-            if stage.trace is None
-            else stage.model_copy(update={"trace": str((folder / stage.trace).absolute())})
-            for stage in link.stage
-        )
-    return link.model_copy(update=changes)
+    for key in ("wire", "reverse"):
+        if (inner := getattr(link, key, None)) is not None:
+            changes[key] = _with_absolute_paths(inner, folder)
+    if stages := getattr(link, "stage", ()):
+        changes["stage"] = tuple(_with_absolute_paths(stage, folder) for stage in stages)
+    return link.model_copy(update=changes) if changes else link

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cwndlab.schema import scenario as si
+from cwndlab.schema.direction import Direction
+from cwndlab.schema.paths import base_rtt_ns, wire_stages
 from cwndlab.text.quantity import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -65,8 +67,8 @@ class QueueSize:
         return f"{self.packets:,} packets, {self.bdp:.2g} BDP of {rate}{mean} and {rtt}{default}"
 
 
-def size_of(stage: si.Stage, path: si.WirePath, traces: Mapping[str, Trace]) -> QueueSize | None:
-    """The size of a stage's queue; None if it is managed, endless, in bytes or without a rate."""
+def size_of(stage: si.Stage, path: si.Path, traces: Mapping[str, Trace]) -> QueueSize | None:
+    """The size of a wire's queue; None if it is managed, endless, in bytes or without a rate."""
     rate = stage.rate
     if isinstance(rate, si.MahimahiRate | si.LogRate):
         rate_bits_per_sec = mean_rate_bits_per_sec(traces[rate.path])
@@ -75,7 +77,7 @@ def size_of(stage: si.Stage, path: si.WirePath, traces: Mapping[str, Trace]) -> 
     else:
         return None
     queue = stage.queue
-    rtt_ns = sum(each.delay_ns for each in (*path.forward, *path.reverse))
+    rtt_ns = base_rtt_ns(path)
     if not isinstance(queue, si.DropTailQueue) or queue.packets is None or not rtt_ns:
         return None
     is_trace = isinstance(rate, si.MahimahiRate | si.LogRate)
@@ -90,9 +92,7 @@ def size_of(stage: si.Stage, path: si.WirePath, traces: Mapping[str, Trace]) -> 
 def narrowest_queue(
     path: si.Path, traces: Mapping[str, Trace], direction: str = "forward"
 ) -> QueueSize | None:
-    """The queue behind the lowest rate of a direction; None where it has no size to tell."""
-    if not isinstance(path, si.WirePath):
-        return None
-    stages = path.forward if direction == "forward" else path.reverse
+    """The wire's queue behind the lowest rate of a direction; None where there is none to tell."""
+    stages = wire_stages(path, Direction.of(direction))
     sizes = [size for stage in stages if (size := size_of(stage, path, traces)) is not None]
     return min(sizes, key=lambda size: size.rate_bits_per_sec, default=None)

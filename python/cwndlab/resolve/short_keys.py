@@ -60,7 +60,7 @@ def with_short_keys(link: Link, key: KeyPath) -> Link:
         FieldError: one does not go with the link, or is not what it should be.
     """
     given = [name for name in SHORT_KEYS if getattr(link, name) is not None]
-    if link.police is not None and link.medium is not None:
+    if link.police is not None and link.medium is not None and link.medium[0] == "cell":
         given.append("police")
     if not given:
         return link

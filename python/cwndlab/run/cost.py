@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 from cwndlab.errors import StudyError
 from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
+from cwndlab.schema.direction import Direction
+from cwndlab.schema.live import LivePath
+from cwndlab.schema.paths import has_medium, wire_stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,8 +92,7 @@ def cost_of_run(resolved: Resolved) -> Cost:
     length_s = scenario.duration_ns / _NS_PER_S
     flows = len(scenario.flows)
     packets = _packets(resolved, length_s)
-    is_wire = isinstance(scenario.path, si.WirePath)
-    second_s = flows * _FLOW_SECOND_S + (0 if is_wire else _MEDIUM_SECOND_S)
+    second_s = flows * _FLOW_SECOND_S + (_MEDIUM_SECOND_S if has_medium(scenario.path) else 0)
     cpu_s = _RUN_S + turns * (packets * _PACKET_S + length_s * second_s)
     record = scenario.record
     size_bytes = _SUMMARY_BYTES * (1 + flows / 4)
@@ -107,12 +109,12 @@ def cost_of_run(resolved: Resolved) -> Cost:
 def _packets(resolved: Resolved, length_s: float) -> float:
     """Packets with data that a run's flows send, at most."""
     path = resolved.scenario.path
-    if not isinstance(path, si.WirePath):
+    if has_medium(path) or isinstance(path, LivePath):
         return 0.0  # a medium's own figure holds them
     total = 0.0
-    for direction, stages in (("forward", path.forward), ("reverse", path.reverse)):
-        flows = [flow for flow in resolved.scenario.flows if flow.direction == direction]
-        limit = _bits_per_sec(stages, resolved) * length_s / _PACKET_BITS
+    for direction in Direction:
+        flows = [flow for flow in resolved.scenario.flows if flow.direction == direction.wire]
+        limit = _bits_per_sec(wire_stages(path, direction), resolved) * length_s / _PACKET_BITS
         total += min(limit, sum(_wanted(flow, length_s) for flow in flows))
     return total
 

@@ -14,9 +14,7 @@ import numpy as np
 from cwndlab import core
 from cwndlab.errors import LinkError
 from cwndlab.schema import scenario as si
-from cwndlab.schema.cell import CellPath
-from cwndlab.schema.direction import Direction
-from cwndlab.schema.wifi import WifiPath
+from cwndlab.schema.paths import propagation_ns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cwndlab.resolve import ResolvedLink
+    from cwndlab.schema.direction import Direction
 
 PACKET_BYTES = 1500
 _NS_PER_S = 10**9
@@ -105,21 +104,6 @@ def saturate(
         columns["block_at_ns"],
         columns["block_sinr_db"],
     )
-
-
-def propagation_ns(path: si.Path, direction: Direction) -> int:
-    """The delay that every packet has, whatever it waits for."""
-    match path:
-        case si.WirePath():
-            stages = path.forward if direction is Direction.DOWNLINK else path.reverse
-            return sum(stage.delay_ns for stage in stages)
-        case CellPath():
-            way = path.downlink if direction is Direction.DOWNLINK else path.uplink
-            return way.core_delay_ns
-        case WifiPath():
-            return path.wire_delay_ns or 0
-        case _:
-            return 0
 
 
 def export_mahimahi(

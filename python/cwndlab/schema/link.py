@@ -264,23 +264,24 @@ class LinkStage(Model):
         return self
 
 
-class Link(LinkStage):
-    """One direction of a path: a wire, a chain of stages, or a preset with changes.
+class ChainWire(LinkStage):
+    """A wire beside a cell or a Wi-Fi channel, both ways."""
 
-    A cell or a Wi-Fi channel is both directions at once.
-    """
+    reverse: LinkStage | None = Field(
+        default=None,
+        description="of a wire beside a cell or a Wi-Fi channel: its keys the other way; nothing "
+        "but the same delay if absent",
+    )
 
-    name: str | None = Field(default=None, description="what results call it")
+
+class LinkOrMedium(LinkStage):
+    """A wire, a cell or a Wi-Fi channel, or a preset with changes."""
+
     preset: str | None = Field(
         default=None, description="name of a preset or TOML file whose keys hold where none is here"
     )
     period: str | None = Field(
         default=None, description="of the day, of a preset that knows several: its figures then"
-    )
-    server: DurationText | None = Field(
-        default=None,
-        description="delay between the link and the server, one way: behind an access point or a "
-        "wire, of a cell in place of its core_delay",
     )
     bandwidth: str | None = Field(
         default=None, description='of a cell or a Wi-Fi channel: its width, "60 MHz"'
@@ -311,23 +312,20 @@ class Link(LinkStage):
         default=None,
         description='of a cell: silence until users sleep, and cycle, "after 100 ms, every 40 ms"',
     )
-    stage: tuple[LinkStage, ...] = Field(default=(), description="the wires of a chain, in order")
     cell: Cell | None = Field(default=None, description="a radio cell: both directions")
     wifi: Wifi | None = Field(default=None, description="a Wi-Fi channel: both directions")
 
     @model_validator(mode="after")
-    def _has_no_wire_beside_its_stages(self) -> Self:
-        beside = sorted(self.model_fields_set & LinkStage.model_fields.keys())
-        if self.stage and beside:
-            msg = f'"{beside[0]}" stands beside [[link.stage]]; move it into one of the stages'
+    def _is_one_link(self) -> Self:
+        if self.cell is not None and self.wifi is not None:
+            msg = '"cell" and "wifi" both say what the link is; keep one of them'
             raise ValueError(msg)
-        given = [key for key in ("stage", "cell", "wifi") if getattr(self, key)]
-        if len(given) > 1:
-            msg = f'"{given[0]}" and "{given[1]}" both say what the link is; keep one of them'
-            raise ValueError(msg)
-        beside = [key for key in beside if key != "police"]  # of every link
+        # A policer is of every link.
+        beside = sorted(self.model_fields_set & LinkStage.model_fields.keys() - {"police"})
         if self.medium and beside:
-            msg = f'"{beside[0]}" is a wire\'s; this link is a {given[0]}, with keys of its own'
+            msg = (
+                f'"{beside[0]}" is a wire\'s; this link is a {self.medium[0]}, with keys of its own'
+            )
             raise ValueError(msg)
         return self
 
@@ -338,6 +336,50 @@ class Link(LinkStage):
             if getattr(self, key) is not None:
                 return key, getattr(self, key)
         return None
+
+
+class ChainStage(LinkOrMedium, ChainWire):
+    """One link of a chain."""
+
+    @model_validator(mode="after")
+    def _has_two_ways(self) -> Self:
+        if self.medium and self.reverse is not None:
+            msg = f'"reverse" is a wire\'s; a {self.medium[0]} is both directions'
+            raise ValueError(msg)
+        return self
+
+
+class Link(LinkOrMedium):
+    """One direction of a path: a wire, a chain of stages, or a preset with changes.
+
+    A cell or a Wi-Fi channel is both directions at once, and so is a chain with one of them.
+    """
+
+    name: str | None = Field(default=None, description="what results call it")
+    server: DurationText | None = Field(
+        default=None,
+        description="delay between the link and the server, one way: behind an access point or a "
+        "wire, of a cell in place of its core_delay",
+    )
+    wire: ChainWire | None = Field(
+        default=None,
+        description="between the server and a cell or a Wi-Fi channel: the keys of a wire there",
+    )
+    stage: tuple[ChainStage, ...] = Field(
+        default=(), description="the links of a chain, the server's end first"
+    )
+
+    @model_validator(mode="after")
+    def _has_no_wire_beside_its_stages(self) -> Self:
+        beside = sorted(self.model_fields_set & LinkStage.model_fields.keys())
+        if self.stage and beside:
+            msg = f'"{beside[0]}" stands beside [[link.stage]]; move it into one of the stages'
+            raise ValueError(msg)
+        for key in ("cell", "wifi", "wire"):
+            if self.stage and getattr(self, key) is not None:
+                msg = f'"stage" and "{key}" both say what the link is; keep one of them'
+                raise ValueError(msg)
+        return self
 
 
 SHORT_KEYS = ("bandwidth", "layers", "mcs", "users", "coverage", "speed", "handover", "drx")

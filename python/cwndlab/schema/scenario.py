@@ -225,7 +225,17 @@ class WirePath(Model):
     reverse: tuple[Stage, ...] = ()
 
 
-Path = Annotated[WirePath | CellPath | WifiPath | LivePath, Field(discriminator="kind")]
+class ChainPath(Model):
+    """Links one behind the other, those at the network's side first; all users pass all of them."""
+
+    kind: Literal["chain"] = "chain"
+    links: Annotated[
+        tuple[Annotated[WirePath | CellPath | WifiPath, Field(discriminator="kind")], ...],
+        Field(min_length=1),
+    ]
+
+
+Path = Annotated[WirePath | CellPath | WifiPath | ChainPath | LivePath, Field(discriminator="kind")]
 
 
 class End(Model):

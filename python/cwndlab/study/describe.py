@@ -125,6 +125,9 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
     """The stages of a link, for programs."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
+    if isinstance(resolved.path, si.ChainPath):
+        facts = describe_path(resolved.path, resolved.traces)
+        return [{"key": fact.name, "value": fact.text} for fact in facts]
     if not isinstance(resolved.path, si.WirePath):
         return [{"key": key, "value": text} for key, text in texts(resolved.path)]
     for name, stage in _stages(resolved.path):
@@ -159,14 +162,31 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
-    """Each stage of both directions; of a medium each table of its figures."""
-    if isinstance(path, LivePath):
-        return [Fact("live", _describe_live(path))]
-    if not isinstance(path, si.WirePath):
-        return _describe_medium(path)
+    """Each stage of both directions, of a medium each table, of a chain both of each link."""
+    match path:
+        case LivePath():
+            return [Fact("live", _describe_live(path))]
+        case si.WirePath():
+            return _describe_wires(path, path, traces)
+        case si.ChainPath():
+            return [
+                Fact(f"{n}.{fact.name}", fact.text)
+                for n, link in enumerate(path.links)
+                for fact in (
+                    _describe_wires(link, path, traces)
+                    if isinstance(link, si.WirePath)
+                    else _describe_medium(link)
+                )
+            ]
+        case _:
+            return _describe_medium(path)
+
+
+def _describe_wires(wires: si.WirePath, path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
+    """The stages of both directions of a path's wires."""
     return [
         Fact(name, _describe_stage(stage, traces, size_of(stage, path, traces)))
-        for name, stage in _stages(path)
+        for name, stage in _stages(wires)
     ]
 
 
@@ -213,6 +233,9 @@ def _describe_stage(
         facts = stage.jitter.model_dump(exclude={"kind"})
         (value,) = facts.values()
         parts.append(f"jitter {stage.jitter.kind} {format_duration(value)}")
+    if stage.police is not None:
+        rate, burst = stage.police.bits_per_sec, stage.police.burst_bytes
+        parts.append(f"policed to {format_rate(rate)}, burst {format_size(burst)}")
     if stage.loss is not None:
         parts.append(f"loss {_loss(stage.loss)}")
     if stage.framing_bytes:

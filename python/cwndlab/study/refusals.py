@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from cwndlab.schema.scenario import ChainPath
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,6 +25,8 @@ def place_in_study(
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
         return _written(document, ("link", kind, *inner)), refused.message
+    if head == "path" and isinstance(scenario.path, ChainPath):
+        return _written(document, _in_chain(scenario.path, document, inner)), refused.message
     if head in ("flows", "before") and inner[-1] == "stack_overrides":
         flows = document.get("flow", [])
         own = [("flow", n, inner[-1]) for n, flow in enumerate(flows) if inner[-1] in flow]
@@ -30,11 +34,27 @@ def place_in_study(
     return (), f"the simulator refuses it: {refused}"
 
 
-def _written(document: Mapping[str, Any], key: Sequence[str]) -> KeyPath:
+def _in_chain(path: ChainPath, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
+    """The key of a chain's link, or of what is in it if that is a medium."""
+    if len(inner) < 2:  # noqa: PLR2004  `links` and a number
+        return ("link",)
+    number, rest = int(inner[1]), inner[2:]
+    kind = path.links[number].kind
+    link = document.get("link")
+    if isinstance(link, dict) and "stage" in link:
+        stage: KeyPath = ("link", "stage", number)
+        return stage if kind == "wire" else (*stage, kind, *rest)
+    return ("link", "wire") if kind == "wire" else ("link", kind, *rest)
+
+
+def _written(document: Mapping[str, Any], key: Sequence[str | int]) -> KeyPath:
     """As much of the key as the document has."""
-    value: object = document
+    value: Any = document
     for depth, part in enumerate(key):
-        if not isinstance(value, dict) or part not in value:
+        has_part = (
+            isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
+        ) or (isinstance(value, dict) and part in value)
+        if not has_part:
             return tuple(key[:depth])
         value = value[part]
     return tuple(key)

@@ -141,7 +141,7 @@ def test_every_mix_of_a_report_is_a_run_of_its_own(link: str, mixes: int) -> Non
     study = cw.Study(**document_of({"link": link}, encounters_of(["bbr"]), repetitions=1))
     path = study.cells[0].resolved.scenario.path
     network = Network(path, "forward", base_rtt_ms=40.0, bdp_bytes=50_000.0)
-    report = report_mixes(is_shared=network.is_shared)
+    report = report_mixes(is_shared=network.is_shared, has_queue_key=network.has_queue_key)
     assert len(report) == mixes
     document = document_of({"link": link}, encounters_of(["bbr"], report), network=network)
     cells = {cell.labels["encounter"]: cell for cell in cw.Study(**document).cells}

@@ -11,9 +11,10 @@ import cwndlab as cw
 from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.resolve.presets import presets
-from cwndlab.run.saturation import propagation_ns, saturate
+from cwndlab.run.saturation import saturate
 from cwndlab.schema import scenario as si
 from cwndlab.schema.direction import Direction
+from cwndlab.schema.paths import propagation_ns
 from cwndlab.study.describe import describe_link, read_link
 from wires import wires
 

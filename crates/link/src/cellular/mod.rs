@@ -37,7 +37,6 @@ mod scheduler;
 mod user;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use cwndlab_units::{Output, Stream, Time};
 
@@ -374,9 +373,8 @@ impl<P: Packet> Stages for Cell<P> {
         2 * self.mobility.len()
     }
 
-    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
-        let stage = 2 * (usize::from(user) - 1) + usize::from(direction == Direction::Reverse);
-        stage..stage + 1
+    fn stages_of(&self, direction: Direction, user: u16) -> Vec<usize> {
+        vec![2 * (usize::from(user) - 1) + usize::from(direction == Direction::Reverse)]
     }
 
     fn counters(&mut self, stage: usize, now: Time) -> Counters {

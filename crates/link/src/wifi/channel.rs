@@ -1,7 +1,5 @@
 //! The channel as a link: what it is given, when it acts, and what it gives.
 
-use core::ops::Range;
-
 use cwndlab_units::{Duration, Output, Time};
 
 use super::config::{WifiConfig, WifiError};
@@ -267,11 +265,11 @@ impl<P: Packet> Stages for WifiChannel<P> {
         self.exchange.lanes.len()
     }
 
-    fn stages_of(&self, direction: Direction, user: u16) -> Range<usize> {
+    fn stages_of(&self, direction: Direction, user: u16) -> Vec<usize> {
         let down = 2 * (usize::from(user) - 1);
         match direction {
-            Direction::Forward => down..down + 1,
-            Direction::Reverse => down + 1..down + 2,
+            Direction::Forward => vec![down],
+            Direction::Reverse => vec![down + 1],
         }
     }
 

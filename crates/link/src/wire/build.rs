@@ -26,8 +26,7 @@ use crate::schedule::{Steps, rate_steps, scheduled_events};
 impl<P: Packet> Wire<P> {
     /// A wire as configured, for the run with this seed.
     ///
-    /// `name`, such as `forward.0`, names its random streams and its errors; `stage` is its number
-    /// in the link's events.
+    /// `name`, such as `forward.0`, names its random streams and its errors.
     ///
     /// # Errors
     /// If the settings contradict each other or a trace is missing.
@@ -36,10 +35,9 @@ impl<P: Packet> Wire<P> {
         traces: &Traces,
         run_seed: u64,
         name: &str,
-        stage: u16,
     ) -> Result<Self, ConfigError> {
         let build = Builder { config, traces, run_seed, name };
-        build.wire(stage).map_err(|problem| ConfigError { place: name.to_owned(), problem })
+        build.wire().map_err(|problem| ConfigError { place: name.to_owned(), problem })
     }
 }
 
@@ -54,7 +52,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn wire<P: Packet>(&self, stage: u16) -> Result<Wire<P>, StageError> {
+    fn wire<P: Packet>(&self) -> Result<Wire<P>, StageError> {
         let config = self.config;
         let blackouts = Spans::new(&config.outages, OutageKind::Drop)?;
         let pauses = Spans::new(&config.outages, OutageKind::Hold)?;
@@ -94,7 +92,6 @@ impl Builder<'_> {
             scheduled,
             meter: Meter::default(),
             queue_max: 0,
-            stage,
         })
     }
 

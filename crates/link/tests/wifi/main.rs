@@ -1,9 +1,9 @@
 //! The Wi-Fi channel as a whole: against closed forms, against ns-3, and what it must always keep.
 
-mod backhaul;
 mod channel;
 #[path = "../common/mod.rs"]
 mod common;
+mod distance;
 mod properties;
 mod saturation;
 

@@ -33,8 +33,9 @@ def _coexistence(context: Context) -> Content | None:
     scenario = context.settings[0].scenario
     mixes = context.knowledge.mixes
     if mixes is not None and decision.first is not None and scenario is not None:
-        is_shared = scenario["path"]["kind"] in _SHARED
-        met = judge_coexistence(mixes.flows(), [decision.first], report_mixes(is_shared=is_shared))
+        kind = scenario["path"]["kind"]
+        shown = report_mixes(is_shared=kind in _SHARED, has_queue_key=kind != "chain")
+        met = judge_coexistence(mixes.flows(), [decision.first], shown)
     rows = [_row(each) for each in met if each.share_pct is not None]
     if not rows:
         return None

@@ -1,4 +1,4 @@
-//! A wire behind the access point.
+//! The distance between an access point and the server.
 
 use cwndlab_link::{
     AnyLink, Backlog, Link, PathConfig, RateControlConfig, Stages, Standard, Traces, WifiConfig,

@@ -1,0 +1,72 @@
+//! A delay both ways and nothing else.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Output, Time};
+
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
+
+/// The distance to a server: a wire of the same delay both ways that has room for everything and
+/// loses nothing.
+///
+/// It has no stage: what is on its way is in no counter and no backlog.
+#[derive(Clone, Debug)]
+pub struct Distance<P> {
+    delay: Duration,
+    /// When each packet arrives, towards the users and towards the network.
+    ways: [VecDeque<(Time, P)>; 2],
+}
+
+impl<P> Distance<P> {
+    /// A wire of this one-way delay.
+    pub fn new(delay: Duration) -> Self {
+        Self { delay, ways: [VecDeque::new(), VecDeque::new()] }
+    }
+}
+
+impl<P: Packet> Link<P> for Distance<P> {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        self.ways[usize::from(port > 0)].push_back((now + self.delay, packet));
+        Admission::Queued
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+        let [down, up] = self.ways.each_ref().map(first_arrival);
+        let way = usize::from(up <= down);
+        if down.min(up) > now {
+            return None;
+        }
+        let (at, packet) = self.ways[way].pop_front()?;
+        Some(Output::Packet { at, port: 1 - way as u16, packet })
+    }
+
+    fn wake_time(&self) -> Time {
+        let [down, up] = self.ways.each_ref().map(first_arrival);
+        down.min(up)
+    }
+}
+
+impl<P> Stages for Distance<P> {
+    fn stages(&self) -> usize {
+        0
+    }
+
+    fn stages_of(&self, _direction: Direction, _user: u16) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn counters(&mut self, _stage: usize, _now: Time) -> Counters {
+        unreachable!("a distance has no stage")
+    }
+
+    fn backlog(&mut self, _stage: usize, _now: Time) -> Backlog {
+        unreachable!("a distance has no stage")
+    }
+
+    fn begin_window(&mut self, _now: Time) {}
+}
+
+/// When the first packet on the way arrives; never, if none is there.
+fn first_arrival<P>(way: &VecDeque<(Time, P)>) -> Time {
+    way.front().map_or(Time::NEVER, |&(at, _)| at)
+}
