@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from cwndlab.measure.wire import protocol
@@ -26,7 +27,7 @@ HOST = "127.0.0.1"
 
 
 @contextlib.contextmanager
-def server_here(limits: Limits | None = None) -> Iterator[Address]:
+def server_here(limits: Limits | None = None, host: str = HOST) -> Iterator[Address]:
     """A server in a thread."""
     server = Server(TOKEN, limits)
     ready = threading.Event()
@@ -36,7 +37,7 @@ def server_here(limits: Limits | None = None) -> Iterator[Address]:
     def run() -> None:
         nonlocal task
         asyncio.set_event_loop(loop)
-        task = loop.create_task(server.run(HOST, 0, ready.set))
+        task = loop.create_task(server.run(host, 0, ready.set))
         with contextlib.suppress(asyncio.CancelledError):
             loop.run_until_complete(task)
         for other in asyncio.all_tasks(loop):
@@ -58,9 +59,10 @@ def server_here(limits: Limits | None = None) -> Iterator[Address]:
         assert not thread.is_alive()
 
 
-def connected(address: Address) -> tuple[socket.socket, bytes]:
-    """A connection, and the server's nonce."""
+def connected(address: Address, pause_s: float = 0) -> tuple[socket.socket, bytes]:
+    """A connection, and the server's nonce, read after a pause."""
     connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
+    time.sleep(pause_s)
     line = b""
     while not line.endswith(b"\n"):
         line += connection.recv(1)

@@ -22,7 +22,7 @@ from cwndlab.measure.preflight import ProxyError, Sender, look
 from cwndlab.measure.schedule import Period, in_turn, next_run, path_of
 from cwndlab.measure.tables import MeasuredRun, measured
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
-from cwndlab.measure.wire.client import Session, TransferFailedError
+from cwndlab.measure.wire.client import Session, TransferFailedError, waiting_for
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.measure.wire.protocol import ProtocolError
@@ -33,7 +33,7 @@ from cwndlab.schema.application import Datagrams, Video, Web
 from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab.measure.machine.radio import RadioLog, RadioSource
     from cwndlab.results.blocks import Entry
@@ -185,7 +185,7 @@ class LiveExecutor:
         try:
             if not self._has_looked:
                 yield from self._look()
-            found = self._transfer(run, path)
+            found = yield from self._transfer(run, path)
         except (AlgorithmMissingError, LibraryMissingError) as error:
             raise CampaignEndedError(str(error)) from None
         except (TransferFailedError, ServerUnreachableError, ProtocolError) as error:
@@ -239,7 +239,9 @@ class LiveExecutor:
         address = self._live.address
         if isinstance(address, Iperf3):
             return  # a plain server tells nothing of its end
-        found = look(address, senders_of(here))
+        with Session(address) as session:
+            yield from (Note(waiting_for(ahead)) for ahead in session.turn())
+            found = look(session, senders_of(here))
         content = json.dumps(found.record(), indent=2).encode() + b"\n"
         name = f"preflight/{found.facts['at'].replace(':', '-')}.json"
         yield Note("\n".join(found.lines(with_notes=False)), {name: content})
@@ -250,7 +252,7 @@ class LiveExecutor:
         interface = found.facts["client"]["path"]["interface"]
         self._sources = sources_of(interface and interface["name"])
 
-    def _transfer(self, run: Run, path: LivePath) -> MeasuredRun:
+    def _transfer(self, run: Run, path: LivePath) -> Generator[Note, None, MeasuredRun]:
         scenario = run.scenario
         address = self._live.address
         if isinstance(address, Iperf3):
@@ -259,6 +261,7 @@ class LiveExecutor:
             return address.measure(run, far if flow.direction == "forward" else near)
         with contextlib.ExitStack() as stack:
             session = stack.enter_context(Session(address))
+            yield from (Note(waiting_for(ahead)) for ahead in session.turn())
             around = stack.enter_context(
                 Surroundings(session.peer, self._sources, self._live.radio_log)
             )
@@ -266,7 +269,7 @@ class LiveExecutor:
             if path.udp_bits_per_sec is not None:
                 directions = sorted({flow.direction for flow in scenario.flows})
                 beside = DatagramsBeside(
-                    address, path.udp_bits_per_sec, scenario.duration_ns, directions
+                    address, session.id, path.udp_bits_per_sec, scenario.duration_ns, directions
                 )
                 stack.enter_context(beside)
             began_ns = now_ns()

@@ -18,6 +18,7 @@ from cwndlab.cli.output import (
 )
 from cwndlab.measure.record import record
 from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.client import Session, waiting_for
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.run.saturation import export_mahimahi
 from cwndlab.schema.direction import Direction
@@ -121,7 +122,10 @@ def link_record(
     The far end is `cwndlab serve`; what is recorded serves sim and kernel as a trace.
     """
     address = Address.parse(server, read_token(token_file))
-    recording = record(address, parse_duration(duration), parse_rate(most))
+    with Session(address) as session:
+        for ahead in session.turn():
+            say(waiting_for(ahead))
+        recording = record(session, parse_duration(duration), parse_rate(most))
     paths = recording.write(out)
     rows = [
         {

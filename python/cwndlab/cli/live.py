@@ -18,6 +18,7 @@ from cwndlab.measure.iperf3 import runs_via
 from cwndlab.measure.preflight import look, measure_datagrams
 from cwndlab.measure.status import status_rows
 from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.client import Session, waiting_for
 from cwndlab.measure.wire.protocol import new_token
 from cwndlab.measure.wire.server import Server
 from cwndlab.text.quantity import parse_rate
@@ -89,8 +90,11 @@ def preflight_command(
     """
     senders = [] if study is None else senders_of(Study.load(study, is_live=True).matrix.runs)
     address = Address.parse(server, read_token(token_file))
-    found = look(address, senders)
-    datagrams = [] if udp is None else measure_datagrams(address, parse_rate(udp))
+    with Session(address) as session:
+        for ahead in session.turn():
+            say(waiting_for(ahead))
+        found = look(session, senders)
+        datagrams = [] if udp is None else measure_datagrams(session, parse_rate(udp))
     if output_format == "table":
         print_rows(found.rows(), output_format)
         say("", *map(prose, found.lines()))

@@ -25,11 +25,25 @@ class DatagramsBeside:
     """Datagrams at a rate while a run is measured: what a call beside it would have."""
 
     def __init__(
-        self, address: Address, bits_per_sec: int, duration_ns: int, directions: Sequence[str]
+        self,
+        address: Address,
+        session: str,
+        bits_per_sec: int,
+        duration_ns: int,
+        directions: Sequence[str],
     ) -> None:
-        """Send some in each direction, `forward` or `reverse`, until the run's end."""
+        """Send some in each direction, `forward` or `reverse`, until the run's end.
+
+        Args:
+            address: of the server.
+            session: the `id` of the run's session.
+            bits_per_sec: of the datagrams' content.
+            duration_ns: of the run.
+            directions: one or two.
+        """
         self.rows: list[dict[str, Any]] = []
         self._address = address
+        self._session = session
         # They begin shortly before the data, and are over before the ends are asked what they saw.
         lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
         self._requests = [
@@ -79,7 +93,7 @@ class DatagramsBeside:
             "rate_mbit_s": request.bits_per_sec / 1e6,
         }
         try:
-            with Session(self._address) as session:
+            with Session(self._address, beside=self._session) as session:
                 row |= session.datagrams(request)
         except CwndlabError:
             pass  # the row says that nothing is known

@@ -12,7 +12,6 @@ from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.host import describe_host
 from cwndlab.measure.machine.path_view import PathFinding, compare_views, too_quick
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.flow import AlgorithmMissingError, set_algorithm
 from cwndlab.measure.wire.probes import Clock
 from cwndlab.schema.direction import Direction
@@ -20,7 +19,7 @@ from cwndlab.schema.direction import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cwndlab.measure.wire.address import Address
+    from cwndlab.measure.wire.client import Session
 
 _ROUND_TRIPS = 10
 _DOUBT_S = 6.0
@@ -95,18 +94,17 @@ class Preflight:
         return [path, *(f"{marks[finding.kind]}{finding}" for finding in shown)]
 
 
-def look(address: Address, senders: Sequence[Sender] = ()) -> Preflight:
-    """Look at both ends and the path between them; takes a few seconds.
+def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
+    """Look at both ends and the path between them, in the session's turn; takes a few seconds.
 
     Raises:
-        ServerUnreachableError: nothing answers there.
+        TransferFailedError: the server is gone.
         AlgorithmMissingError: an end has not got what a sender needs; says how to load it.
     """
-    with Session(address) as session:
-        _try_algorithms(session, senders)
-        round_trip_ms = _round_trip_ms(session)
-        clock = Clock.of(session.probe())
-        client, server, foreign = _quiet_ends(session)
+    _try_algorithms(session, senders)
+    round_trip_ms = _round_trip_ms(session)
+    clock = Clock.of(session.probe())
+    client, server, foreign = _quiet_ends(session)
     facts = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "round_trip_ms": round_trip_ms,
@@ -119,25 +117,24 @@ def look(address: Address, senders: Sequence[Sender] = ()) -> Preflight:
     return Preflight(facts, tuple(findings(facts, senders)))
 
 
-def measure_datagrams(address: Address, bits_per_sec: int) -> list[dict[str, Any]]:
+def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any]]:
     """Loss and jitter of datagrams at a rate, a row for each direction.
 
     Raises:
         TransferFailedError: the server refuses the rate, or UDP does not get through.
     """
     directions: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
-    with Session(address) as session:
-        found = [
-            session.datagrams(
-                protocol.DatagramTest(
-                    direction=direction,
-                    bits_per_sec=bits_per_sec,
-                    payload_bytes=_DATAGRAM_BYTES,
-                    duration_ns=_DATAGRAMS_NS,
-                )
+    found = [
+        session.datagrams(
+            protocol.DatagramTest(
+                direction=direction,
+                bits_per_sec=bits_per_sec,
+                payload_bytes=_DATAGRAM_BYTES,
+                duration_ns=_DATAGRAMS_NS,
             )
-            for direction in directions
-        ]
+        )
+        for direction in directions
+    ]
     return [
         {
             "direction": Direction.of(row["direction"]).title,

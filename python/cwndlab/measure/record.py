@@ -9,7 +9,6 @@ import numpy as np
 
 from cwndlab.errors import LinkError
 from cwndlab.measure.wire import protocol
-from cwndlab.measure.wire.client import Session
 from cwndlab.measure.wire.saturator import WARM_UP_S
 from cwndlab.run.saturation import PACKET_BYTES
 from cwndlab.schema.direction import Direction
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from cwndlab.measure.wire.address import Address
+    from cwndlab.measure.wire.client import Session
 
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
 _NS_PER_S = 10**9
@@ -98,11 +97,11 @@ class Recording:
         return [*written, path]
 
 
-def record(address: Address, duration_ns: int, most_bits_per_sec: int) -> Recording:
-    """Saturate each direction for a time, one after the other.
+def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
+    """Saturate each direction for a time, one after the other, in the session's turn.
 
     Args:
-        address: of the server.
+        session: with the server.
         duration_ns: of each direction, without the start that is left out.
         most_bits_per_sec: never send faster.
 
@@ -110,29 +109,28 @@ def record(address: Address, duration_ns: int, most_bits_per_sec: int) -> Record
         TransferFailedError: the server refuses, or UDP does not get through.
     """
     found = []
-    with Session(address) as session:
-        probes = session.probe()
-        path = [session.view(), session.server["path"]]
-        mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
-        header_bytes = _HEADER_BYTES[6 if ":" in session.peer else 4]
-        for direction in Direction:
-            request = protocol.Saturate(
-                direction=direction.wire,
-                most_bits_per_sec=most_bits_per_sec,
-                payload_bytes=mtu_bytes - header_bytes,
-                packet_bytes=mtu_bytes,
-                duration_ns=duration_ns + int(WARM_UP_S * _NS_PER_S),
+    probes = session.probe()
+    path = [session.view(), session.server["path"]]
+    mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
+    header_bytes = _HEADER_BYTES[6 if ":" in session.peer else 4]
+    for direction in Direction:
+        request = protocol.Saturate(
+            direction=direction.wire,
+            most_bits_per_sec=most_bits_per_sec,
+            payload_bytes=mtu_bytes - header_bytes,
+            packet_bytes=mtu_bytes,
+            duration_ns=duration_ns + int(WARM_UP_S * _NS_PER_S),
+        )
+        answer = session.saturate(request)
+        per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
+        found.append(
+            RecordedDirection(
+                direction,
+                per_ms[: duration_ns // 10**6],
+                answer["sent"],
+                answer["received"],
+                answer["highest_queueing_ms"],
             )
-            answer = session.saturate(request)
-            per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
-            found.append(
-                RecordedDirection(
-                    direction,
-                    per_ms[: duration_ns // 10**6],
-                    answer["sent"],
-                    answer["received"],
-                    answer["highest_queueing_ms"],
-                )
-            )
+        )
     quickest_ms = min((probe.rtt_ns for probe in probes), default=None)
     return Recording(tuple(found), None if quickest_ms is None else quickest_ms / 1e6)

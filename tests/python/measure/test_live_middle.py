@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,3 +143,41 @@ def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     assert "timestamps are of different clocks" in proxy["what"]
     assert "sequence numbers differ" in proxy["what"]
     assert "another port" in proxy["remedy"]
+
+
+# Measures in its turn for as long as it is let, and says when it has it.
+HOLDER = """
+import sys, time
+from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.client import Session
+host, token = sys.argv[1], open("cwndlab.token").read()
+with Session(Address(host, 5209, token)) as session:
+    assert not list(session.turn()) or host == "127.0.0.1"
+    print("ready", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+@needs_kernel
+@needs_ip
+def test_a_vanished_client_is_noticed_within_ten_seconds(way: Way) -> None:
+    """Its network ends while it has its turn: nothing is said, nothing answered any more."""
+    ip("-n", way.server, "link", "set", "lo", "up")
+    first = way.start(way.client, sys.executable, "-c", HOLDER, "198.18.9.2", "600")
+    second = None
+    try:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "ready\n"
+        second = way.start(way.server, sys.executable, "-c", HOLDER, "127.0.0.1", "0")
+        assert second.stdout is not None
+        drop = ("tc", "qdisc", "replace", "dev", "v0", "root", "bfifo", "limit", "1")
+        ip("netns", "exec", way.middle, *drop)
+        cut_s = time.monotonic()
+        assert second.stdout.readline() == "ready\n"
+        took_s = time.monotonic() - cut_s
+        assert took_s < 10 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    finally:
+        for process in (first, second):
+            if process is not None:
+                process.kill()
+                process.communicate()

@@ -88,8 +88,8 @@ def _quick() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def found() -> Preflight:
-    with server_here() as address:
-        return look(address, [Sender("reno", "forward"), Sender("reno", "reverse")])
+    with server_here() as address, Session(address) as session:
+        return look(session, [Sender("reno", "forward"), Sender("reno", "reverse")])
 
 
 def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
@@ -111,7 +111,8 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
 
 def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
     with server_here() as address, proxy_to(address.port) as port:
-        found = look(Address(HOST, port, TOKEN))
+        with Session(Address(HOST, port, TOKEN)) as session:
+            found = look(session)
         with Session(Address(HOST, port, TOKEN)) as session:
             assert session.is_through_proxy, "every run looks by itself, too"
     assert found.is_through_proxy
@@ -123,8 +124,12 @@ def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
 
 
 def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() -> None:
-    with server_here() as address, proxy_to(address.port, delay_s=0.03, own_host=HOST) as port:
-        found = look(Address(HOST, port, TOKEN))
+    with (
+        server_here() as address,
+        proxy_to(address.port, delay_s=0.03, own_host=HOST) as port,
+        Session(Address(HOST, port, TOKEN)) as session,
+    ):
+        found = look(session)
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
     assert "client's acknowledgements are back after 0 ms, data only after" in proxy.what
 
@@ -323,10 +328,11 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
 def test_an_algorithm_that_an_end_lacks_is_told_before_the_first_run() -> None:
     with server_here() as address:
         for direction, end in (("forward", "server"), ("reverse", "client")):
-            with pytest.raises(AlgorithmMissingError, match=f"kernel of the {end} has no nosuch"):
-                look(address, [Sender("nosuch", direction)])
-        with pytest.raises(AlgorithmMissingError) as all_of_them:
-            look(address, [Sender(name, "reverse") for name in ("nosuch", "reno", "neither")])
+            missing = f"kernel of the {end} has no nosuch"
+            with Session(address) as session, pytest.raises(AlgorithmMissingError, match=missing):
+                look(session, [Sender("nosuch", direction)])
+        with Session(address) as session, pytest.raises(AlgorithmMissingError) as all_of_them:
+            look(session, [Sender(name, "reverse") for name in ("nosuch", "reno", "neither")])
     told = str(all_of_them.value).splitlines()
     assert [line.split(";")[0] for line in told] == [
         f"the kernel of the client has no {name}" for name in ("neither", "nosuch")

@@ -98,7 +98,7 @@ def test_what_was_said_once_is_worth_nothing_a_second_time(address: Address) -> 
     [
         b"\n",
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"0" * 64 + b' {"do":"hello","version":1}\n',
+        b"0" * 64 + b' {"do":"hello","version":2}\n',
         b"\xff" * 200 + b"\n",
         b"x" * 20_000,
     ],
@@ -149,6 +149,9 @@ def test_limits_are_told(address: Address) -> None:
             session.ask(prepare.model_copy(update={"flow": number}))
         with pytest.raises(TransferFailedError, match="at most 2 flows"):
             session.ask(prepare.model_copy(update={"flow": 2}))
+        with pytest.raises(TransferFailedError, match="ask for a turn first"):
+            session.ask(protocol.Start())
+        assert list(session.turn()) == []
         with pytest.raises(TransferFailedError, match="no data connection"):
             session.ask(protocol.Start())
 
@@ -224,7 +227,7 @@ def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Addres
             assert abs(result.offset_ns) <= result.rtt_ns / 2 + 1
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.settimeout(0.3)
-            name = bytes.fromhex(session._id)  # noqa: SLF001  what a stranger may overhear
+            name = bytes.fromhex(session.id)  # what a stranger may overhear
             probe = protocol.Probe(name, 0, 1, key=b"wrong")
             stranger.sendto(probe.encode(protocol.CLIENT), (address.host, address.port))
             with pytest.raises(TimeoutError):

@@ -10,13 +10,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from cwndlab.errors import CwndlabError
+from cwndlab.errors import CwndlabError, plural
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of
 from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
 from cwndlab.measure.wire.exchange import LibraryMissingError
-from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
+from cwndlab.measure.wire.flow import MOST_SAMPLES, AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.measure.wire.near_datagrams import NearDatagrams
 from cwndlab.measure.wire.probes import Clock, Prober, ProbeResult
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _CONNECT_S = 10
 _ANSWER_S = 90
 _PROBE_EVERY_S = 0.1
-_MAX_SAMPLES = 60_000
 _NS_PER_S = 10**9
 
 
@@ -57,9 +56,16 @@ class Transfer:
 class Session:
     """A control connection and what belongs to it. A context manager."""
 
-    def __init__(self, address: Address) -> None:
-        """Nothing is connected yet."""
+    def __init__(self, address: Address, beside: str | None = None) -> None:
+        """Nothing is connected yet.
+
+        Args:
+            address: of the server.
+            beside: the `id` of a session in whose turn this one measures, too.
+        """
         self._address = address
+        self._beside_of = beside
+        self._has_turn = False
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -75,7 +81,7 @@ class Session:
             self._stack.close()
             raise
         self.server = welcome
-        self._id: str = welcome["session"]
+        self.id: str = welcome["session"]
         self._probes = self._stack.enter_context(
             socket.socket(self._control.family, socket.SOCK_DGRAM)
         )
@@ -147,10 +153,11 @@ class Session:
             "sequence": initial_sequence(connection),
         }
         own = secrets.token_bytes(protocol.NONCE_BYTES)
+        hello = protocol.Hello(nonce=own.hex(), beside=self._beside_of)
         opening = Signer(protocol.opening_key(token, nonce), protocol.CLIENT)
         signer = Signer(protocol.session_key(token, nonce, own), protocol.CLIENT)
         try:
-            connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
+            connection.sendall(opening.sign(hello))
             return connection, signer, _answer(connection, signer)
         except (ConnectionError, EOFError):
             msg = "the server closed the connection: wrong token? give both the same --token file"
@@ -170,9 +177,29 @@ class Session:
             self._control.sendall(self._signer.sign(request))
             return _answer(self._control, self._signer)
 
+    def turn(self) -> Iterator[int]:
+        """Wait for this session's turn, which it keeps until its end: one measures at a time.
+
+        Gives how many clients are ahead, whenever that has changed, and ends when none is.
+
+        Raises:
+            TransferFailedError: the server is gone.
+        """
+        told = 0
+        while not self._has_turn:
+            ahead: int = self.ask(protocol.TakeTurn())["ahead"]
+            self._has_turn = ahead == 0
+            if ahead not in {0, told}:
+                told = ahead
+                yield ahead
+
+    def _take_turn(self) -> None:
+        for _ in self.turn():
+            pass
+
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
         """Measure the way there and back some times."""
-        prober = Prober(self._probes, self._id, self._signer.key, every_s)
+        prober = Prober(self._probes, self.id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
         return prober.results
@@ -195,18 +222,19 @@ class Session:
             AlgorithmMissingError: an end has not got its algorithm.
             LibraryMissingError: an end has not installed what a method needs.
         """
+        self._take_turn()
         ends: dict[int, FlowEnd] = {}
         before = self.probe()
-        prober = Prober(self._probes, self._id, self._signer.key, _PROBE_EVERY_S)
+        prober = Prober(self._probes, self.id, self._signer.key, _PROBE_EVERY_S)
         try:
             for flow, (near, far) in zip(flows, algorithms, strict=True):
-                ends[flow.id] = self._attach(flow, duration_ns, near, far, len(flows))
+                ends[flow.id] = self._attach(flow, duration_ns, near, far)
             with prober:
                 asked_ns = now_ns()
                 self.ask(protocol.Start())
                 began_ns = now_ns()
                 for end in ends.values():
-                    end.start()
+                    end.start(MOST_SAMPLES // len(ends))
                 self._wait(ends, duration_ns)
                 # Both ends break off at the same time, so that neither waits for the other.
                 stopping = [threading.Thread(target=end.stop) for end in ends.values()]
@@ -242,7 +270,7 @@ class Session:
         )
 
     def _attach(
-        self, flow: ScenarioFlow, duration_ns: int, near: str | None, far: str | None, count: int
+        self, flow: ScenarioFlow, duration_ns: int, near: str | None, far: str | None
     ) -> FlowEnd:
         prepare = protocol.Prepare(
             flow=flow.id,
@@ -261,7 +289,6 @@ class Session:
             application=flow.application,
             is_sender=flow.direction == "reverse",
             duration_s=duration_ns / _NS_PER_S,
-            max_samples=_MAX_SAMPLES // count,
             secret=protocol.flow_secret(self._signer.key, flow.id),
         )
 
@@ -270,7 +297,7 @@ class Session:
         connection, nonce = self._connect()
         signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
         with _telling("a data connection was lost"):
-            connection.sendall(signer.sign(protocol.Attach(session=self._id, flow=flow)))
+            connection.sendall(signer.sign(protocol.Attach(session=self.id, flow=flow)))
             _answer(connection, signer)
         return connection
 
@@ -296,16 +323,22 @@ class Session:
 
     def _beside(self) -> NearDatagrams:
         """Datagrams beside the control connection."""
+        self._take_turn()
 
         def ask(request: Model, lasts_s: float) -> dict[str, Any]:
             return self.ask(request, lasts_s + _ANSWER_S)
 
-        return NearDatagrams(self._probes, self._signer.key, bytes.fromhex(self._id), ask)
+        return NearDatagrams(self._probes, self._signer.key, bytes.fromhex(self.id), ask)
 
     def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
         until_s = time.monotonic() + duration_ns / _NS_PER_S
         while time.monotonic() < until_s and not all(end.is_done for end in ends.values()):
             time.sleep(0.02)
+
+
+def waiting_for(ahead: int) -> str:
+    """What to say while other clients have their turns."""
+    return f"waiting for {plural(ahead, 'other client')}: the server measures for one at a time"
 
 
 @contextlib.contextmanager

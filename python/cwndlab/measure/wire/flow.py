@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAMPLE_INTERVAL_S = 0.01
+MOST_SAMPLES = 64_000
+"""Of the flows of a measurement together: each 10 ms of the longest flow, and room to spare."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # how soon a thread sees that it is to stop
@@ -100,7 +102,6 @@ class FlowEnd:
         application: apps.Application,
         is_sender: bool,
         duration_s: float,
-        max_samples: int,
         secret: bytes = b"",
     ) -> None:
         """Take over the socket, which must be connected.
@@ -110,7 +111,6 @@ class FlowEnd:
             application: what goes over it.
             is_sender: whether this end sends the data.
             duration_s: after which it ends.
-            max_samples: at most so many are kept.
             secret: known to both ends only, for methods that ask for credentials.
         """
         self.connection = connection
@@ -123,7 +123,7 @@ class FlowEnd:
         self._application = application
         self._is_sender = is_sender
         self._duration_s = duration_s
-        self._max_samples = max_samples
+        self._max_samples = 0
         self._secret = secret
         self._stopping = threading.Event()
         self._threads = [
@@ -131,8 +131,9 @@ class FlowEnd:
             for work in (self._run, self._sample)
         ]
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self, max_samples: int) -> None:
+        """Begin; at most so many samples are kept, every second is dropped beyond."""
+        self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
         for thread in self._threads:

@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.protocol import ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Coroutine
+
+_T = TypeVar("_T")
+_GONE = "the client has gone"
 
 
-@contextlib.contextmanager
-def closed_by_peer(
-    loop: asyncio.AbstractEventLoop, connection: socket.socket
-) -> Iterator[threading.Event]:
-    """An event for when the other end closes, while nobody reads from it."""
+def notice_loss(connection: socket.socket, silence_s: float) -> None:
+    """Break a connection off whose other end answers nothing for that long."""
+    probes = 3
+    every_s = max(1, int(silence_s / (probes + 1)))
+    tcp = socket.IPPROTO_TCP
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(tcp, socket.TCP_KEEPIDLE, every_s)
+    connection.setsockopt(tcp, socket.TCP_KEEPINTVL, every_s)
+    connection.setsockopt(tcp, socket.TCP_KEEPCNT, probes)
+    # RFC 5482: what was sent and not acknowledged counts, too.
+    connection.setsockopt(tcp, socket.TCP_USER_TIMEOUT, int(1e3 * every_s * (probes + 1)) - 500)
+
+
+async def while_connected(
+    connection: socket.socket, work: Callable[[threading.Event], Coroutine[Any, Any, _T]]
+) -> _T:
+    """What the work gives, which is cancelled when the other end closes or is lost meanwhile.
+
+    Args:
+        connection: nobody else may read from it.
+        work: is handed an event, set when it has ended, for threads that it started.
+
+    Raises:
+        ProtocolError: the other end has gone.
+    """
+    loop = asyncio.get_running_loop()
     gone = threading.Event()
+    task = loop.create_task(work(gone))
 
     def look() -> None:
         try:
@@ -32,11 +56,18 @@ def closed_by_peer(
         loop.remove_reader(connection)  # a request that waits is read in its turn
         if not is_open:
             gone.set()
+            task.cancel()
 
     loop.add_reader(connection, look)
     try:
-        yield gone
+        return await task
+    except asyncio.CancelledError:
+        if not gone.is_set():
+            task.cancel()
+            raise
+        raise ProtocolError(_GONE) from None
     finally:
+        gone.set()
         loop.remove_reader(connection)
 
 
@@ -63,8 +94,7 @@ class LineStream:
                 raise ProtocolError(msg)
             content = await self._loop.sock_recv(self.connection, 4096)
             if not content:
-                msg = "the client has gone"
-                raise ProtocolError(msg)
+                raise ProtocolError(_GONE)
             self._buffer += content
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line

@@ -23,7 +23,7 @@ from cwndlab.schema.base import Model, canonical_json
 from cwndlab.text.untrusted import read_json
 
 DEFAULT_PORT = 5209
-VERSION = 1
+VERSION = 2
 NONCE_BYTES = 16
 MAX_REQUEST_BYTES = 8192
 MAX_ANSWER_BYTES = 64 << 20
@@ -50,8 +50,10 @@ class Hello(Model):
     """Begins a session; this connection is its control connection."""
 
     do: Literal["hello"] = "hello"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    beside: SessionId | None = None
+    """The session in whose turn this one measures, too; None waits for a turn of its own."""
 
 
 class Attach(Model):
@@ -60,6 +62,15 @@ class Attach(Model):
     do: Literal["attach"] = "attach"
     session: SessionId
     flow: FlowNumber
+
+
+class TakeTurn(Model):
+    """Asks for the turn, which lasts until the session's end: one client measures at a time.
+
+    Answered with how many are `ahead`; after some seconds, if there still are any.
+    """
+
+    do: Literal["turn"] = "turn"
 
 
 class Prepare(Model):
@@ -116,13 +127,10 @@ class Describe(Model):
 
 
 Opening = Annotated[Hello | Attach, Field(discriminator="do")]
-Request = Annotated[
-    Prepare | Start | Finish | DatagramTest | Saturate | Describe, Field(discriminator="do")
-]
+AnyRequest = TakeTurn | Prepare | Start | Finish | DatagramTest | Saturate | Describe
+Request = Annotated[AnyRequest, Field(discriminator="do")]
 _OPENING: TypeAdapter[Hello | Attach] = TypeAdapter(Opening)
-_REQUEST: TypeAdapter[Prepare | Start | Finish | DatagramTest | Saturate | Describe] = TypeAdapter(
-    Request
-)
+_REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(Request)
 
 
 def new_token() -> str:
@@ -210,7 +218,7 @@ def read_opening(body: bytes) -> Hello | Attach:
         raise _refused(error) from None
 
 
-def read_request(body: bytes) -> Prepare | Start | Finish | DatagramTest | Saturate | Describe:
+def read_request(body: bytes) -> AnyRequest:
     """A request of a session.
 
     Raises:

@@ -10,34 +10,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets
 import socket
-import time
-from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.clock import now_ns
-from cwndlab.measure.machine.host import describe_host
-from cwndlab.measure.machine.path_view import save_syns, saved_syn, view_of
+from cwndlab.measure.machine.path_view import save_syns, saved_syn
 from cwndlab.measure.wire import protocol, sftp
-from cwndlab.measure.wire.datagrams import DatagramReceiver, prepare, receive, send_datagrams
+from cwndlab.measure.wire.control import SessionControl
+from cwndlab.measure.wire.datagrams import prepare, receive
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
-from cwndlab.measure.wire.lines import LineStream, closed_by_peer
+from cwndlab.measure.wire.lines import LineStream, notice_loss, while_connected
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
-from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
+from cwndlab.measure.wire.sessions import Limits, ServedSession
+from cwndlab.measure.wire.threads import start_thread
+from cwndlab.measure.wire.turns import Turns
+from cwndlab.measure.wire.waiting_places import WaitingPlaces
 from cwndlab.schema.application import Sftp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from cwndlab.measure.wire.datagrams import SocketAddress
-
 _NS_PER_S = 10**9
-_NO_DATAGRAM = "no datagram came through; the network may block UDP"
+_BACKLOG = 4096
+_ACCEPTED_AT_ONCE = 16
+_ANY_IPV6 = "::"
 
 
 class ServerError(CwndlabError):
@@ -51,13 +51,16 @@ class Server:
         """Serve those who know `token`."""
         self._token = token
         self._limits = limits or Limits()
-        self._pending: OrderedDict[socket.socket, asyncio.Task[None]] = OrderedDict()
+        self._pending: WaitingPlaces[asyncio.Task[None]] = WaitingPlaces(
+            self._limits.pending, self._limits.pending_of_address
+        )
+        self._turns = Turns()
         self._sessions: dict[str, ServedSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.address: tuple[str, int] = ("", 0)
 
     async def run(self, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
-        """Listen on a port of TCP and UDP.
+        """Listen on a port of TCP and UDP; `::` is every address, of IPv4, too.
 
         Raises:
             ServerError: the port is taken, or the address is not this machine's.
@@ -65,9 +68,10 @@ class Server:
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
             listener = stack.enter_context(self._listen(host, port))
-            family = listener.family
             self.address = listener.getsockname()[:2]
-            datagrams = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+            datagrams = stack.enter_context(socket.socket(listener.family, socket.SOCK_DGRAM))
+            if listener.family == socket.AF_INET6:
+                datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != _ANY_IPV6)
             datagrams.bind(listener.getsockname())
             datagrams.settimeout(0)
             prepare(datagrams)
@@ -75,9 +79,10 @@ class Server:
             stack.callback(loop.remove_reader, datagrams)
             if ready is not None:
                 ready()
+            self._go_on_accepting(listener, datagrams)
+            stack.callback(loop.remove_reader, listener)
             try:
-                while True:
-                    await self._accept(loop, listener, datagrams)
+                await loop.create_future()  # until cancelled
             finally:
                 for session in list(self._sessions.values()):
                     self._end(session)
@@ -85,7 +90,10 @@ class Server:
     def _listen(self, host: str, port: int) -> socket.socket:
         try:
             listener = socket.create_server(
-                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=512
+                (host, port),
+                family=socket.AF_INET6 if ":" in host else socket.AF_INET,
+                backlog=_BACKLOG,
+                dualstack_ipv6=host == _ANY_IPV6,
             )
         except OSError as error:
             msg = f"cannot listen on {host} port {port}: {error.strerror}; name another --port"
@@ -94,22 +102,40 @@ class Server:
         save_syns(listener)
         return listener
 
-    async def _accept(
-        self, loop: asyncio.AbstractEventLoop, listener: socket.socket, datagrams: socket.socket
-    ) -> None:
-        try:
-            connection, address = await loop.sock_accept(listener)
-        except OSError:
-            await asyncio.sleep(0.05)  # no descriptors left for the moment
-            return
-        connection.settimeout(0)
-        work = self._serve(LineStream(loop, connection), address[0], datagrams)
-        self._pending[connection] = self._spawn(work)
-        if len(self._pending) > self._limits.pending:
-            # Closed before the next is accepted, so that there are never more.
-            _, oldest = self._pending.popitem(last=False)
-            oldest.cancel()
-            await asyncio.wait([oldest])
+    def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
+        """Take connections that have come; the loop goes on with the others in between."""
+        loop = asyncio.get_running_loop()
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                connection, address = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # no descriptors left for the moment
+                loop.remove_reader(listener)
+                loop.call_later(0.05, self._go_on_accepting, listener, datagrams)
+                return
+            connection.settimeout(0)
+            self._receive(connection, address[0], datagrams)
+
+    def _go_on_accepting(self, listener: socket.socket, datagrams: socket.socket) -> None:
+        if listener.fileno() >= 0:
+            loop = asyncio.get_running_loop()
+            loop.add_reader(listener, self._accept, listener, datagrams)
+
+    def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
+        """Give a connection a place until it has shown the token."""
+        line = LineStream(asyncio.get_running_loop(), connection)
+        task = self._spawn(self._serve(line, address, datagrams))
+
+        def leave(done: asyncio.Task[None]) -> None:
+            self._pending.leave(done, address)
+            if done.cancelled():
+                connection.close()  # it may not have begun
+
+        task.add_done_callback(leave)
+        displaced = self._pending.enter(task, address)
+        if displaced is not None:
+            displaced.cancel()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -122,7 +148,9 @@ class Server:
         try:
             async with asyncio.timeout(self._limits.opening_s):
                 opening, signer = await self._open(line)
-            self._pending.pop(line.connection, None)
+            own = asyncio.current_task()
+            assert own is not None  # noqa: S101  this is one
+            self._pending.leave(own, address)
             if isinstance(opening, protocol.Attach):
                 is_kept = await self._attach(line, opening, signer)
             else:
@@ -130,7 +158,6 @@ class Server:
         except (ProtocolError, TimeoutError, OSError):
             pass  # who cannot show the token is told nothing
         finally:
-            self._pending.pop(line.connection, None)
             if not is_kept:
                 line.connection.close()
 
@@ -170,16 +197,14 @@ class Server:
             application=request.application,
             is_sender=is_sender,
             duration_s=request.duration_ns / _NS_PER_S,
-            max_samples=self._limits.samples // self._limits.flows,
             secret=protocol.flow_secret(session.key, opening.flow),
         )
-        session.arrived.set()
         return True
 
     async def _control(
         self,
         line: LineStream,
-        _hello: protocol.Hello,
+        hello: protocol.Hello,
         signer: Signer,
         address: str,
         datagrams: socket.socket,
@@ -187,153 +212,28 @@ class Server:
         if len(self._sessions) >= self._limits.sessions:
             await line.write(signer.sign({"error": "the server is busy; try again later"}))
             return
+        beside = self._sessions.get(hello.beside or "")
+        if hello.beside is not None and (beside is None or beside.address != address):
+            await line.write(
+                signer.sign({"error": "the measurement beside which this is has ended"})
+            )
+            return
+        notice_loss(line.connection, self._limits.silence_s)
         syn = saved_syn(line.connection)
-        session = ServedSession(secrets.token_hex(8), signer.key, address, line.connection, syn)
+        own = secrets.token_hex(8)
+        session = ServedSession(
+            own, signer.key, address, line.connection, syn, beside.turn if beside else own
+        )
         self._sessions[session.id] = session
+        control = SessionControl(session, self._limits, self._turns, datagrams)
         try:
-            await line.write(signer.sign({"session": session.id} | _describe(session)))
+            await line.write(signer.sign({"session": session.id} | control.describe()))
             while True:
-                async with asyncio.timeout(self._patience_s(session)):
+                async with asyncio.timeout(control.patience_s):
                     body = signer.check(await line.read())
-                try:
-                    answer = await self._obey(session, protocol.read_request(body), datagrams)
-                except ProtocolError as error:
-                    answer = {"error": str(error)}
-                await line.write(signer.sign(answer))
+                await line.write(signer.sign(await _answer(control, body)))
         finally:
             self._end(session)
-
-    def _patience_s(self, session: ServedSession) -> float:
-        longest_ns = max((flow.request.duration_ns for flow in session.flows.values()), default=0)
-        return self._limits.idle_s + longest_ns / _NS_PER_S
-
-    async def _obey(
-        self, session: ServedSession, request: protocol.Request, datagrams: socket.socket
-    ) -> dict[str, Any]:
-        match request:
-            case protocol.Describe():
-                return _describe(session)
-            case protocol.Prepare():
-                return self._prepare(session, request)
-            case protocol.Start():
-                return self._start(session)
-            case protocol.Finish():
-                return await self._finish(session)
-            case protocol.DatagramTest() | protocol.Saturate():
-                return await self._send_or_count(session, request, datagrams)
-
-    async def _send_or_count(
-        self,
-        session: ServedSession,
-        request: protocol.DatagramTest | protocol.Saturate,
-        datagrams: socket.socket,
-    ) -> dict[str, Any]:
-        if isinstance(request, protocol.Saturate):
-            return await self._saturate(session, request, datagrams)
-        return await self._datagrams(session, request, datagrams)
-
-    @staticmethod
-    def _start(session: ServedSession) -> dict[str, Any]:
-        if any(flow.end is None for flow in session.flows.values()):
-            return {"error": "a flow has no data connection"}
-        for flow in session.flows.values():
-            if flow.end is not None and not flow.end.began_ns:
-                flow.end.start()
-        return {"now_ns": now_ns()}
-
-    def _prepare(self, session: ServedSession, request: protocol.Prepare) -> dict[str, Any]:
-        limits = self._limits
-        if len(session.flows) >= limits.flows or request.flow in session.flows:
-            return {"error": f"at most {limits.flows} flows, each with a number of its own"}
-        if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
-        session.flows[request.flow] = ServedFlow(request)
-        return {}
-
-    async def _finish(self, session: ServedSession) -> dict[str, Any]:
-        flows, session.flows = session.flows, {}
-        loop = asyncio.get_running_loop()
-        results = {}
-        for number, flow in flows.items():
-            if flow.end is not None:
-                await loop.run_in_executor(None, flow.end.stop)
-                results[str(number)] = flow.end.result()
-        return {"flows": results}
-
-    async def _datagrams(
-        self, session: ServedSession, request: protocol.DatagramTest, datagrams: socket.socket
-    ) -> dict[str, Any]:
-        limits = self._limits
-        if request.bits_per_sec > limits.datagram_mbit_s * 1_000_000:
-            return {"error": f"at most {limits.datagram_mbit_s} Mbit/s of datagrams"}
-        if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s of datagrams"}
-        if request.direction == "reverse":
-            session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
-            await asyncio.sleep(request.duration_ns / _NS_PER_S + 1)
-            receiver, session.datagrams = session.datagrams, None
-            return receiver.result()
-        peer = await self._who_wants(session)
-        if peer is None:
-            return {"error": _NO_DATAGRAM}
-        loop = asyncio.get_running_loop()
-        key, name = session.key, bytes.fromhex(session.id)
-
-        def send(content: bytes) -> None:
-            datagrams.sendto(content, peer)
-
-        with closed_by_peer(loop, session.connection) as gone:
-            sent = await loop.run_in_executor(
-                None,
-                lambda: send_datagrams(send, key, name, protocol.SERVER, request, gone),
-            )
-        return {"sent": sent}
-
-    async def _who_wants(self, session: ServedSession) -> SocketAddress | None:
-        """From where the session asked for datagrams; nobody else is sent any."""
-        receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
-        try:
-            async with asyncio.timeout(self._limits.asking_s):
-                await receiver.has_begun.wait()
-        except TimeoutError:
-            return None
-        finally:
-            session.datagrams = None
-        return receiver.peer
-
-    async def _saturate(
-        self, session: ServedSession, request: protocol.Saturate, datagrams: socket.socket
-    ) -> dict[str, Any]:
-        limits = self._limits
-        if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s of datagrams; shorten --duration"}
-        most = min(request.most_bits_per_sec, limits.datagram_mbit_s * 1_000_000)
-        request = request.model_copy(update={"most_bits_per_sec": most})
-        key, name = session.key, bytes.fromhex(session.id)
-        if request.direction == "reverse":
-            recorder = session.datagrams = ArrivalRecorder(key, name, request)
-            until_s = time.monotonic() + request.duration_ns / _NS_PER_S + 1
-            while time.monotonic() < until_s:
-                await asyncio.sleep(FEEDBACK_EVERY_S)
-                feedback = recorder.feedback(protocol.SERVER)
-                if feedback is not None and recorder.peer is not None:
-                    with contextlib.suppress(OSError):
-                        datagrams.sendto(feedback, recorder.peer)
-            session.datagrams = None
-            return recorder.result() | {"per_ms": recorder.arrivals()}
-        peer = await self._who_wants(session)
-        if peer is None:
-            return {"error": _NO_DATAGRAM}
-        saturator = session.saturator = Saturator(
-            lambda content: datagrams.sendto(content, peer), key, name, protocol.SERVER, request
-        )
-        loop = asyncio.get_running_loop()
-        try:
-            with closed_by_peer(loop, session.connection) as gone:
-                await loop.run_in_executor(None, saturator.run, gone)
-        finally:
-            session.saturator = None
-        return saturator.result()
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
         """Answer probes of sessions, each by a datagram of the same length; drop all else."""
@@ -363,14 +263,21 @@ class Server:
 
     def _end(self, session: ServedSession) -> None:
         self._sessions.pop(session.id, None)
+        self._turns.leave(session.id)
         for flow in session.flows.values():
             if flow.end is not None:
-                asyncio.get_running_loop().run_in_executor(None, flow.end.stop)
+                start_thread(flow.end.stop)
         session.flows.clear()
 
 
-def _describe(session: ServedSession) -> dict[str, Any]:
-    """This end, and the client's connection as it is seen from here."""
-    path = view_of(session.connection) | {"syn": session.syn}
-    own = {"now_ns": now_ns(), "is_root": os.geteuid() == 0, "path": path}
-    return own | describe_host()
+async def _answer(control: SessionControl, body: bytes) -> dict[str, Any]:
+    """To what a client asks, whatever that is.
+
+    Raises:
+        ProtocolError: the client has gone.
+    """
+    try:
+        request = protocol.read_request(body)
+    except ProtocolError as error:
+        return {"error": str(error)}
+    return await while_connected(control.connection, partial(control.obey, request))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from cwndlab.measure.wire.flow import MOST_SAMPLES
 
 if TYPE_CHECKING:
     import socket
@@ -21,15 +22,24 @@ class Limits:
     """How much the server lets its clients have."""
 
     pending: int = 256
-    """Connections that have not shown the token; one more, and the oldest is closed."""
+    """Connections that have not shown the token; one more, and an older one is closed."""
+    pending_of_address: int = 32
+    """Of one address, or of one network of IPv6: one more, and its oldest is closed."""
     opening_s: float = 5
     """How long such a connection may take."""
-    sessions: int = 8
+    sessions: int = 64
+    """One measures, the others wait for their turn."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
     """A session that says nothing for so long after its flows' time is over."""
-    samples: int = 60_000
+    silence_s: float = 10
+    """A client whose machine answers nothing for so long is given up."""
+    turn_idle_s: float = 30
+    """One that has its turn and asks for nothing for so long, beyond its flows' time, loses it."""
+    turn_answer_s: float = 5
+    """After which one that waits for its turn is told how many are ahead."""
+    samples: int = MOST_SAMPLES
     """Of all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
@@ -53,7 +63,8 @@ class ServedSession:
     address: str
     connection: socket.socket
     syn: View | None
+    turn: str
+    """Whose turn it measures in: its own, or that of the session beside which it is."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

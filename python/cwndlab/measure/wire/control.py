@@ -1,0 +1,203 @@
+"""What a client asks on its control connection, and how the server does it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.machine.host import describe_host
+from cwndlab.measure.machine.path_view import view_of
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.datagrams import DatagramReceiver, send_datagrams
+from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
+from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
+from cwndlab.measure.wire.threads import in_own_thread
+
+if TYPE_CHECKING:
+    import socket
+    import threading
+
+    from cwndlab.measure.wire.datagrams import SocketAddress
+    from cwndlab.measure.wire.flow import FlowEnd
+    from cwndlab.measure.wire.turns import Turns
+
+_NS_PER_S = 10**9
+_NO_DATAGRAM = "no datagram came through; the network may block UDP"
+
+
+class SessionControl:
+    """Carries out the requests of a session."""
+
+    def __init__(
+        self, session: ServedSession, limits: Limits, turns: Turns, datagrams: socket.socket
+    ) -> None:
+        """Within these limits, each measurement in its turn, with the server's socket of UDP."""
+        self._session = session
+        self._limits = limits
+        self._turns = turns
+        self._datagrams = datagrams
+
+    @property
+    def connection(self) -> socket.socket:
+        """The control connection."""
+        return self._session.connection
+
+    @property
+    def patience_s(self) -> float:
+        """How long the client may say nothing before it is given up."""
+        flows = self._session.flows.values()
+        longest_ns = max((flow.request.duration_ns for flow in flows), default=0)
+        idle_s = self._limits.turn_idle_s if self._has_turn else self._limits.idle_s
+        return idle_s + longest_ns / _NS_PER_S
+
+    @property
+    def _has_turn(self) -> bool:
+        return self._turns.has(self._session.turn)
+
+    async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
+        """Carry out a request; the answer.
+
+        Cancelled where the client goes meanwhile, when `gone` is set for threads to end by.
+        """
+        is_measuring = isinstance(
+            request, protocol.Start | protocol.DatagramTest | protocol.Saturate
+        )
+        if is_measuring and not self._has_turn:
+            return {"error": "one client measures at a time; ask for a turn first"}
+        match request:
+            case protocol.Describe():
+                answer = self.describe()
+            case protocol.TakeTurn():
+                answer = {"ahead": await self._turn()}
+            case protocol.Prepare():
+                answer = self._prepare(request)
+            case protocol.Start():
+                answer = self._start()
+            case protocol.Finish():
+                answer = await self._finish()
+            case protocol.DatagramTest() | protocol.Saturate():
+                answer = await self._send_or_count(request, gone)
+        return answer
+
+    def describe(self) -> dict[str, Any]:
+        """This end, and the client's connection as it is seen from here."""
+        path = view_of(self._session.connection) | {"syn": self._session.syn}
+        return {"now_ns": now_ns(), "path": path} | describe_host()
+
+    async def _turn(self) -> int:
+        if self._has_turn or self._session.turn != self._session.id:
+            return 0
+        return await self._turns.wait(self._session.id, self._limits.turn_answer_s)
+
+    def _prepare(self, request: protocol.Prepare) -> dict[str, Any]:
+        limits, flows = self._limits, self._session.flows
+        if len(flows) >= limits.flows or request.flow in flows:
+            return {"error": f"at most {limits.flows} flows, each with a number of its own"}
+        if request.duration_ns > limits.flow_s * _NS_PER_S:
+            return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
+        flows[request.flow] = ServedFlow(request)
+        return {}
+
+    def _start(self) -> dict[str, Any]:
+        flows = self._session.flows.values()
+        ends = [flow.end for flow in flows if flow.end is not None]
+        if len(ends) < len(flows):
+            return {"error": "a flow has no data connection"}
+        for end in ends:
+            if not end.began_ns:
+                end.start(self._limits.samples // len(ends))
+        return {"now_ns": now_ns()}
+
+    async def _finish(self) -> dict[str, Any]:
+        flows, self._session.flows = self._session.flows, {}
+        ends = {number: flow.end for number, flow in flows.items() if flow.end is not None}
+        results = await asyncio.gather(
+            *(in_own_thread(partial(_stopped, end)) for end in ends.values())
+        )
+        return {"flows": {str(n): result for n, result in zip(ends, results, strict=True)}}
+
+    async def _send_or_count(
+        self, request: protocol.DatagramTest | protocol.Saturate, gone: threading.Event
+    ) -> dict[str, Any]:
+        limits = self._limits
+        if request.duration_ns > limits.flow_s * _NS_PER_S:
+            return {"error": f"at most {limits.flow_s:g} s of datagrams; shorten --duration"}
+        most = limits.datagram_mbit_s * 1_000_000
+        if isinstance(request, protocol.Saturate):
+            most = min(request.most_bits_per_sec, most)
+            request = request.model_copy(update={"most_bits_per_sec": most})
+            return await self._saturate(request, gone)
+        if request.bits_per_sec > most:
+            return {"error": f"at most {limits.datagram_mbit_s} Mbit/s of datagrams"}
+        return await self._send_at_rate(request, gone)
+
+    async def _send_at_rate(
+        self, request: protocol.DatagramTest, gone: threading.Event
+    ) -> dict[str, Any]:
+        session = self._session
+        if request.direction == "reverse":
+            session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
+            await asyncio.sleep(request.duration_ns / _NS_PER_S + 1)
+            receiver, session.datagrams = session.datagrams, None
+            return receiver.result()
+        peer = await self._who_wants()
+        if peer is None:
+            return {"error": _NO_DATAGRAM}
+        key, name = session.key, bytes.fromhex(session.id)
+
+        def send(content: bytes) -> None:
+            self._datagrams.sendto(content, peer)
+
+        sent = await in_own_thread(
+            lambda: send_datagrams(send, key, name, protocol.SERVER, request, gone)
+        )
+        return {"sent": sent}
+
+    async def _who_wants(self) -> SocketAddress | None:
+        """From where the session asked for datagrams; nobody else is sent any."""
+        session = self._session
+        receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
+        try:
+            async with asyncio.timeout(self._limits.asking_s):
+                await receiver.has_begun.wait()
+        except TimeoutError:
+            return None
+        finally:
+            session.datagrams = None
+        return receiver.peer
+
+    async def _saturate(self, request: protocol.Saturate, gone: threading.Event) -> dict[str, Any]:
+        session, datagrams = self._session, self._datagrams
+        key, name = session.key, bytes.fromhex(session.id)
+        if request.direction == "reverse":
+            recorder = session.datagrams = ArrivalRecorder(key, name, request)
+            until_s = time.monotonic() + request.duration_ns / _NS_PER_S + 1
+            while time.monotonic() < until_s:
+                await asyncio.sleep(FEEDBACK_EVERY_S)
+                feedback = recorder.feedback(protocol.SERVER)
+                if feedback is not None and recorder.peer is not None:
+                    with contextlib.suppress(OSError):
+                        datagrams.sendto(feedback, recorder.peer)
+            session.datagrams = None
+            return recorder.result() | {"per_ms": recorder.arrivals()}
+        peer = await self._who_wants()
+        if peer is None:
+            return {"error": _NO_DATAGRAM}
+        saturator = session.saturator = Saturator(
+            lambda content: datagrams.sendto(content, peer), key, name, protocol.SERVER, request
+        )
+        try:
+            await in_own_thread(lambda: saturator.run(gone))
+        finally:
+            session.saturator = None
+        return saturator.result()
+
+
+def _stopped(end: FlowEnd) -> dict[str, Any]:
+    """What an end saw, once it has ended."""
+    end.stop()
+    return end.result()

@@ -1,0 +1,47 @@
+"""Long work beside the event loop, each in a thread of its own: none waits for another's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+
+
+async def in_own_thread(work: Callable[[], _T]) -> _T:
+    """What the work returns or raises.
+
+    A cancelled wait leaves the thread to end by itself.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def settle(value: _T | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(value)  # type: ignore[arg-type]  # without an error it is a value
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except BaseException as raised:  # noqa: BLE001  given to who waits
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, value, error)
+
+    start_thread(run)
+    return await done
+
+
+def start_thread(work: Callable[[], object]) -> None:
+    """Do work that nobody waits for."""
+    threading.Thread(target=work, name="cwndlab", daemon=True).start()

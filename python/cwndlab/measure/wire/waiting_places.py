@@ -1,0 +1,67 @@
+"""Connections that have not shown the token: a bounded number, of which no address has all."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+_NETWORK_OF_A_USER_BITS = 64  # RFC 4291 section 2.5.4: what is behind it is one site's choice
+_MAPPED = "::ffff:"
+
+_T = TypeVar("_T")
+
+
+class WaitingPlaces(Generic[_T]):
+    """Who waits, by address; where places run out, the oldest of the greediest gives way."""
+
+    def __init__(self, most: int, most_of_address: int) -> None:
+        """Keep at most so many, and of one address at most so many."""
+        self._most = most
+        self._most_of_address = most_of_address
+        self._by_network: dict[str, OrderedDict[_T, None]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return self._count
+
+    def enter(self, who: _T, address: str) -> _T | None:
+        """Take a place; who has to give way, if anybody has."""
+        network = network_of(address)
+        own = self._by_network.setdefault(network, OrderedDict())
+        own[who] = None
+        self._count += 1
+        if len(own) > self._most_of_address:
+            return self._oldest(network)
+        if self._count > self._most:
+            return self._oldest(max(self._by_network, key=lambda each: len(self._by_network[each])))
+        return None
+
+    def leave(self, who: _T, address: str) -> None:
+        """Give the place back, if it was not taken away before."""
+        network = network_of(address)
+        own = self._by_network.get(network)
+        if own is not None and who in own:
+            self._forget(network, who)
+
+    def _oldest(self, network: str) -> _T:
+        oldest = next(iter(self._by_network[network]))
+        self._forget(network, oldest)
+        return oldest
+
+    def _forget(self, network: str, who: _T) -> None:
+        own = self._by_network[network]
+        del own[who]
+        self._count -= 1
+        if not own:
+            del self._by_network[network]
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: of IPv6 the network of 64 bits, from which one host has all."""
+    plain = address.partition("%")[0].removeprefix(_MAPPED)
+    if ":" not in plain:
+        return plain
+    bits = int(ipaddress.IPv6Address(plain)) >> _NETWORK_OF_A_USER_BITS
+    return f"{bits:x}"
