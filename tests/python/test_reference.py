@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from reference import commands, python_api
-from reference.pages import PAGES
 
 import cwndlab as cw
 from cwndlab import _core, core
@@ -16,6 +14,8 @@ from cwndlab.judge.populations import populations
 from cwndlab.resolve.hosts import hosts
 from cwndlab.resolve.presets import presets
 from cwndlab.results.columns import all_columns
+from reference import commands, python_api
+from reference.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from reference.markdown import code, heading, table
-
 from cwndlab import _core
 from cwndlab.results.columns import all_columns, quantity
+from reference.markdown import code, heading, table
 
 HEAD = """# Columns of results
 

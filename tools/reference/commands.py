@@ -6,10 +6,10 @@ import inspect
 from typing import TYPE_CHECKING
 
 import click
-from reference.markdown import block, code, heading, plain, table
 
 from cwndlab.cli import app
 from cwndlab.cli.group import SECTIONS
+from reference.markdown import block, code, heading, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,5 +79,5 @@ def _options(command: click.Command, context: click.Context) -> str:
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and "--help" not in parameter.opts:
-            rows.append((code(record[0]), plain(" ".join(record[1].split()))))
+            rows.append((code(record[0].replace("|", " | ")), plain(" ".join(record[1].split()))))
     return table(("option", "what it does"), rows) if rows else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def code(text: object) -> str:
-    """Text as code; nothing for nothing."""
-    return f"`{text}`" if text not in (None, "") else ""
+    """Text as code, also in cells of tables; nothing for nothing."""
+    if text in (None, ""):
+        return ""
+    if "|" not in str(text):
+        return f"`{text}`"
+    return f"<code>{html.escape(str(text)).replace('|', '&#124;')}</code>"
 
 
 def block(text: str, language: str = "text") -> str:
@@ -55,4 +60,4 @@ def _one_line(cell: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([*_<>\[\]])", r"\\\1", text)
+    return re.sub(r"([*_\[\]])", r"\\\1", html.escape(text, quote=False))

@@ -6,13 +6,12 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reference.markdown import block, code, heading, plain, sentence, table
-
 from cwndlab import core
 from cwndlab.judge.populations import populations
 from cwndlab.resolve import reno_variants
 from cwndlab.resolve.hosts import hosts, load_host
 from cwndlab.resolve.presets import load_preset, presets
+from reference.markdown import block, code, heading, plain, sentence, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

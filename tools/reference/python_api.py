@@ -6,14 +6,13 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from reference.markdown import block, code, heading, table
-
 import cwndlab as cw
 from cwndlab import errors
 from cwndlab.api.plots import Plotter
 from cwndlab.backends.live import RealNetwork
 from cwndlab.judge.answer import Answers
 from cwndlab.judge.decision import Decision
+from reference.markdown import block, code, heading, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reference.markdown import code, heading, sentence, table
-
 from cwndlab.schema.json_schema import schema_text
+from reference.markdown import code, heading, sentence, table
 
 STUDY = """# Keys of study files
 

@@ -25,9 +25,9 @@ from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import Pin, kernel_states, load, require_loading, unload
 from cwndlab.kernel.objects import kernel_object, kernel_program
 from cwndlab.kernel.replay import CallRecorder, replay
+from examples import algorithms as algorithms_of_the_documentation
 from patience import PATIENCE_S
 from program import run
-from test_docs import algorithms as algorithms_of_the_documentation
 from this_machine import is_gone_soon
 from user_code import mine
 

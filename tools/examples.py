@@ -1,0 +1,138 @@
+"""The console examples of README and docs/: what they show is what the commands print.
+
+A block holds commands after `$ ` and, if it shows any, their output; `...` stands for lines that it
+leaves out, and times of computing are not compared. The blocks of a page share a folder.
+
+python tools/examples.py PAGE...   # writes what the commands print today into the pages
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OMITTED = "..."
+_SOURCE_NAME = re.compile(r"/\*\n \* (\w+):")
+_COMPUTING = re.compile(r"[\d.,]+ (m?s|min) of computing")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command of a block, and the output that the block shows."""
+
+    command: str
+    shown: tuple[str, ...]
+    line: int
+
+
+class ExampleError(Exception):
+    """A command failed, or printed something else than the page shows."""
+
+
+def pages() -> list[Path]:
+    """README and all that is written in docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def steps(text: str) -> list[Step]:
+    """The commands of all console blocks of a page."""
+    found: list[Step] = []
+    for match in BLOCK.finditer(text):
+        if match[1] != "console":
+            continue
+        first = text[: match.start(2)].count("\n") + 1
+        for number, line in enumerate(match[2].splitlines(), first):
+            if line.startswith("$ "):
+                found.append(Step(line[2:], (), number))
+            elif not found:
+                msg = f"line {number}: a console block begins with a command after `$ `"
+                raise ExampleError(msg)
+            else:
+                last = found.pop()
+                found.append(Step(last.command, (*last.shown, line), last.line))
+    return found
+
+
+def furnish(folder: Path) -> None:
+    """Make a folder look like a clone to readers who wrote the algorithms that the pages show."""
+    for name in ("studies", "algorithms", "docs", "python"):
+        (folder / name).symlink_to(ROOT / name)
+    for name, text in algorithms().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def algorithms() -> dict[str, str]:
+    """Every C file of the documentation, under the name that its comment begins with."""
+    found = {}
+    for page in pages():
+        for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+            name = _SOURCE_NAME.match(text)
+            if language == "c" and name:
+                found[f"{name[1]}.c"] = text
+    return found
+
+
+def program() -> str:
+    """The path of `cwndlab`."""
+    return str(Path(sysconfig.get_path("scripts")) / "cwndlab")
+
+
+def printed(step: Step, folder: Path) -> list[str]:
+    """Run a command; the lines that it prints.
+
+    Raises:
+        ExampleError: it failed.
+    """
+    name, *arguments = shlex.split(step.command, comments=True)
+    if name != "cwndlab":
+        msg = f"line {step.line}: only our own program is run here, not {name}"
+        raise ExampleError(msg)
+    command = [program(), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603  our own
+    if done.returncode != 0:
+        msg = f"line {step.line}: {step.command}\n{done.stdout}\n{done.stderr}"
+        raise ExampleError(msg)
+    return [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+
+
+def is_shown(shown: tuple[str, ...], output: list[str]) -> bool:
+    """Whether the lines of a page are those of the output, but for what is left out."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == OMITTED else re.escape(_same(line)) + r"\n" for line in shown
+    )
+    return re.fullmatch(pattern, "".join(f"{_same(line)}\n" for line in output)) is not None
+
+
+def _same(line: str) -> str:
+    return _COMPUTING.sub("some of computing", line.rstrip())
+
+
+def rewrite(page: Path) -> None:
+    """Write into a page what its commands print, where it shows all of it."""
+    text = page.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        furnish(Path(folder))
+        for step in steps(text):
+            output = printed(step, Path(folder))
+            if not step.shown or is_shown(step.shown, output):
+                continue
+            if OMITTED in step.shown:
+                sys.stdout.write(f"{page}:{step.line}: by hand, as lines are left out\n")
+                sys.stdout.write("".join(f"{line}\n" for line in output))
+                continue
+            was = "".join(f"{line}\n" for line in step.shown)
+            text = text.replace(was, "".join(f"{line}\n" for line in output))
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        rewrite(Path(name))
