@@ -89,6 +89,7 @@ lint: $(STAMPS)/core $(STAMPS)/lint ## formatting, lints and types; changes noth
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary
 	@$(PYTHON) tools/python_house.py
+	@$(PYTHON) tools/prose.py
 	@$(VENV)/bin/lint-imports --no-logo --no-cache >target/layers.log || { cat target/layers.log; exit 1; }
 
 docs: $(STAMPS)/core site ## build the site and the Rust documentation; a warning is an error
