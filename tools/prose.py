@@ -25,7 +25,7 @@ NOTES = "docs/notes/"  # dated: they stay as they were written
 REFUSED = {
     r"\bbefell\b|\bbefall\w*": "what happened: disturbed, failed, was interrupted",
     r"\bwhat of\b": "name the thing",
-    r"\bis told\b|\bare told\b|\bwas told\b|\bwere told\b": "reported, known, shown",
+    r"\b(?:is|are|was|were) told\b(?! apart)": "reported, known, shown",
     r"\btells? of\b|\btold of\b": "shows, reports, describes",
     r"\b(?:for|by|to|of) who (?!is\b)": "anyone who, whoever, or name them",
     r"\bwho knows\b": "anyone who has",
@@ -136,7 +136,7 @@ def reflowed(text: str) -> str:
 def _broken(lines: list[str]) -> list[str]:
     """One paragraph or item of a list, in lines that are not too long."""
     item = _ITEM.match(lines[0])
-    first = item[0] if item else re.match(r"\s*", lines[0])[0]  # type: ignore[index]  always matches
+    first = item[0] if item else lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     words = " ".join(line.strip() for line in lines)[len(first.lstrip()) if item else 0 :]
     return textwrap.wrap(
         words.strip(),

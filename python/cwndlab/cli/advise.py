@@ -27,7 +27,9 @@ _TRACE_DELAY = "20 ms"
 
 
 @click.command("advise")
-@study_option("link", "--link", "links", multiple=True, more="Several are classes of users.")
+@study_option(
+    "link", "--link", "links", multiple=True, more="Repeat it for several classes of users."
+)
 @click.option(
     "--users",
     metavar="NAME",
@@ -36,23 +38,23 @@ _TRACE_DELAY = "20 ms"
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
-    help=f"A recorded trace, behind a delay of {_TRACE_DELAY} one way.",
+    help=f"A recorded trace; a one-way delay of {_TRACE_DELAY} is added.",
 )
-@click.option("--results", type=click.Path(path_type=Path), help="Results that exist already.")
+@click.option("--results", type=click.Path(path_type=Path), help="Existing results to answer from.")
 @use_option
 @goal_option
 @study_option(
     "algorithm",
     "--algorithm",
     "algorithms",
-    more="Several, separated by commas, are compared; without it, six that Linux has.",
+    more="One or more, separated by commas.  [default: six that Linux has]",
 )
 @click.option(
     "--baseline",
     metavar="NAME",
     default="cubic",
     show_default=True,
-    help="The algorithm that is run today.",
+    help="The algorithm in use today.",
 )
 @study_option("direction")
 @click.option(
@@ -61,7 +63,7 @@ _TRACE_DELAY = "20 ms"
     help="Time for all runs.  [default: 15 s; 17 s for each class of users]",
 )
 @click.option(
-    "--mixes", "has_mixes", is_flag=True, help="Also run it beside many flows, for the report."
+    "--mixes", "has_mixes", is_flag=True, help="Also run mixes of many flows, for the report."
 )
 @click.option("--apply", "is_applied", is_flag=True, help="Load the winner into this kernel.")
 @jobs_option
@@ -84,7 +86,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Say which congestion control to use on a network.
 
-    And how sure that is, what changes from the one that runs today, and when it is another.
+    Also say how sure that is, what changes from the one in use today, and when another is better.
 
     \b
       cwndlab advise --link lte-typical --goal latency
@@ -97,7 +99,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     and says how to undo it.
     """  # noqa: D301  click's mark of lines that stay as they are
     if sum(map(bool, (links, users, trace, results))) != 1:
-        msg = "give one of --link, --users, --trace and --results: the network that is asked about"
+        msg = "name the network by one of --link, --users, --trace and --results"
         raise click.UsageError(msg)
     if results is not None:
         opened = open_results(results)
@@ -134,4 +136,4 @@ def _print(title: str, folder: Path, answers: Answers) -> None:
     else:
         say(indented(terminal_settings(answers)), "")
     say(*(indented(line) for line in terminal_decision(answers.together)), "")
-    say(f"  {command_line('cwndlab', 'report', folder)} draws it")
+    say(f"  {command_line('cwndlab', 'report', folder)} writes a report")

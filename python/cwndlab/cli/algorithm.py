@@ -29,7 +29,7 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List the algorithms, and what this kernel can do about each."""
+    """List the algorithms, and whether this kernel has or can load each."""
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -52,7 +52,7 @@ def algorithm_list(output_format: str) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the window into this file too: SVG, PDF or PNG, by its ending.",
+    help="Also draw the window into this file: SVG, PDF or PNG, by its ending.",
 )
 @click.option(
     "--link",
@@ -60,7 +60,11 @@ def algorithm_list(output_format: str) -> None:
     help="Link of the plot.  [default: 10 Mbit/s, 40 ms, 50 packets of queue]",
 )
 @click.option(
-    "--duration", metavar="TIME", default="30 s", show_default=True, help="How much of it to plot."
+    "--duration",
+    metavar="TIME",
+    default="30 s",
+    show_default=True,
+    help="How long to simulate for the plot.",
 )
 @format_option
 def algorithm_show(
@@ -88,7 +92,7 @@ def algorithm_show(
         print_rows(parameters, output_format)
         say("", f"  in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...", "")
     else:
-        say("  it has no parameters", "")
+        say("  no parameters", "")
     say(f"  hooks: {', '.join(entry.hooks)}")
     if page.phases:
         say(f"  phases: {', '.join(page.phases)}")
@@ -101,7 +105,7 @@ def algorithm_show(
 @algorithm_group.command("new")
 @click.argument("name")
 def algorithm_new(name: str) -> None:
-    """Write NAME.c, the beginning of an algorithm of your own.
+    """Write NAME.c, a working start for an algorithm of your own.
 
     Prints its path.
     """
@@ -117,7 +121,7 @@ def algorithm_new(name: str) -> None:
 @click.argument("name", metavar="FILE")
 @format_option
 def algorithm_check(name: str, output_format: str) -> int:
-    """Run the conformance suite over FILE, and explain what fails.
+    """Run the conformance checks on FILE, and explain what fails.
 
     FILE is ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exits 1 where a check fails.
     """
@@ -135,7 +139,7 @@ def algorithm_check(name: str, output_format: str) -> int:
 
 @algorithm_group.command("load")
 @click.argument("name")
-@click.option("--pin", is_flag=True, help="Keep it in the kernel when this command has ended.")
+@click.option("--pin", is_flag=True, help="Keep it in the kernel after this command ends.")
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load NAME into the running kernel; needs root.
 

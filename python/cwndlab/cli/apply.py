@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def apply_winner(decision: Decision) -> None:
     """Load the winner into the kernel, if the user says yes; nothing else is changed.
 
-    What of this machine is not as it was simulated is said first.
+    Differences between this machine and the simulated one are printed first.
 
     Raises:
         ResultsError: there is none.
@@ -27,13 +27,13 @@ def apply_winner(decision: Decision) -> None:
 
     winner = decision.first
     if winner is None:
-        msg = "nothing was measured; load the one you want: cwndlab algorithm load NAME --pin"
+        msg = "nothing was measured; load the algorithm you want: cwndlab algorithm load NAME --pin"
         raise ResultsError(msg)
     if decision.host is not None:
         for each in differences(decision.host):
             say(f"  ! {each.setting} is {each.here} here; the answer is for {each.simulated}")
     if winner in this_kernel().available:
-        say(f"  {winner} is in this kernel already; nothing is to be loaded.")
+        say(f"  {winner} is already in this kernel; there is nothing to load.")
         _say_how_to_choose(winner)
         return
     from cwndlab.kernel.loading import require_loading  # noqa: PLC0415  Linux only

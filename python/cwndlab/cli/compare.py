@@ -139,7 +139,7 @@ def _print(study: Study, results: Results, goal: str, output_format: str) -> Non
     limits = main_limits(results, comparison.representative_runs())
     say(indented(terminal_table(comparison, limits)), "")
     say(*(indented(line) for line in terminal_decision(answer.decision)))
-    say("", f"  {command_line('cwndlab', 'report', results.path)} draws it")
+    say("", f"  {command_line('cwndlab', 'report', results.path)} writes a report")
 
 
 def _how_often(comparison: Comparison) -> str:

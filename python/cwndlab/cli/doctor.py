@@ -106,7 +106,7 @@ def _try_loading() -> Examined:
 def _folder() -> Examined:
     if os.access(Path.cwd(), os.W_OK):
         return Examined("results folder", "ok", str(Path("results")))
-    remedy = "change to a folder of yours, or name one with --results"
+    remedy = "change to a folder that you own, or name one with --results"
     return Examined("results folder", "missing", f"{Path.cwd()} cannot be written", remedy)
 
 
@@ -114,7 +114,7 @@ def _disk() -> Examined:
     free_bytes = shutil.disk_usage(Path.cwd()).free
     found = f"{free_bytes / 10**9:.1f} GB free"
     if free_bytes < _LEAST_FREE_BYTES:
-        return Examined("disk", "missing", found, "make room before you start a study")
+        return Examined("disk", "missing", found, "free some space before you start a study")
     return Examined("disk", "ok", found)
 
 
@@ -127,7 +127,7 @@ def _package(name: str, purpose: str) -> Examined:
 @click.command("doctor")
 @format_option
 def doctor_command(output_format: str) -> int:
-    """Check what works here, and say how to mend what does not."""
+    """Check what works on this machine, and how to fix the rest."""
     found = checks()
     rows: list[dict[str, Any]] = [
         {

@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "compare": CommandEntry(
             "cwndlab.cli.compare",
             "compare_command",
-            "Compare algorithms on a link, on paired channels.",
+            "Compare algorithms on a link, over the same channels.",
         ),
         "advise": CommandEntry(
             "cwndlab.cli.advise",
@@ -53,12 +53,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "pack": CommandEntry(
             "cwndlab.cli.packing",
             "pack_command",
-            "Pack RESULTS with all that others need to check them.",
+            "Pack RESULTS into one archive that others can check.",
         ),
         "import": CommandEntry(
             "cwndlab.cli.importing",
             "import_command",
-            "Read measured files of FOLDER into results.",
+            "Import the measurements in FOLDER as results.",
         ),
         "papers": CommandEntry(
             "cwndlab.cli.papers",
@@ -85,12 +85,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "preflight": CommandEntry(
             "cwndlab.cli.live",
             "preflight_command",
-            "Look at both ends and the path before a campaign.",
+            "Check both ends and the path before a campaign.",
         ),
         "live": CommandEntry(
             "cwndlab.cli.live",
             "live_command",
-            "Measure what STUDY lacks, between this machine and a server.",
+            "Measure STUDY between this machine and a server.",
         ),
         "watch": CommandEntry(
             "cwndlab.cli.watch",
@@ -112,14 +112,14 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "doctor": CommandEntry(
             "cwndlab.cli.doctor",
             "doctor_command",
-            "Check what works here, and say how to mend what does not.",
+            "Check what works on this machine, and how to fix the rest.",
         ),
     },
     "Parts of a study": {
         "algorithm": CommandEntry(
             "cwndlab.cli.algorithm",
             "algorithm_group",
-            "Congestion control: built in, your own, and a kernel's.",
+            "Congestion control: built in, your own, or the kernel's.",
         ),
         "link": CommandEntry(
             "cwndlab.cli.link",
@@ -139,7 +139,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "schema": CommandEntry(
             "cwndlab.cli.profiles",
             "schema_command",
-            "Print the JSON Schema of study files, or of files of users, for editors.",
+            "Print the JSON Schema of study files or files of users, for editors.",
         ),
     },
 }

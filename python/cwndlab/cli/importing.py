@@ -37,14 +37,14 @@ _MOST_TOLD = 5
     metavar="TIME",
     default="0 s",
     show_default=True,
-    help="Left out of the statistics.",
+    help="Time at the beginning of each flow that statistics leave out.",
 )
 @results_option
 @format_option
 def import_command(
     folder: Path, pattern: str, warm_up: str, results: Path | None, output_format: str
 ) -> None:
-    """Read measured files of FOLDER into results.
+    """Import the measurements in FOLDER as results.
 
     JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV. Fields of --pattern in
     braces become factors. {repetition} numbers runs that belong together, {side} (client, server)
@@ -67,7 +67,7 @@ def import_command(
     print_comparisons(found)
     if summary.notes:
         say("", *(f"  {note}" for note in summary.notes))
-    say("", f"  {command_line('cwndlab', 'report', summary.folder)} draws it")
+    say("", f"  {command_line('cwndlab', 'report', summary.folder)} writes a report")
 
 
 def _say_left_out(summary: ImportSummary) -> None:

@@ -49,10 +49,10 @@ def link_list(output_format: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
-    help="Picture that --plot writes; its ending says the format: SVG, PDF or PNG.",
+    help="File that --plot writes: SVG, PDF or PNG, by its ending.",
 )
 @click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="How much of it to draw."
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="How long to draw."
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
@@ -80,12 +80,14 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     metavar="TIME",
     default="60 s",
     show_default=True,
-    help="How much of the link to export.",
+    help="How long a trace to write.",
 )
 @direction_option
-@click.option("--user", default=1, show_default=True, help="User of a shared medium, from 1.")
+@click.option(
+    "--user", default=1, show_default=True, help="User of a shared medium, counted from 1."
+)
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
-    """Write what LINK delivers as a trace of Mahimahi."""
+    """Write what LINK delivers as a Mahimahi trace."""
     _, resolved = read_link(spec)
     way = Direction(direction)
     made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
@@ -119,7 +121,7 @@ def link_record(
 ) -> None:
     """Saturate a real link and record what it delivers.
 
-    The far end is `cwndlab serve`; what is recorded serves sim and kernel as a trace.
+    The far end runs `cwndlab serve`. Simulator and kernel can both use the recorded trace.
     """
     address = Address.parse(server, read_token(token_file))
     with Session(address) as session:
@@ -143,5 +145,8 @@ def link_record(
     for recorded in recording.directions:
         if not recorded.was_full:
             name = recorded.direction.title
-            say(f"! the {name} was never full: it carries more than this; raise --most")
-    say("", f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares over it")
+            say(f"! the {name} was never saturated: it carries more than was sent; raise --most")
+    say(
+        "",
+        f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares algorithms over it",
+    )

@@ -33,7 +33,7 @@ _DEFAULT_PORT = 5209
     type=click.Path(path_type=Path),
     default=Path("cwndlab.token"),
     show_default=True,
-    help="File with the secret that clients must know; made if it is not there.",
+    help="File with the secret that clients must know; created if missing.",
 )
 @click.option(
     "--host",
@@ -59,10 +59,10 @@ def serve_command(token_file: Path, host: str, port: int) -> None:
     server = Server(read_token(token_file))
 
     def ready() -> None:
-        say(f"serving on {server.address[0]} port {server.address[1]}, TCP and UDP; Ctrl-C ends it")
+        say(f"serving on {server.address[0]} port {server.address[1]}, TCP and UDP; Ctrl-C to stop")
 
     if os.geteuid() != 0:
-        say("not root: only the algorithms that this machine allows everyone can be chosen")
+        say("not root: only the algorithms that this machine allows every user can be chosen")
     asyncio.run(server.run(host, port, ready))
 
 
@@ -84,7 +84,7 @@ server_option = click.option(
 def preflight_command(
     study: Path | None, server: str, token_file: Path, udp: str | None, output_format: str
 ) -> int:
-    """Look at both ends and the path before a campaign.
+    """Check both ends and the path before a campaign.
 
     With STUDY, also check that both ends can run it.
     """
@@ -113,9 +113,9 @@ def preflight_command(
     "--status",
     "is_status",
     is_flag=True,
-    help="Show what is done and what is missing, and measure nothing.",
+    help="Show which runs are done and which are missing, and measure nothing.",
 )
-@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @results_option
 def live_command(
     study: Path,
@@ -125,7 +125,7 @@ def live_command(
     is_status: bool,
     is_quick: bool,
 ) -> None:
-    """Measure what STUDY lacks, between this machine and a server.
+    """Measure STUDY between this machine and a server.
 
     This machine is the user, the server (`cwndlab serve`) the network. The same as
     `run --backend live`.

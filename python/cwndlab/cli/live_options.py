@@ -50,7 +50,7 @@ _LIVE_OPTIONS = (
         "labels",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Note to keep with each run: weather=rain.",
+        help="A note to keep with each run, such as weather=rain.",
     ),
     click.option(
         "--radio-log",
@@ -69,7 +69,7 @@ _LIVE_OPTIONS = (
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="How often a run that an outage hit is measured again.",
+        help="How many times to repeat a run that an outage disturbed.",
     ),
     click.option(
         "--patience",
@@ -136,7 +136,7 @@ class LiveOptions:
             UsageError: they do not say where the server is.
         """
         if self.server is None:
-            msg = "where is the server? --server HOST"
+            msg = "name the server with --server HOST"
             raise click.UsageError(msg)
         from cwndlab.backends.live import RealNetwork  # noqa: PLC0415  other backends do without
         from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415  as above
@@ -176,7 +176,7 @@ def read_token(path: Path) -> str:
         msg = f"{path}: others can read it; chmod 600 {path}"
         raise TokenError(msg)
     if len(token) < _SHORTEST_TOKEN:
-        msg = f"{path}: no token; delete it, and `cwndlab serve` makes one"
+        msg = f"{path}: not a token; delete the file, and `cwndlab serve` creates one"
         raise TokenError(msg)
     return token
 

@@ -19,7 +19,9 @@ results_option = click.option(
     help="Folder for the results.  [default: results/ID]",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1, max=1024), help="Runs at once.  [default: one per core]"
+    "--jobs",
+    type=click.IntRange(min=1, max=1024),
+    help="Number of runs at once.  [default: one per core]",
 )
 executor_option = click.option(
     "--executor",
@@ -51,7 +53,7 @@ pcap_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where runs happen, as a command was told."""
+    """Where runs happen, as the options say."""
 
     backend: BackendName
     jobs: int | None = None

@@ -45,7 +45,7 @@ direction_option = click.option(
     type=click.Choice(["downlink", "uplink"]),
     default="downlink",
     show_default=True,
-    help="Data along the link, or along the reverse link.",
+    help="Direction of the data: along the link, or along the reverse link.",
 )
 
 
@@ -57,7 +57,7 @@ def format_option(
 
 
 def console() -> Console:
-    """Standard output; as wide as it needs to be where it is no terminal."""
+    """Standard output; as wide as it needs to be if it is not a terminal."""
     plain = Console(highlight=False)
     if plain.is_terminal:
         return plain

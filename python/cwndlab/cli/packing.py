@@ -17,10 +17,10 @@ from cwndlab.packing import pack
     "--anonymous",
     "is_anonymous",
     is_flag=True,
-    help="Machines, addresses, cells and operators become numbers; captures are left out.",
+    help="Replace machines, addresses, cells and operators by numbers, and leave out captures.",
 )
 def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
-    """Pack RESULTS with all that others need to check them.
+    """Pack RESULTS into one archive that others can check.
 
     Study, raw data, versions, report, methods, citations and the script of each figure. Prints the
     path.

@@ -48,7 +48,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """What of a paper is set beside ours."""
+    """Which parts of a paper are compared with ours."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [

@@ -21,7 +21,7 @@ _PPB = 10**9
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
-    help="Results of a few repetitions, for the rate and the variance.",
+    help="Results of a few repetitions, which give rate and variance.",
 )
 @click.option(
     "--effect",
@@ -31,7 +31,9 @@ _PPB = 10**9
     help="Smallest difference that matters.",
 )
 @click.option(
-    "--rate", metavar="RATE", help="Expected rate of each flow if there is no pilot: 20 Mbit/s."
+    "--rate",
+    metavar="RATE",
+    help="Expected rate of each flow if there is no pilot, such as 20 Mbit/s.",
 )
 @format_option
 def plan_command(
@@ -39,7 +41,7 @@ def plan_command(
 ) -> None:
     """Estimate the runs, hours and gigabytes a live campaign of STUDY needs.
 
-    It also says how many repetitions it takes to see an effect.
+    It also says how many repetitions are needed to see an effect.
     """
     plan = plan_study(
         Study.load(study, is_live=True),
@@ -65,13 +67,13 @@ def plan_command(
     )
     say(f"{plural(plan.runs, 'run')}, {plan.hours:,.1f} h, {data}", "")
     if not rows:
-        say(f"repetitions: {plan.repetitions}; whether that is enough, only a --pilot tells")
+        say(f"repetitions: {plan.repetitions}; give a --pilot to know whether they are enough")
         return
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
     aim = f"to see {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
     if needed is None:
-        told = f"not every pair can be judged {aim}: a pilot needs two repetitions at least"
+        told = f"not every pair can be judged {aim}: a pilot needs at least two repetitions"
     else:
         verdict = "enough" if plan.repetitions >= needed else "too few"
         told = f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"

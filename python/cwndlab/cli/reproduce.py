@@ -35,7 +35,10 @@ EVERY_PAPER = "all"
 @jobs_option
 @executor_option
 @click.option(
-    "--quick", "is_quick", is_flag=True, help="The study's short version, and its page alone."
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="Use the short version of the study, and write the page alone.",
 )
 def reproduce_command(
     study_id: str,

@@ -36,18 +36,18 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
 @click.option(
     "--link",
     metavar="LINK",
-    help='To the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
+    help='Link to the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
 )
 @click.option(
     "--reverse-link",
     metavar="LINK",
-    help="From it; without, as long as the link and without limits.",
+    help="Link from the program; if absent, the same delay without limits.",
 )
 @click.option(
     "--algorithm", metavar="NAME", help="Congestion control over the link, in both directions."
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random draws."
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."
 )
 @click.option(
     "--pcap",
@@ -55,7 +55,9 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Keep the headers of all packets at COMMAND's interface.",
 )
-@click.option("--watch", "is_watching", is_flag=True, help="Show what goes over a shell's link.")
+@click.option(
+    "--watch", "is_watching", is_flag=True, help="Show the traffic on a running shell's link."
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
     link: str | None,
@@ -111,7 +113,7 @@ def _become(
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.set_inheritable(descriptor, True)  # noqa: FBT003  its only argument
     if sys.stdin.isatty() and sys.stdout.isatty():
-        say(f"behind {link}; exit ends it; elsewhere, cwndlab shell --watch looks on")
+        say(f"behind {link}; exit to leave; cwndlab shell --watch elsewhere shows its traffic")
     sys.stdout.flush()
     arguments = [helper.name, "shell", str(descriptor), *command]
     os.execv(helper, arguments)  # noqa: S606  our own program, and the user's
@@ -134,7 +136,7 @@ def _in_kernel(algorithm: str) -> str:
     state = kernel.state_of(algorithm)
     if state is None:
         core.algorithm(algorithm)  # an unknown one says so
-        state = f"to be had as ours:{algorithm}"
+        state = f"available as ours:{algorithm}"
     msg = f"--algorithm: {algorithm} is not in this kernel, but {state}"
     raise KernelRunError(msg)
 
@@ -197,7 +199,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
     names = _shells()
     if not names:
-        msg = "no shell runs here; start one: cwndlab shell --link LINK"
+        msg = "no shell is running; start one: cwndlab shell --link LINK"
         raise CwndlabError(msg)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(f"\0{names[-1]}")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @live_options
 @pcap_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be run, run nothing.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would run, and run nothing.")
 @format_option
 def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
@@ -94,7 +94,7 @@ def run_command(  # noqa: PLR0913  one argument per option
             print_frame(done.runs(), output_format)
         else:
             print_comparisons(done)
-            say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+            say("", f"  {command_line('cwndlab', 'report', done.path)} writes a report")
             if is_captured:
                 say(f"  captures: {done.path / 'files'}/*/capture.pcap")
 
@@ -119,7 +119,7 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
     report = each_run(lambda line: say(prose(line)))
     done = run_study(study, folder, backend=live.backend(), report=report)
     print_comparisons(done)
-    say("", f"  {command_line('cwndlab', 'report', done.path)} draws it")
+    say("", f"  {command_line('cwndlab', 'report', done.path)} writes a report")
 
 
 @click.command("report")
@@ -176,7 +176,7 @@ def print_comparisons(results: Results) -> None:
     say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")
     disturbed = runs["flags"].count() if "flags" in runs.columns else 0
     if disturbed:
-        say(f"  ! {disturbed:,} of them were disturbed; the report says by what")
+        say(f"  ! {disturbed:,} of them were disturbed; the report says how")
     if results.flows().is_empty():
         return
     answers = results.answers()

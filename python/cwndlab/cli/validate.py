@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     "traces",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     nargs=2,
-    help="A recording, down and up, in the place of the study's trace.",
+    help="Recorded traces, down and up, to use instead of the study's.",
 )
 @click.option(
     "--at-once",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Runs on the kernel at the same time, in namespaces of their own.",
+    help="Number of kernel runs at the same time, each in its own namespaces.",
 )
-@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
+@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @format_option
 def validate_command(  # noqa: PLR0913  one argument per option
     study: Path | None,
@@ -103,14 +103,14 @@ def _print(judgements: list[CellAgreement]) -> None:
             cells.append(f"{number(simulated)} | {number(measured)} {percent(pair.difference)}")
         names = ", ".join(str(value) for value in each.cell.values())
         table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
-    say("", "  simulator | kernel, and how far the former is from the latter", "", table)
+    say("", "  simulator | kernel, and how far the simulator is off", "", table)
 
 
 def _print_replays(replays: list[Replayed]) -> None:
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
-    for head in ("", "calls in the kernel", "otherwise in the native build"):
+    for head in ("", "calls in the kernel", "differ in the native build"):
         table.add_column(head)
     for each in replays:
         table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")

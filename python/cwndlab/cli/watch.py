@@ -15,8 +15,8 @@ from cwndlab.text.quantity import parse_duration
 
 
 @click.command("watch")
-@click.option("--interface", metavar="NAME", help="Which; the busiest one if none is named.")
-@click.option("--duration", metavar="TIME", help="End after this time: 60 s.")
+@click.option("--interface", metavar="NAME", help="Interface to watch; the busiest one by default.")
+@click.option("--duration", metavar="TIME", help="Stop after this time, such as 60 s.")
 def watch_command(interface: str | None, duration: str | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 
@@ -24,13 +24,13 @@ def watch_command(interface: str | None, duration: str | None) -> None:
     window of downlink transfers. Needs no root.
     """
     if sys.platform != "linux":
-        msg = "watch asks Linux of its connections; use it on the Linux end"
+        msg = "watch reads the connections of Linux; run it on the Linux end"
         raise CwndlabError(msg)
     until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
     watch = Watch(interface)
     watch.look()
     if interface is not None and not watch.has_interface(interface):
-        msg = f"there is no interface {interface}; those there are: ip link"
+        msg = f"there is no interface {interface}; list them with: ip link"
         raise CwndlabError(msg)
     show = _show if console().is_terminal else _print
     show(watch, INTERVAL_S, until_s)

@@ -23,10 +23,10 @@ GLOSSARY = {
         "Slow-start threshold: below it the window doubles every round trip, above it it grows "
         "with care."
     ),
-    "slow start": "The beginning, in which the window doubles every round trip.",
-    "retransmitted": "Sent again, because the packet was lost or taken for lost.",
+    "slow start": "The first phase of a connection, in which the window doubles every round trip.",
+    "retransmitted": "Packets sent again because they were lost, or seemed to be.",
     "timeout": (
-        "The sender heard nothing for so long that it started again from one packet. A user sees "
+        "The sender heard nothing for so long that it started over with one packet. A user sees "
         "a stall."
     ),
     "queue": "Packets waiting before the slowest link of the path.",
@@ -35,7 +35,7 @@ GLOSSARY = {
         "Bandwidth-delay product: as much data as fills the path without any queue, rate times "
         "empty RTT."
     ),
-    "fairness": "Whether flows that share a link get equal parts of it.",
+    "fairness": "Whether flows that share a link get equal shares of it.",
     "Jain's index": "Fairness in one number: 1 if all got the same, 1/n if one of n got all.",
     "95 % interval": (
         "If the study were repeated many times, such an interval would contain the true mean in "

@@ -117,7 +117,7 @@ def draw_figure(results: "Results", name: str) -> Figure:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return what a report consists of unless it is told: with its paper, if it has one."""
+    """Return the default parts of a report: with its paper, if it has one."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 

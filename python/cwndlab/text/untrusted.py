@@ -63,7 +63,7 @@ class _JsonText:
     def whole_object(self, streamed: _Streamed) -> dict[str, Any]:
         found = self._object(streamed)
         if self._next():
-            self._refuse("there is more behind its end")
+            self._refuse("there is text after its end")
         return found
 
     def _object(self, streamed: _Streamed) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class _JsonText:
         for _ in self._items("{", "}"):
             key = self._value()
             if not isinstance(key, str):
-                self._refuse("a key is no text")
+                self._refuse("a key is not text")
             self._expect(":")
             take = streamed.get((key,))
             below = {path[1:]: each for path, each in streamed.items() if path[0] == key}

@@ -224,7 +224,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
     finally:
         server.kill()
         server.communicate()
-    assert "draws it" in out, out
+    assert "writes a report" in out, out
     at = {end: folder / f"{end}.pcap" for end in ("outside", "inside")}
     senders = {"forward": "outside", "reverse": "inside"}
 

@@ -81,7 +81,7 @@ def test_run_makes_results_and_says_where(run: Callable[..., tuple[int, str, str
     assert (status, err) == (0, "")
     assert "My study: 16 runs in results/mine" in out
     assert "delay 10 ms" in out
-    assert out.rstrip().endswith("cwndlab report results/mine draws it")
+    assert out.rstrip().endswith("cwndlab report results/mine writes a report")
     assert len(finished(Path("results/mine"))) == 16
 
 
@@ -296,7 +296,7 @@ def test_algorithm_show_tells_parameters_with_units(
         {"parameter": "beta", "default": 717, "min": 1, "max": 1023, "unit": "1/1024", "doc": "cut"}
     ]
     assert "also hstcp" in run("algorithm", "show", "hstcp")[1]
-    assert "it has no parameters" in run("algorithm", "show", "reno")[1]
+    assert "no parameters" in run("algorithm", "show", "reno")[1]
 
 
 def test_link_show_spells_out_what_a_line_means(run: Callable[..., tuple[int, str, str]]) -> None:

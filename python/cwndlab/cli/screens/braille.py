@@ -11,10 +11,10 @@ _NOBODY = -1
 
 
 class Canvas:
-    """Lines of several owners; a character is coloured by who drew into it last."""
+    """Lines of several owners; a character has the colour of the last owner that drew into it."""
 
     def __init__(self, width: int, height: int) -> None:
-        """Of so many characters."""
+        """Make an empty canvas; width and height in characters."""
         self._dots = np.zeros((height, width), dtype=np.int64)
         self._owners = np.full((height, width), _NOBODY, dtype=np.int64)
         self.columns, self.rows = width * DOTS_ACROSS, height * DOTS_DOWN

@@ -87,7 +87,7 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
     if TrialEffect.OPEN in set().union(*effects):
-        return "There are too few repetitions to tell: what is open here, the whole study decides."
+        return "Too few repetitions: the whole study decides what is open here."
     explained = sum(TrialEffect.EXPLAINS in found for found in effects)
     in_part = sum(
         TrialEffect.PART in found and TrialEffect.EXPLAINS not in found for found in effects
@@ -96,7 +96,7 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     counts = ((explained, ""), (in_part, "a part of "), (rest, "nothing of "))
     parts = join_words([f"{words}{count}" for count, words in counts if count])
     which = "1 claim does" if len(missed) == 1 else f"{len(missed)} claims do"
-    return f"{which} not hold; what was tried explains {parts}."
+    return f"{which} not hold; the experiments explain {parts}."
 
 
 def _of_claim(judgement: Judgement, trials: Sequence[Trial]) -> list[ClaimTrial]:

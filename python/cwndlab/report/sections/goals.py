@@ -57,4 +57,4 @@ def _row(decision: Decision, entrant: Entrant) -> _GoalRow:
     return _GoalRow(entrant.name, percent(entrant.loss), standing)
 
 
-GOALS = SettingSection("goals", "Which one for what", _goals)
+GOALS = SettingSection("goals", "The best algorithm for each goal", _goals)

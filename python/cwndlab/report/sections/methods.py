@@ -90,7 +90,7 @@ def _sentences(table: MethodTable) -> list[str]:
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(f"They depend on each other: {name} by {method} is {own} off what both give.")
     elif table.own:
-        says.append("Neither surely changes what the other does.")
+        says.append("Neither clearly changes the effect of the other.")
     return says
 
 

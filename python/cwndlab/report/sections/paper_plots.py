@@ -28,7 +28,7 @@ Panel = Mapping[str, Floats]
 
 def plots_section(paper: Paper) -> PageSection:
     """Return the section that draws a paper's plots of our runs."""
-    return PageSection("paper-plots", "The paper's plots, of our runs", partial(_plots, paper))
+    return PageSection("paper-plots", "The paper's plots, from our runs", partial(_plots, paper))
 
 
 def _plots(paper: Paper, context: Context) -> Content | None:
