@@ -1,7 +1,8 @@
 """The console examples of README and docs/: what they show is what the commands print.
 
-A block holds commands after `$ ` and, if it shows any, their output; `...` stands for lines that it
-leaves out, and times of computing are not compared. The blocks of a page share a folder.
+A block holds commands after `$ ` and, if it shows any, their output. A line `...` stands for lines
+that the page leaves out, `…` for a part of a line; times of computing are not compared. The blocks
+of a page share a folder.
 
 python tools/examples.py PAGE...   # writes what the commands print today into the pages
 """
@@ -106,7 +107,8 @@ def printed(step: Step, folder: Path) -> list[str]:
 def is_shown(shown: tuple[str, ...], output: list[str]) -> bool:
     """Whether the lines of a page are those of the output, but for what is left out."""
     pattern = "".join(
-        r"(?:.*\n)*?" if line == OMITTED else re.escape(_same(line)) + r"\n" for line in shown
+        r"(?:.*\n)*?" if line == OMITTED else re.escape(_same(line)).replace("…", ".*?") + r"\n"
+        for line in shown
     )
     return re.fullmatch(pattern, "".join(f"{_same(line)}\n" for line in output)) is not None
 
@@ -124,7 +126,7 @@ def rewrite(page: Path) -> None:
             output = printed(step, Path(folder))
             if not step.shown or is_shown(step.shown, output):
                 continue
-            if OMITTED in step.shown:
+            if OMITTED in step.shown or any("…" in line for line in step.shown):
                 sys.stdout.write(f"{page}:{step.line}: by hand, as lines are left out\n")
                 sys.stdout.write("".join(f"{line}\n" for line in output))
                 continue
