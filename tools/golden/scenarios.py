@@ -209,6 +209,20 @@ def _media() -> Iterator[Golden]:
             "queue_packets": 40,
             "attempts": 3,
         },
+        "fifo": {"standard": "802.11n", "aggregation": {}, "access_point": _queue("fifo")},
+        "fq-codel": {
+            "standard": "802.11n",
+            "aggregation": {},
+            "rate_control": {"kind": "minstrel"},
+            "radio": {"power_mdbm": 14_000},
+            "access_point": _queue("fq_codel", packets=60),
+        },
+        "airtime": {
+            "standard": "802.11ac",
+            "aggregation": {},
+            "radio": {"power_mdbm": 14_000},
+            "access_point": _queue("airtime", aql={}),
+        },
     }
     for name, change in changes.items():
         stations = [{"x_mm": 4_000 * (n + 1), "y_mm": 1_000 * n} for n in range(3)]
@@ -219,6 +233,10 @@ def _media() -> Iterator[Golden]:
                 for n in range(3)
             ]
             yield Golden(f"wifi/{name}/{direction}", make_scenario(path, flows, 2))
+
+
+def _queue(kind: str, **keys: object) -> dict[str, object]:
+    return {"queue": {"kind": kind, **keys}}
 
 
 def _applications() -> Iterator[Golden]:

@@ -60,8 +60,9 @@ pub use probability::{Probability, ProbabilityError};
 pub use queue::{Dequeued, Discipline};
 pub use stages::Stages;
 pub use wifi::{
-    AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
-    NodeConfig, RadioConfig, RateControlConfig, Standard, WifiChannel, WifiConfig, WifiError,
+    AccessCategory, AccessPointConfig, AggregationConfig, AirUse, AqlConfig, Band, BeaconConfig,
+    DownlinkConfig, InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig,
+    RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig, WifiError,
     WifiStatistics,
 };
 pub use wire::Wire;

@@ -64,7 +64,8 @@ def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:
         for name, value in definition.get("properties", {}).items():
             if name == "kind" and "const" in value:
                 value.setdefault("description", definition.get("description"))
-            if name in ("aqm", "loss", "jitter", "police", "application"):
+            is_kind = name == "queue" and "anyOf" in value and "discriminator" in str(value)
+            if is_kind or name in ("aqm", "loss", "jitter", "police", "application"):
                 both = {"anyOf": [{"type": "string"}, value]}
                 about = value.get("description")
                 definition["properties"][name] = both | ({"description": about} if about else {})

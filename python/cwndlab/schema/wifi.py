@@ -15,6 +15,8 @@ from cwndlab.schema.figures import Decibel, Length, Megahertz, Nanoseconds, Powe
 from cwndlab.schema.types import SizeText
 from cwndlab.schema.written import Several, Written
 
+AtLeastOne = Annotated[int, Field(ge=1, le=2**32 - 1)]
+
 
 class FixedIndex(Model):
     """Always the same rate, by its index in the standard's table."""
@@ -62,6 +64,71 @@ class Node(Model):
     access: Literal["background", "best_effort", "video", "voice", "legacy"] | None = Field(
         default=None,
         description="priority for the channel; best effort if absent, legacy with 802.11a, b and g",
+    )
+
+
+class AirtimeLimits(Model):
+    """Airtime queue limits (AQL): what the card holds of each station, in time on the air."""
+
+    low_ns: Nanoseconds = Field(
+        default=5_000_000, description="limit of a station while the card holds more than threshold"
+    )
+    high_ns: Nanoseconds = Field(default=12_000_000, description="limit of a station otherwise")
+    threshold_ns: Nanoseconds = Field(
+        default=24_000_000, description="airtime of all stations from which on the low limit holds"
+    )
+
+
+class DownlinkFifo(Model):
+    """One queue above a driver that serves stations in turn, as in Linux before 4.11."""
+
+    kind: Literal["fifo"] = "fifo"
+    packets: AtLeastOne = Field(default=1000, description="limit of the queue")
+    driver_packets: AtLeastOne = Field(
+        default=123, description="packets that the driver holds for all stations"
+    )
+
+
+class DownlinkFqCodel(Model):
+    """FQ-CoDel for each station; stations are served in turn, a frame each."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    packets: AtLeastOne = Field(
+        default=8192, description="limit of all queues; the longest loses packets beyond it"
+    )
+    queues: Annotated[int, Field(gt=0, le=65_536)] = Field(
+        default=4096, description="how many queues a station's flows are hashed into"
+    )
+    quantum_bytes: Annotated[Packets, Written(SizeText, "_bytes")] = Field(
+        default=300, description="what a flow may send in its turn"
+    )
+    target_ns: Nanoseconds = Field(default=20_000_000, description="acceptable standing delay")
+    interval_ns: Nanoseconds = Field(
+        default=100_000_000, description="time that senders are given to react"
+    )
+    ecn: bool = Field(default=True, description="mark ECN-capable packets instead of dropping")
+    aql: AirtimeLimits | None = Field(
+        default=None,
+        description="airtime queue limits; if absent the card holds the frame on the air only",
+    )
+
+
+class DownlinkAirtime(DownlinkFqCodel):
+    """FQ-CoDel for each station; stations are served by the airtime that they have used."""
+
+    kind: Literal["airtime"] = "airtime"  # type: ignore[assignment]  # another word of the union
+
+
+class AccessPoint(Node):
+    """The access point."""
+
+    queue: (
+        Annotated[DownlinkFifo | DownlinkFqCodel | DownlinkAirtime, Field(discriminator="kind")]
+        | None
+    ) = Field(
+        default=None,
+        description="where packets wait for stations, as Linux does it: fifo, fq_codel or airtime;"
+        " if absent one queue of queue_packets, as in ns-3",
     )
 
 
@@ -129,7 +196,9 @@ class WifiPath(Model):
     queue_time_ns: Nanoseconds | None = Field(
         default=None, description="longest time of a packet in the queue"
     )
-    access_point: Node = Field(default=Node(), description="the access point's place and priority")
+    access_point: AccessPoint = Field(
+        default=AccessPoint(), description="the access point's place, priority and queue"
+    )
     stations: Annotated[tuple[Node, ...], Several("station")] = Field(
         description="stations, one for each user, or their number"
     )

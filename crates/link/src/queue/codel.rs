@@ -30,7 +30,7 @@ pub(crate) struct Waiting<P> {
 }
 
 /// What one can set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CodelSettings {
     pub(crate) target: Duration,
     pub(crate) interval: Duration,
@@ -80,6 +80,11 @@ impl<P: Packet> Codel<P> {
         self.expect_packets_of(waiting.bytes);
         self.backlog.add(waiting.bytes);
         self.waiting.push_back(waiting);
+    }
+
+    /// Goes on with other settings.
+    pub(crate) fn tune(&mut self, CodelSettings { target, interval, ecn }: CodelSettings) {
+        (self.law.target, self.law.interval, self.ecn) = (target, interval, ecn);
     }
 
     /// Says how long a packet of this link may be, which other queues know too.

@@ -84,6 +84,19 @@ impl<P: Packet> FlowQueues<P> {
         self.queues.iter().flat_map(|queue| queue.codel.iter())
     }
 
+    /// Gives every queue, those to come too, other settings of CoDel.
+    pub(crate) fn tune(&mut self, codel: CodelSettings) {
+        if self.settings.codel != codel {
+            self.settings.codel = codel;
+            self.queues.iter_mut().for_each(|queue| queue.codel.tune(codel));
+        }
+    }
+
+    /// Bytes of the longest queue.
+    pub(crate) fn longest_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.codel.backlog().bytes).max().unwrap_or(0)
+    }
+
     /// When the last packet came, if any waits: since then at the latest there is a next one.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         (self.backlog.packets > 0).then_some(self.last_arrival)

@@ -6,7 +6,7 @@ use super::config::{WifiConfig, WifiError};
 use super::contention::{DETECTION, Timing};
 use super::exchange::{Exchange, WifiStatistics};
 use super::frame::Transmission;
-use super::hop::Node;
+use super::hop::{AirUse, Node};
 use super::interference::Interference;
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
@@ -79,7 +79,13 @@ impl<P: Packet> WifiChannel<P> {
 
     /// How many packets have come and neither left nor been dropped.
     pub fn packets_inside(&self) -> usize {
-        self.exchange.lanes.iter().map(|hop| hop.lane.len()).sum()
+        let in_lanes: usize = self.exchange.lanes.iter().map(|hop| hop.lane.len()).sum();
+        in_lanes + self.exchange.packets_in_no_lane()
+    }
+
+    /// What a stage has had of the air since the beginning.
+    pub fn air_use(&self, stage: usize) -> AirUse {
+        self.exchange.lanes[stage].air
     }
 
     /// When the channel will be idle no more if nothing else comes.
@@ -210,7 +216,7 @@ impl<P: Packet> WifiChannel<P> {
             let left = left.saturating_sub(self.timing.sifs);
             if is_answered && self.under_way == 1 && left > Duration::ZERO {
                 self.exchange.expire(node, at);
-                if self.exchange.nodes[node].has_work() && self.exchange.fits(node, left) {
+                if self.exchange.nodes[node].has_work() && self.exchange.fits(node, at, left) {
                     self.under_way = 0;
                     let begins = at + self.timing.sifs;
                     self.prepare(node, begins, left);
@@ -232,10 +238,8 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
     #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         self.advance(now);
-        let Some(node) = self.exchange.enqueue(now, port, packet) else {
-            return Admission::Dropped;
-        };
-        if node.inside == 1 {
+        let (admission, begins) = self.exchange.enqueue(now, port, packet);
+        if let Some(node) = begins {
             if let Phase::Idle { since } = self.phase {
                 node.contender.begin(now, false);
                 self.due = self.due.min(node.contender.sends_at(since, self.timing));
@@ -243,7 +247,7 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
                 node.contender.begin(now, true);
             }
         }
-        Admission::Queued
+        admission
     }
 
     #[inline(never)]

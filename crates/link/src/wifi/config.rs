@@ -6,6 +6,7 @@ use cwndlab_units::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use super::downlink::DownlinkConfig;
 use crate::Probability;
 
 /// One channel with an access point, which is port 0, and its stations, the ports from 1 on.
@@ -62,7 +63,7 @@ pub struct WifiConfig {
     pub queue_time: Duration,
     /// What sets the access point apart.
     #[serde(default)]
-    pub access_point: NodeConfig,
+    pub access_point: AccessPointConfig,
     /// The stations.
     pub stations: Vec<NodeConfig>,
     /// Powers and losses between the nodes; if absent, whatever does not collide is received.
@@ -190,6 +191,25 @@ pub struct NodeConfig {
     pub access: Option<AccessCategory>,
 }
 
+/// The access point: a node, and its queue for the stations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessPointConfig {
+    /// Where it is.
+    #[serde(default)]
+    pub x_mm: i64,
+    /// Where it is.
+    #[serde(default)]
+    pub y_mm: i64,
+    /// Its priority for the channel, as a station's.
+    #[serde(default)]
+    pub access: Option<AccessCategory>,
+    /// Where packets wait for stations. If absent, in one queue of `queue_packets`, and the station
+    /// whose packet has waited longest is served, with all that the queue holds for it: ns-3's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<DownlinkConfig>,
+}
+
 /// A priority for the channel (802.11-2012 table 8-105).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -285,6 +305,9 @@ pub enum WifiError {
     /// No error rates are known.
     #[error("802.11b has no error model: leave out `radio`")]
     NoErrorModel,
+    /// The access point's queue cannot be such.
+    #[error("{0}")]
+    Queue(&'static str),
     /// A number out of range.
     #[error("{0}")]
     Range(&'static str),
@@ -296,8 +319,16 @@ impl WifiError {
         match self {
             Self::NoAggregation(_) | Self::Aggregation(_) => "aggregation",
             Self::NoErrorModel => "radio",
+            Self::Queue(_) => "access_point.queue",
             _ => "",
         }
+    }
+}
+
+impl AccessPointConfig {
+    /// Its place and priority.
+    pub(crate) fn node(&self) -> NodeConfig {
+        NodeConfig { x_mm: self.x_mm, y_mm: self.y_mm, access: self.access }
     }
 }
 
@@ -319,7 +350,7 @@ impl WifiConfig {
             beacons: None,
             queue_packets: queue_packets(),
             queue_time: queue_time(),
-            access_point: NodeConfig::default(),
+            access_point: AccessPointConfig::default(),
             stations: vec![NodeConfig::default(); stations],
             radio: None,
             interference: None,
@@ -328,8 +359,8 @@ impl WifiConfig {
     }
 
     /// The nodes: the access point, then the stations.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = &NodeConfig> {
-        core::iter::once(&self.access_point).chain(&self.stations)
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeConfig> {
+        core::iter::once(self.access_point.node()).chain(self.stations.iter().copied())
     }
 
     /// Whether frames have 802.11e's extended header.
@@ -342,7 +373,7 @@ impl WifiConfig {
         if !(1..=2007).contains(&self.stations.len()) {
             return Err(WifiError::Stations(self.stations.len()));
         }
-        let is_legacy = |node: &NodeConfig| !matches!(node.access, Some(access) if access != AccessCategory::Legacy);
+        let is_legacy = |node: NodeConfig| !matches!(node.access, Some(access) if access != AccessCategory::Legacy);
         if !self.has_priorities() && !self.nodes().all(is_legacy) {
             return Err(WifiError::NoPriorities(self.standard));
         }
@@ -351,6 +382,9 @@ impl WifiConfig {
         }
         if self.radio.is_some() && self.standard == Standard::B {
             return Err(WifiError::NoErrorModel);
+        }
+        if let Some(queue) = &self.access_point.queue {
+            queue.check().map_err(WifiError::Queue)?;
         }
         if self.queue_packets == 0 {
             return Err(WifiError::Range("queue_packets is 0: a queue has room for one packet"));

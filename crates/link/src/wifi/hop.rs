@@ -1,6 +1,6 @@
 //! The nodes of a channel and what each has for another.
 
-use cwndlab_units::Time;
+use cwndlab_units::{Duration, Time};
 
 use super::contention::Contender;
 use super::lane::Lane;
@@ -38,8 +38,20 @@ pub(super) struct Hop<P> {
     pub(super) bit_error_rates: Vec<f64>,
     pub(super) meter: Meter,
     pub(super) queue: Occupancy,
+    pub(super) air: AirUse,
     /// Whether it must be asked what has arrived before anything is repeated.
     pub(super) asks: bool,
+}
+
+/// What a stage of a channel has had of the air since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AirUse {
+    /// Its frames with packets, repeated ones each time.
+    pub frames: u64,
+    /// Packets in them.
+    pub packets: u64,
+    /// How long its frames were on the air, with what announced them and without responses.
+    pub time: Duration,
 }
 
 impl Node {

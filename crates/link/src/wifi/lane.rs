@@ -26,6 +26,8 @@ pub(crate) struct Lane<P> {
     waiting: u32,
     /// How many of the line are received.
     received: u32,
+    /// What those that wait would be in an aggregate.
+    waiting_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -50,13 +52,24 @@ pub(crate) struct FrameLimits {
 
 impl<P> Lane<P> {
     pub(crate) fn new() -> Self {
-        Self { line: VecDeque::new(), out: 0, waiting: 0, received: 0 }
+        Self { line: VecDeque::new(), out: 0, waiting: 0, received: 0, waiting_bytes: 0 }
     }
 
     pub(crate) fn push(&mut self, now: Time, bytes: u32, packet: P) {
         let packet = Some(packet);
         self.line.push_back(Entry { packet, arrived: now, bytes, attempts: 0, is_received: false });
         self.waiting += 1;
+        self.waiting_bytes += padded_bytes(bytes);
+    }
+
+    /// Bytes of what waits, in an aggregate.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Whether another packet would not go into the next frame.
+    pub(crate) fn fills(&self, limits: FrameLimits) -> bool {
+        self.line.len() - self.out >= limits.packets as usize || self.waiting_bytes >= limits.bytes
     }
 
     /// Whether there is anything to send: packets, or to tell the receiver what was given up.
@@ -118,6 +131,7 @@ impl<P> Lane<P> {
             entry.is_received = true;
             self.waiting -= 1;
             self.received += 1;
+            self.waiting_bytes -= padded_bytes(entry.bytes);
             return None;
         }
         entry.attempts += 1;
@@ -135,6 +149,7 @@ impl<P> Lane<P> {
         let entry = &mut self.line[place];
         let packet = entry.packet.take()?;
         self.waiting -= 1;
+        self.waiting_bytes -= padded_bytes(entry.bytes);
         Some(Dropped { packet, bytes: entry.bytes })
     }
 
@@ -188,6 +203,11 @@ impl<P> Entry<P> {
 /// A packet in an aggregate has a delimiter before it (802.11-2012 section 8.6.1).
 pub(crate) fn subframe_bytes(bytes: u32) -> u64 {
     u64::from(bytes) + 4
+}
+
+/// The same with what fills it up to a multiple of four, but for the last.
+pub(crate) fn padded_bytes(bytes: u32) -> u64 {
+    subframe_bytes(bytes).next_multiple_of(4)
 }
 
 #[cfg(test)]

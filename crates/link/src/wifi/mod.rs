@@ -3,7 +3,8 @@
 //! The model goes from one access to the channel to the next, not from slot to slot and not from
 //! packet to packet: contention ([`contention`]), frames of many packets and their block ACKs
 //! ([`lane`], [`exchange`]), the time on the air ([`phy`]), losses ([`radio`]), the choice of rates
-//! ([`rate_control`]) and another network ([`interference`]).
+//! ([`rate_control`]), another network ([`interference`]), and where packets wait at an access point
+//! and whose turn it is ([`downlink`]).
 //!
 //! ```text
 //!          handle_packet(0): lane of each station          handle_packet(1), (2), ...
@@ -18,6 +19,7 @@
 mod channel;
 mod config;
 mod contention;
+mod downlink;
 mod exchange;
 mod frame;
 mod hop;
@@ -29,7 +31,9 @@ mod rate_control;
 
 pub use channel::WifiChannel;
 pub use config::{
-    AccessCategory, AggregationConfig, Band, BeaconConfig, InterferenceConfig, InterferenceKind,
-    NodeConfig, RadioConfig, RateControlConfig, Standard, WifiConfig, WifiError,
+    AccessCategory, AccessPointConfig, AggregationConfig, Band, BeaconConfig, InterferenceConfig,
+    InterferenceKind, NodeConfig, RadioConfig, RateControlConfig, Standard, WifiConfig, WifiError,
 };
+pub use downlink::{AqlConfig, DownlinkConfig, StationQueueConfig};
 pub use exchange::WifiStatistics;
+pub use hop::AirUse;

@@ -46,7 +46,7 @@ impl Radio {
         // Boltzmann's constant times 290 K is -174 dBm/Hz.
         let bandwidth_db = 10.0 * libm::log10(f64::from(config.channel_mhz) * 1e6);
         let noise_dbm = -174.0 + bandwidth_db + radio.noise_figure_mdb as f64 / 1e3;
-        let nodes: Vec<NodeConfig> = config.nodes().copied().collect();
+        let nodes: Vec<NodeConfig> = config.nodes().collect();
         let keys = (0..nodes.len())
             .map(|node| Stream::new(run_seed, &format!("{name}.{node}.errors")).next_u64())
             .collect();

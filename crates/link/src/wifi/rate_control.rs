@@ -95,6 +95,14 @@ impl RateControl {
         }
     }
 
+    /// Index of the rate that is in use.
+    pub(crate) fn usual(&self) -> u8 {
+        match self {
+            Self::Fixed(index) => *index,
+            Self::Minstrel(minstrel) => minstrel.rates[minstrel.best].index,
+        }
+    }
+
     /// The rate of the frame that is sent at `now`.
     pub(crate) fn choose(&mut self, now: Time) -> Choice {
         match self {

@@ -1,5 +1,6 @@
 //! The Wi-Fi channel as a whole: against closed forms, against ns-3, and what it must always keep.
 
+mod access_point;
 mod channel;
 #[path = "../common/mod.rs"]
 mod common;

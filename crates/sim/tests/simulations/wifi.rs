@@ -82,3 +82,51 @@ fn a_run_depends_on_its_seed_alone() {
     assert_eq!(goodputs(1), goodputs(1));
     assert_ne!(goodputs(1), goodputs(2));
 }
+
+/// CUBIC from the server to two near stations and one far off, for 20 s, and to each station a flow
+/// of two packets at a time, which are acknowledged at once, as a ping.
+fn downlink(queue: &Value) -> RunOutput {
+    let end = |algorithm: &str, parameters: Value| json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters});
+    let flow = |id: usize| {
+        let bulk = end("cubic", json!({}));
+        let ping = end("fixed", json!({"window_pkts": 2}));
+        json!({"id": id, "user": id % 3 + 1, "direction": "forward", "start_ns": id * 10_000_000,
+               "sender": if id < 3 { bulk } else { ping }, "receiver": end("reno", json!({}))})
+    };
+    let path = json!({
+        "kind": "wifi", "standard": "802.11n", "aggregation": {}, "wire_delay_ns": 1_000_000,
+        "radio": {"power_mdbm": 16_000}, "access_point": {"queue": queue},
+        "stations": [{"x_mm": 3_000}, {"x_mm": 3_000}, {"x_mm": 75_000}],
+    });
+    let scenario = json!({
+        "version": 1, "seed": 1, "duration_ns": 20_000_000_000_u64, "warm_up_ns": 5_000_000_000_u64,
+        "path": path, "flows": (0..6).map(flow).collect::<Vec<_>>(), "record": {},
+    });
+    run_json(&scenario, &Traces::default())
+}
+
+/// Rates of the three long flows in Mbit/s, and median delays of the pings in milliseconds.
+fn rates_and_delays(queue: &Value) -> (Vec<f64>, Vec<f64>) {
+    let output = downlink(queue);
+    let (long, pings) = output.flows.split_at(3);
+    let rates: Vec<f64> = long.iter().filter_map(|flow| flow.goodput_mbit_s).collect();
+    let delays: Vec<f64> = pings.iter().filter_map(|flow| flow.rtt_p50_ms).collect();
+    println!("{queue}: {rates:.2?} Mbit/s, {delays:.1?} ms");
+    (rates, delays)
+}
+
+#[test]
+fn delay_under_fairness_is_an_order_of_magnitude_below_that_of_a_fifo() {
+    let (_, fifo) = rates_and_delays(&json!({"kind": "fifo"}));
+    // What the card holds of each station, up to 12 ms, delays the others, too.
+    for (queue, factor) in [
+        (json!({"kind": "fq_codel"}), 10.0),
+        (json!({"kind": "airtime"}), 10.0),
+        (json!({"kind": "airtime", "aql": {}}), 5.0),
+    ] {
+        let (_, fair) = rates_and_delays(&queue);
+        for station in 0..3 {
+            assert!(fifo[station] > factor * fair[station], "{queue}: {fifo:?} {fair:?}");
+        }
+    }
+}

@@ -1,23 +1,27 @@
 //! Frames and their fate: what goes into one, how long it and its response take, what arrives.
 
+mod access_point;
+
 use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Stream, Time};
 
 use super::config::{AccessCategory, WifiConfig, WifiError};
 use super::contention::{Category, Contender};
+use super::downlink::Downlink;
 use super::frame::{
     ACK_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, PREAMBLE, RTS_BYTES, Rules,
     SIGNAL_BYTES, Transmission,
 };
-use super::hop::{Hop, Lanes, Node};
+use super::hop::{AirUse, Hop, Lanes, Node};
 use super::interference::Interference;
-use super::lane::{Dropped, FrameLimits, Lane, subframe_bytes};
+use super::lane::{Dropped, FrameLimits, Lane, padded_bytes};
 use super::phy::{Mode, Phy};
 use super::radio::{self, Radio};
 use super::rate_control::RateControl;
 use crate::meter::{Meter, Occupancy};
-use crate::{Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
+use crate::queue::Waiting;
+use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
 
 /// The nodes of a channel, what they have for each other, and what has come out.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub(super) struct Exchange<P> {
     pub(super) interference: Option<Interference>,
     pub(super) nodes: Vec<Node>,
     pub(super) lanes: Vec<Hop<P>>,
+    /// What the access point has in no lane, if its queue is managed.
+    downlink: Option<Box<Downlink<P>>>,
     pub(super) statistics: WifiStatistics,
     /// In order of time.
     output: VecDeque<(Time, Emission)>,
@@ -90,13 +96,18 @@ impl<P: Packet> Exchange<P> {
             };
             let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
             let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
-            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, asks: false })
+            let air = AirUse::default();
+            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, air, asks: false })
         };
         let interference = config.interference.as_ref().and_then(|interference| {
             Interference::new(interference, stream(format!("{name}.interference")))
         });
+        let downlink = config.access_point.queue.as_ref().map(|queue| {
+            Box::new(Downlink::new(queue, stations, stream(format!("{name}.0.queues"))))
+        });
         Ok(Self {
             rules: Rules::new(config),
+            downlink,
             nodes: nodes.collect(),
             lanes: (0..2 * stations).map(hop).collect::<Result<_, _>>()?,
             statistics: WifiStatistics::default(),
@@ -108,25 +119,35 @@ impl<P: Packet> Exchange<P> {
         })
     }
 
-    /// Takes a packet that enters at a port, and returns its node, unless there is no room.
-    pub(super) fn enqueue(&mut self, now: Time, port: u16, packet: P) -> Option<&mut Node> {
+    /// Takes a packet that enters at a port, unless there is no room, and returns its node, too, if
+    /// that had nothing before.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        port: u16,
+        packet: P,
+    ) -> (Admission, Option<&mut Node>) {
         let lane = self.lane_of(port, &packet);
         let bytes = packet.wire_bytes() + self.rules.header_bytes;
         let hop = &mut self.lanes[lane];
         let node = hop.from;
         hop.meter.arrive(bytes);
+        if node == 0 && self.downlink.is_some() {
+            let waiting = Waiting { packet, bytes, arrived: now };
+            return self.enqueue_at_access_point(now, lane, waiting);
+        }
         if self.nodes[node].queued >= self.rules.queue_packets {
             let reason = DropReason::Overflow;
             hop.meter.drop(bytes, reason);
             self.emit_drop(now, lane, &packet, (bytes, reason));
-            return None;
+            return (Admission::Dropped, None);
         }
         hop.queue.enter(now, bytes);
         hop.lane.push(now, bytes, packet);
         let node = &mut self.nodes[node];
         node.queued += 1;
         node.inside += 1;
-        Some(node)
+        (Admission::Queued, (node.inside == 1).then_some(node))
     }
 
     /// The lane of what enters at a port.
@@ -190,6 +211,9 @@ impl<P: Packet> Exchange<P> {
             }
             self.lanes[lane].lane.forget();
         }
+        if node == 0 {
+            self.pull_ahead(at);
+        }
     }
 
     fn lose(&mut self, at: Time, lane: usize, dropped: Dropped<P>, reason: DropReason) {
@@ -214,8 +238,9 @@ impl<P: Packet> Exchange<P> {
     }
 
     /// Whether the shortest frame that a node could send next, with its response, takes no longer.
-    pub(super) fn fits(&self, node: usize, time: Duration) -> bool {
-        let lane = &self.lanes[self.first_lane(node)];
+    pub(super) fn fits(&mut self, node: usize, at: Time, time: Duration) -> bool {
+        let lane = self.next_lane(node, at);
+        let lane = &self.lanes[lane];
         let mut chosen = Vec::new();
         let bytes = lane.lane.choose(FrameLimits { packets: 1, bytes: 0 }, &mut chosen);
         let mode = self.phy.slowest();
@@ -231,11 +256,11 @@ impl<P: Packet> Exchange<P> {
         txop: Duration,
         frame: &mut Transmission,
     ) {
-        let lane = self.first_lane(node);
+        let lane = self.next_lane(node, at);
         let hop = &mut self.lanes[lane];
         let choice = hop.rates.choose(at);
-        let mode = self.phy.mode(choice.index).expect("the rate was checked");
-        let control = self.phy.response(mode);
+        let mode = *self.phy.mode(choice.index).expect("the rate was checked");
+        let control = *self.phy.response(&mode);
         let sifs = self.phy.sifs;
         let block_ack = sifs + control.duration(BLOCK_ACK_BYTES);
         let mut longest = self.rules.max_time;
@@ -246,6 +271,10 @@ impl<P: Packet> Exchange<P> {
             packets: if choice.is_probe { 1 } else { self.rules.max_packets },
             bytes: self.rules.max_bytes.min(mode.capacity_bytes(longest)),
         };
+        if node == 0 && self.downlink.is_some() && !hop.asks {
+            self.fill(lane, at, limits);
+        }
+        let hop = &mut self.lanes[lane];
         let bytes = if hop.asks {
             frame.chosen.clear();
             0
@@ -353,7 +382,7 @@ impl<P: Packet> Exchange<P> {
         for index in 0..frame.chosen.len() {
             let bytes = self.lanes[frame.lane].lane.bytes_at(frame.chosen[index]);
             let begins = frame.data_begins + mode.sent_after(sent_bytes);
-            sent_bytes += subframe_bytes(bytes).next_multiple_of(4);
+            sent_bytes += padded_bytes(bytes);
             let ends = frame.data_begins + mode.sent_after(sent_bytes);
             let is_disturbed = self.meet_interference(at, begins, ends);
             let arrives = self.radio.as_ref().zip(draws.as_mut()).is_none_or(|(radio, draws)| {
@@ -379,6 +408,9 @@ impl<P: Packet> Exchange<P> {
             }
         }
         let hop = &mut self.lanes[lane];
+        hop.air.frames += u64::from(!frame.chosen.is_empty());
+        hop.air.packets += frame.chosen.len() as u64;
+        hop.air.time += frame.ends - frame.begins;
         let received = frame.received.iter().filter(|&&is_received| is_received).count() as u32;
         self.nodes[frame.from].queued -= received;
         if !frame.chosen.is_empty() {
@@ -394,6 +426,9 @@ impl<P: Packet> Exchange<P> {
             self.give(at, lane, passed.packets);
         } else if frame.chosen.len() > 1 {
             hop.asks = self.rules.asks_before_repeating;
+        }
+        if self.downlink.is_some() {
+            self.charge(at, frame);
         }
     }
 }

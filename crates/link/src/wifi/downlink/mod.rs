@@ -1,0 +1,274 @@
+//! What an access point has for its stations, and which of them it serves, as Linux does it.
+//!
+//! ```text
+//!   fifo        [ queue of all ] --123 packets-->  lanes, a frame each in turn        --> air
+//!   fq_codel    [ FQ-CoDel of each station ]  --the frame, or AQL--> lane of that turn --> air
+//!   airtime     the same, in turns by airtime
+//! ```
+//!
+//! Sources: Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly: Achieving Low
+//! Latency and Airtime Fairness in WiFi", USENIX ATC 2017; the documentation of Linux's mac80211 for
+//! what came later: its defaults, turns with one list, and airtime queue limits. Left out: several
+//! access categories of one access point, the limit of memory beside that of packets, and that
+//! flows of two stations may share a bucket.
+
+mod config;
+mod turns;
+
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Rate, Stream, Time};
+
+pub use config::{AqlConfig, DownlinkConfig, StationQueueConfig};
+use turns::{State, Turns};
+
+use crate::DropReason;
+use crate::packet::Packet;
+use crate::queue::{CodelSettings, FlowQueueSettings, FlowQueues, Waiting};
+
+/// The packets of an access point that are in no lane yet, and whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct Downlink<P> {
+    queue: Queue<P>,
+    turns: Turns,
+    /// What was dropped until it is taken.
+    gone: VecDeque<Gone<P>>,
+}
+
+#[derive(Clone, Debug)]
+enum Queue<P> {
+    Fifo {
+        line: VecDeque<(usize, Waiting<P>)>,
+        most_packets: usize,
+        most_in_lanes: u32,
+    },
+    /// With limits, if packets are in lanes before the channel is won.
+    Stations(Stations<P>, Option<AqlConfig>),
+}
+
+/// A queue for each station.
+#[derive(Clone, Debug)]
+struct Stations<P> {
+    queues: Vec<FlowQueues<P>>,
+    packets: u32,
+    most_packets: u32,
+    codel: CodelSettings,
+}
+
+/// A packet that was dropped.
+#[derive(Clone, Debug)]
+pub(super) struct Gone<P> {
+    pub(super) station: usize,
+    pub(super) waiting: Waiting<P>,
+    pub(super) reason: DropReason,
+}
+
+/// A packet that a lane takes.
+pub(super) struct Pulled<P> {
+    pub(super) waiting: Waiting<P>,
+    /// Whether it was marked only now.
+    pub(super) is_marked: bool,
+}
+
+/// What is known of a station's lane.
+pub(super) trait Lanes {
+    /// Whether there is anything to send or to tell.
+    fn has_work(&self, station: usize) -> bool;
+
+    /// The rate at which the station is sent to.
+    fn rate(&self, station: usize) -> Rate;
+
+    /// How long it takes at that rate to send what is not received.
+    fn airtime(&self, station: usize) -> Duration;
+
+    /// The same of all stations together.
+    fn all_airtime(&self) -> Duration;
+}
+
+impl<P: Packet> Downlink<P> {
+    pub(super) fn new(config: &DownlinkConfig, stations: usize, mut random: Stream) -> Self {
+        let queue = match config {
+            DownlinkConfig::Fifo { packets, driver_packets } => Queue::Fifo {
+                line: VecDeque::new(),
+                most_packets: packets.get() as usize,
+                most_in_lanes: driver_packets.get(),
+            },
+            DownlinkConfig::FqCodel(config) | DownlinkConfig::Airtime(config) => {
+                Queue::Stations(Stations::new(config, stations, &mut random), config.aql)
+            }
+        };
+        let turns = Turns::new(stations, matches!(config, DownlinkConfig::Airtime(_)));
+        Self { queue, turns, gone: VecDeque::new() }
+    }
+
+    /// How many packets are in no lane.
+    pub(super) fn packets(&self) -> u32 {
+        match &self.queue {
+            Queue::Fifo { line, .. } => line.len() as u32,
+            Queue::Stations(stations, _) => stations.packets,
+        }
+    }
+
+    /// Takes a packet for a station; returns whether it is there then. It or others may be dropped.
+    pub(super) fn push(&mut self, station: usize, waiting: Waiting<P>) -> bool {
+        match &mut self.queue {
+            Queue::Fifo { line, most_packets, .. } if line.len() >= *most_packets => {
+                self.gone.push_back(Gone { station, waiting, reason: DropReason::Overflow });
+                false
+            }
+            Queue::Fifo { line, .. } => {
+                line.push_back((station, waiting));
+                true
+            }
+            Queue::Stations(stations, _) => {
+                self.turns.join(station);
+                stations.push(station, waiting, &mut self.gone)
+            }
+        }
+    }
+
+    /// Takes out the next of what was dropped.
+    pub(super) fn pop_gone(&mut self) -> Option<Gone<P>> {
+        self.gone.pop_front()
+    }
+
+    /// The next packet that goes into a station's lane before the channel is won, if one may: lanes
+    /// have so many that are not received.
+    pub(super) fn pull_ahead(
+        &mut self,
+        now: Time,
+        in_lanes: u32,
+        lanes: &impl Lanes,
+    ) -> Option<(usize, Pulled<P>)> {
+        match &mut self.queue {
+            Queue::Fifo { most_in_lanes, .. } if in_lanes >= *most_in_lanes => None,
+            Queue::Fifo { line, .. } => {
+                let (station, waiting) = line.pop_front()?;
+                self.turns.join(station);
+                Some((station, Pulled { waiting, is_marked: false }))
+            }
+            Queue::Stations(_, None) => None,
+            Queue::Stations(stations, Some(limits)) => {
+                if stations.packets == 0 {
+                    return None;
+                }
+                let all = lanes.all_airtime();
+                let limit = limits.of_station(all);
+                let station = self.turns.next(|station| match stations.has_packets(station) {
+                    false => State::Idle,
+                    true if lanes.airtime(station) < limit => State::Ready,
+                    true => State::Blocked,
+                })?;
+                Some((station, stations.pull(station, now, lanes, &mut self.gone)?))
+            }
+        }
+    }
+
+    /// The station that the access point sends to now that it has won the channel; none if its lanes
+    /// are served in the order in which they were filled.
+    pub(super) fn next_station(&mut self, lanes: &impl Lanes) -> Option<usize> {
+        let stations = match &self.queue {
+            Queue::Stations(_, Some(_)) => return None,
+            Queue::Stations(stations, None) => Some(stations),
+            Queue::Fifo { .. } => None,
+        };
+        self.turns.next(|station| {
+            let has_packets = stations.is_some_and(|stations| stations.has_packets(station));
+            if has_packets || lanes.has_work(station) { State::Ready } else { State::Idle }
+        })
+    }
+
+    /// The next packet for the lane of the station that has its turn.
+    pub(super) fn pull(
+        &mut self,
+        station: usize,
+        now: Time,
+        lanes: &impl Lanes,
+    ) -> Option<Pulled<P>> {
+        let Queue::Stations(stations, None) = &mut self.queue else { return None };
+        stations.pull(station, now, lanes, &mut self.gone)
+    }
+
+    /// The channel was in use for so long, to send to a station or from it.
+    pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
+        self.turns.charge(station, airtime, is_from_station);
+    }
+}
+
+impl<P: Packet> Stations<P> {
+    fn new(config: &StationQueueConfig, stations: usize, random: &mut Stream) -> Self {
+        let StationQueueConfig { target, interval, ecn, .. } = *config;
+        let codel = CodelSettings { target, interval, ecn };
+        let mut queue = |_| {
+            FlowQueues::new(FlowQueueSettings {
+                codel,
+                queues: config.queues.get(),
+                quantum_bytes: u32::try_from(config.quantum.0).unwrap_or(u32::MAX),
+                salt: random.next_u64(),
+            })
+        };
+        let queues = (0..stations).map(&mut queue).collect();
+        Self { queues, packets: 0, most_packets: config.packets.get(), codel }
+    }
+
+    fn has_packets(&self, station: usize) -> bool {
+        self.queues[station].backlog().packets > 0
+    }
+
+    /// Takes a packet for a station; returns whether it is there then.
+    fn push(&mut self, station: usize, waiting: Waiting<P>, gone: &mut VecDeque<Gone<P>>) -> bool {
+        self.queues[station].push(waiting);
+        self.packets += 1;
+        let mut is_there = true;
+        while self.packets > self.most_packets {
+            let bytes = |&station: &usize| self.queues[station].longest_bytes();
+            // Of several the first.
+            let longest =
+                (0..self.queues.len()).rev().max_by_key(bytes).expect("there are stations");
+            let packets = &mut self.packets;
+            self.queues[longest].shorten_longest(|waiting, is_last| {
+                *packets -= 1;
+                is_there &= !(is_last && longest == station);
+                gone.push_back(Gone { station: longest, waiting, reason: DropReason::Overflow });
+            });
+        }
+        is_there
+    }
+
+    fn pull(
+        &mut self,
+        station: usize,
+        now: Time,
+        lanes: &impl Lanes,
+        gone: &mut VecDeque<Gone<P>>,
+    ) -> Option<Pulled<P>> {
+        let threshold = SLOW_STATION.bits_per_sec().saturating_mul(self.queues.len() as u64);
+        let is_slow = lanes.rate(station).bits_per_sec() < threshold;
+        let queue = &mut self.queues[station];
+        queue.tune(if is_slow { SLOW_CODEL } else { self.codel });
+        let packets = &mut self.packets;
+        let (waiting, is_marked) = queue.dequeue(now, |waiting| {
+            *packets -= 1;
+            gone.push_back(Gone { station, waiting, reason: DropReason::Aqm });
+        })?;
+        self.packets -= 1;
+        Some(Pulled { waiting, is_marked })
+    }
+}
+
+impl AqlConfig {
+    /// What the lane of a station may hold when those of all hold so much.
+    fn of_station(self, all: Duration) -> Duration {
+        if all < self.threshold { self.high } else { self.low }
+    }
+}
+
+/// A station whose share of the air carries less than this is slow: so many Mbit/s times the number
+/// of stations (mac80211).
+const SLOW_STATION: Rate = Rate::from_bits_per_sec(6_000_000);
+/// CoDel of a slow station, whose frames alone last longer than the target (mac80211).
+const SLOW_CODEL: CodelSettings = CodelSettings {
+    target: Duration::from_millis(50),
+    interval: Duration::from_millis(300),
+    ecn: false,
+};
