@@ -28,8 +28,6 @@ ROWS_OF_RESULTS = {
 }
 
 TO_BE_GROUPED = {
-    ("crates/capture/src/sender.rs", "Sender"),
-    ("crates/scenario/src/record.rs", "FlowRecord"),
     ("crates/sim/src/flow.rs", "Flow"),
     ("crates/tcp/src/classic/settings.rs", "ClassicSettings"),
     ("crates/tcp/src/linux/settings.rs", "LinuxSettings"),

@@ -14,14 +14,17 @@
 //! measured, and a timeout looks like any other late retransmission: those values are `None`.
 
 mod analysis;
+mod arrivals;
 mod config;
 mod connection;
 mod decode;
 mod error;
 mod flow;
-mod ranges;
 mod reader;
+mod round_trips;
 mod sender;
+mod series;
+mod silence;
 
 pub use analysis::Analysis;
 pub use config::AnalysisConfig;

@@ -1,22 +1,14 @@
 //! One direction of a connection: the data of one end and what the other answered.
 
-use std::collections::VecDeque;
+use cwndlab_packet::{Bursts, Flags, Flight, Segment, SeqNumber};
+use cwndlab_units::{Ecn, Time};
 
-use cwndlab_packet::{Flags, Segment};
-use cwndlab_units::Ecn;
+use crate::arrivals::Arrivals;
+use crate::round_trips::RoundTrips;
+use crate::series::Series;
+use crate::silence::Silence;
+use crate::{AnalysisConfig, Flow, FlowEvent, Vantage};
 
-use crate::ranges::Ranges;
-use crate::{AnalysisConfig, Flow, FlowEvent, FlowSample, Vantage};
-
-/// Segments whose round trip may be pending: without acknowledgements in the capture, older ones are
-/// forgotten.
-const MAX_PENDING: usize = 1 << 20;
-/// Linux's floor of the retransmission timeout beyond the smoothed RTT (`TCP_RTO_MIN`), less a tenth
-/// for timers that fire early.
-const RTO_FLOOR_NS: u64 = 180_000_000;
-/// A segment below others that arrives this soon was overtaken, not sent again: what tshark takes
-/// where it knows no round trip.
-const REORDERING_NS: u64 = 3_000_000;
 /// Segment size of Ethernet with time stamps, where no handshake tells.
 const USUAL_MSS_BYTES: u32 = 1_448;
 /// Without offload no segment is longer: a jumbo frame.
@@ -25,113 +17,80 @@ const MAX_SEGMENT_BYTES: u32 = 9_000;
 /// What one end sent and the other acknowledged.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    config: AnalysisConfig,
+    warm_up_ns: u64,
     /// The connection's first packet.
     begin_ns: u64,
-    /// When the transfer began, as its sender saw it; `None` before any data.
-    data_begin_ns: Option<u64>,
-    /// Messages before the first full segment: what the ends had to say to each other first.
-    small_bytes: u64,
-    has_full_segment: bool,
+    transfer: Transfer,
     mss_bytes: Option<u32>,
-    /// Number of the first byte of data, in this capture.
-    first_seq: Option<u64>,
-    /// The number after the highest that was sent.
-    next_seq: u64,
-    /// The lowest that is not acknowledged.
-    acked_seq: Option<u64>,
-    sacked: Ranges,
-    /// Beside the receiver: what arrived.
-    arrived: Ranges,
-    pending: VecDeque<Pending>,
-    /// When the retransmission timer was last set, as far as packets tell.
-    timer_set_ns: u64,
+    /// Once a number of the data is known.
+    flight: Option<Flight>,
+    /// Beside the receiver.
+    arrivals: Arrivals,
+    silence: Silence,
+    closing: Closing,
     last_sent_ns: u64,
     last_acked_ns: u64,
-    hole_since_ns: u64,
-    has_probed: bool,
-    /// It broke the connection off: what is acknowledged after that, it does not learn.
-    has_reset: bool,
-    fin_seq: Option<u64>,
-    open_burst_pkts: u64,
-    srtt_us: Option<f64>,
-    delivered_bytes: u64,
-    window_delivered_bytes: u64,
-    window_sent_bytes: u64,
-    rtts_us: Vec<u32>,
-    rtt_base_us: Option<u32>,
-    sent_pkts: u64,
-    retransmitted_pkts: u64,
-    marked_pkts: u64,
-    bursts: u64,
-    longest_burst_pkts: u64,
-    timeouts: u64,
-    completed_ns: Option<u64>,
-    interval: Interval,
-    samples: Vec<FlowSample>,
+    round_trips: RoundTrips,
+    bursts: Bursts,
+    totals: Totals,
+    in_window: InWindow,
+    series: Series,
     events: Vec<FlowEvent>,
 }
 
-/// A segment that was sent and not acknowledged.
-#[derive(Debug)]
-struct Pending {
-    start: u64,
-    end: u64,
-    sent_ns: u64,
-    /// Sent once, and not yet reported as received: its answer gives a round-trip time (Karn).
-    is_timed: bool,
+/// When the data that matter began.
+#[derive(Debug, Default)]
+struct Transfer {
+    /// As its sender saw it; `None` before any data.
+    begin_ns: Option<u64>,
+    /// Messages before the first full segment: what the ends had to say to each other first.
+    small_bytes: u64,
+    has_full_segment: bool,
 }
 
+/// How the connection ends.
 #[derive(Debug, Default)]
-struct Interval {
-    end_ns: u64,
+struct Closing {
+    /// The sender broke it off: what is acknowledged after that, it does not learn.
+    has_reset: bool,
+    fin_seq: Option<u64>,
+    completed_ns: Option<u64>,
+}
+
+/// Counts of the whole life.
+#[derive(Debug, Default)]
+struct Totals {
+    delivered_bytes: u64,
+    sent_pkts: u64,
+    marked_pkts: u64,
+    timeouts: u64,
+}
+
+/// Payload within the window of means and rates.
+#[derive(Debug, Default)]
+struct InWindow {
     delivered_bytes: u64,
     sent_bytes: u64,
-    rtt_sum_us: f64,
-    rtt_count: u64,
 }
 
 impl Sender {
     pub(crate) fn new(begin_ns: u64, config: AnalysisConfig) -> Self {
         Self {
-            config,
+            warm_up_ns: config.warm_up_ns,
             begin_ns,
-            data_begin_ns: None,
-            small_bytes: 0,
-            has_full_segment: false,
+            transfer: Transfer::default(),
             mss_bytes: None,
-            first_seq: None,
-            next_seq: 0,
-            acked_seq: None,
-            sacked: Ranges::default(),
-            arrived: Ranges::default(),
-            pending: VecDeque::new(),
-            timer_set_ns: begin_ns,
+            flight: None,
+            arrivals: Arrivals::new(begin_ns),
+            silence: Silence::new(begin_ns),
+            closing: Closing::default(),
             last_sent_ns: begin_ns,
             last_acked_ns: begin_ns,
-            hole_since_ns: begin_ns,
-            has_probed: false,
-            has_reset: false,
-            fin_seq: None,
-            open_burst_pkts: 0,
-            srtt_us: None,
-            delivered_bytes: 0,
-            window_delivered_bytes: 0,
-            window_sent_bytes: 0,
-            rtts_us: Vec::new(),
-            rtt_base_us: None,
-            sent_pkts: 0,
-            retransmitted_pkts: 0,
-            marked_pkts: 0,
-            bursts: 0,
-            longest_burst_pkts: 0,
-            timeouts: 0,
-            completed_ns: None,
-            interval: Interval {
-                end_ns: begin_ns.saturating_add(config.sample_interval_ns),
-                ..Interval::default()
-            },
-            samples: Vec::new(),
+            round_trips: RoundTrips::default(),
+            bursts: Bursts::default(),
+            totals: Totals::default(),
+            in_window: InWindow::default(),
+            series: Series::new(begin_ns, config),
             events: Vec::new(),
         }
     }
@@ -143,270 +102,173 @@ impl Sender {
 
     /// The handshake's round trip.
     pub(crate) fn handle_handshake_rtt(&mut self, rtt_us: u32) {
-        self.rtt_base_us = Some(self.rtt_base_us.map_or(rtt_us, |base| base.min(rtt_us)));
-        self.srtt_us.get_or_insert(f64::from(rtt_us));
+        self.round_trips.handle_handshake(rtt_us);
     }
 
     pub(crate) fn has_data(&self) -> bool {
-        self.sent_pkts > 0
+        self.totals.sent_pkts > 0
     }
 
     /// The end sent this.
     pub(crate) fn handle_sent(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
         if segment.flags.has(Flags::SYN | Flags::RST) {
-            self.has_reset |= segment.flags.has(Flags::RST);
+            self.closing.has_reset |= segment.flags.has(Flags::RST);
             if segment.flags.has(Flags::SYN) {
-                self.begin_at(segment.seq.wrapping_add(1));
+                let first = SeqNumber(segment.seq) + 1;
+                self.flight.get_or_insert_with(|| Flight::starting_at(first));
             }
             return;
         }
         if segment.payload > 0 {
             self.handle_data(at_ns, segment, vantage);
         }
-        if segment.flags.has(Flags::FIN) && self.first_seq.is_some() {
-            let end = segment.seq.wrapping_add(segment.payload);
-            self.fin_seq = Some(unwrap(end, self.next_seq));
-        }
-    }
-
-    fn begin_at(&mut self, seq: u32) {
-        if self.first_seq.is_none() {
-            // Far from zero, so that what lies before is a number too.
-            let seq = u64::from(seq) + (1 << 32);
-            self.first_seq = Some(seq);
-            self.next_seq = seq;
-            self.acked_seq = Some(seq);
+        if let Some(flight) = self.flight.as_ref().filter(|_| segment.flags.has(Flags::FIN)) {
+            let end = SeqNumber(segment.seq) + segment.payload;
+            self.closing.fin_seq = Some(flight.number_of(end));
         }
     }
 
     fn handle_data(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
-        self.begin_at(segment.seq);
-        let start = unwrap(segment.seq, self.next_seq);
+        let seq = SeqNumber(segment.seq);
+        let flight = self.flight.get_or_insert_with(|| Flight::starting_at(seq));
+        let start = flight.number_of(seq);
         let end = start + u64::from(segment.payload);
-        let acked = self.acked_seq.unwrap_or(start);
+        let acked = flight.acked();
         if end <= acked && segment.payload <= 1 && start + 1 == acked {
             return; // keeps the connection alive, carries nothing
         }
         let pkts = self.packets_in(segment.payload);
         self.begin_data(at_ns, segment.payload, vantage);
-        self.sent_pkts += pkts;
-        self.marked_pkts += if segment.ecn == Ecn::Ce { pkts } else { 0 };
-        self.interval.sent_bytes += u64::from(segment.payload);
+        self.totals.sent_pkts += pkts;
+        self.totals.marked_pkts += if segment.ecn == Ecn::Ce { pkts } else { 0 };
+        self.series.handle_sent(segment.payload);
         // What is sent at its beginning arrives within it.
         if self.window_start_ns().is_some_and(|start_ns| at_ns >= start_ns) {
-            self.window_sent_bytes += u64::from(segment.payload);
+            self.in_window.sent_bytes += u64::from(segment.payload);
         }
         match vantage {
             Vantage::Receiver => self.handle_arrived(at_ns, start, end, pkts),
-            Vantage::Sender | Vantage::Unknown => self.handle_departed(at_ns, start, end, acked),
+            Vantage::Sender | Vantage::Unknown => self.handle_departed(at_ns, start, end),
         }
-        self.next_seq = self.next_seq.max(end);
+        if let Some(flight) = &mut self.flight {
+            flight.send(Time::from_nanos(at_ns), start, end);
+        }
         self.last_sent_ns = at_ns;
     }
 
     /// A transfer begins with its first data, or with the first full segment if no more than one's
     /// bytes in smaller ones came before.
     fn begin_data(&mut self, at_ns: u64, payload_bytes: u32, vantage: Vantage) {
-        if self.has_full_segment {
+        let transfer = &mut self.transfer;
+        if transfer.has_full_segment {
             return;
         }
         let mss_bytes = self.mss_bytes.unwrap_or(USUAL_MSS_BYTES);
-        self.has_full_segment = payload_bytes >= mss_bytes;
-        let was_talk = self.has_full_segment && self.small_bytes <= u64::from(mss_bytes);
-        if self.data_begin_ns.is_none() || was_talk {
-            let way_ns = if vantage == Vantage::Receiver { self.one_way_ns() } else { 0 };
-            self.data_begin_ns = Some(at_ns.saturating_sub(way_ns).max(self.begin_ns));
-            self.window_sent_bytes = 0;
-            self.window_delivered_bytes = 0;
-            self.rtts_us.clear();
+        transfer.has_full_segment = payload_bytes >= mss_bytes;
+        let was_talk = transfer.has_full_segment && transfer.small_bytes <= u64::from(mss_bytes);
+        if transfer.begin_ns.is_none() || was_talk {
+            let way_ns =
+                if vantage == Vantage::Receiver { self.round_trips.one_way_ns() } else { 0 };
+            transfer.begin_ns = Some(at_ns.saturating_sub(way_ns).max(self.begin_ns));
+            self.in_window = InWindow::default();
+            self.round_trips.forget_samples();
         }
-        self.small_bytes += u64::from(payload_bytes);
+        self.transfer.small_bytes += u64::from(payload_bytes);
     }
 
-    /// Half of the shortest round trip: either way, where none of them is known by itself.
-    fn one_way_ns(&self) -> u64 {
-        self.rtt_base_us.map_or(0, |us| u64::from(us) * 500)
-    }
-
-    fn handle_departed(&mut self, at_ns: u64, start: u64, end: u64, acked: u64) {
-        let is_again = start < self.next_seq;
-        if is_again {
-            let again = u32::try_from(self.next_seq.min(end) - start).unwrap_or(u32::MAX);
-            let was_idle = self.take_for_timeout(at_ns, start, acked);
-            for pending in &mut self.pending {
-                pending.is_timed &= pending.end <= start || end <= pending.start;
+    /// Beside the sender: what lies below the highest number sent is sent again.
+    fn handle_departed(&mut self, at_ns: u64, start: u64, end: u64) {
+        let Some(flight) = &self.flight else { return };
+        let (next, acked) = (flight.next(), flight.acked());
+        if start >= next {
+            if next == acked {
+                self.silence.end(at_ns); // nothing was in flight
             }
-            if was_idle {
-                self.timeouts += 1;
-                self.events.push(FlowEvent { at_ns, event: "timeout", value: self.timeouts });
-            } else if self.open_burst_pkts == 0 {
-                let value = self.bursts + 1;
-                self.events.push(FlowEvent { at_ns, event: "recovery", value });
-            }
-            let pkts = self.packets_in(again);
-            self.retransmitted_pkts += pkts;
-            self.open_burst_pkts += pkts;
-            if start <= acked {
-                self.timer_set_ns = at_ns;
-            }
-        } else if self.next_seq == acked {
-            self.timer_set_ns = at_ns; // nothing was in flight
+            return;
         }
-        let new_start = start.max(self.next_seq);
-        if new_start < end {
-            if self.pending.len() == MAX_PENDING {
-                self.pending.pop_front();
-            }
-            self.pending.push_back(Pending {
-                start: new_start,
-                end,
-                sent_ns: at_ns,
-                is_timed: !is_again,
-            });
+        let was_idle = start <= acked
+            && self.silence.take_for_timeout(
+                at_ns,
+                self.round_trips.srtt_ns(),
+                flight.is_one_untouched_segment(),
+            );
+        let again = u32::try_from(next.min(end) - start).unwrap_or(u32::MAX);
+        let pkts = self.packets_in(again);
+        let begins = self.bursts.extend(pkts);
+        if was_idle {
+            self.totals.timeouts += 1;
+            let value = self.totals.timeouts;
+            self.events.push(FlowEvent { at_ns, event: "timeout", value });
+        } else if begins {
+            self.note_recovery(at_ns);
         }
-    }
-
-    /// Whether the first byte outstanding is sent again after so long a silence that it was the
-    /// retransmission timer (RFC 6298) and no answer that made it go.
-    fn take_for_timeout(&mut self, at_ns: u64, start: u64, acked: u64) -> bool {
-        if start > acked {
-            return false;
+        if start <= acked {
+            self.silence.end(at_ns);
         }
-        let srtt_ns = (self.srtt_us.unwrap_or(0.0) * 1e3) as u64;
-        if at_ns.saturating_sub(self.timer_set_ns) < srtt_ns + RTO_FLOOR_NS {
-            return false;
-        }
-        // RFC 8985 section 7: one segment alone is probed once before its timeout.
-        let is_alone = self.pending.len() == 1 && srtt_ns > 0;
-        let is_probe = is_alone && !self.has_probed && self.pending[0].is_timed;
-        self.has_probed |= is_probe;
-        !is_probe
     }
 
     /// Beside the receiver: what fills a hole long after it appeared, or was here, was sent again.
     fn handle_arrived(&mut self, at_ns: u64, start: u64, end: u64, pkts: u64) {
-        let is_below = start < self.next_seq;
-        if start > self.next_seq {
-            self.hole_since_ns = at_ns;
+        let Some(flight) = &self.flight else { return };
+        let one_way_ns = self.round_trips.one_way_ns();
+        let (next, acked) = (flight.next(), flight.acked());
+        let is_again = self.arrivals.take((start, end), next, at_ns, one_way_ns);
+        self.arrivals.forget_before(acked);
+        if is_again && self.bursts.extend(pkts) {
+            self.note_recovery(at_ns);
         }
-        let is_known = self.arrived.contains(start, end);
-        let is_late =
-            at_ns.saturating_sub(self.hole_since_ns) > REORDERING_NS.max(self.one_way_ns());
-        if is_known || is_below && is_late {
-            self.retransmitted_pkts += pkts;
-            if self.open_burst_pkts == 0 {
-                let value = self.bursts + 1;
-                self.events.push(FlowEvent { at_ns, event: "recovery", value });
-            }
-            self.open_burst_pkts += pkts;
-        }
-        self.arrived.add(start, end);
-        if let Some(acked) = self.acked_seq {
-            self.arrived.remove_before(acked.saturating_sub(1 << 22));
-        }
+    }
+
+    /// The first retransmission of a burst.
+    fn note_recovery(&mut self, at_ns: u64) {
+        let value = self.bursts.bursts + 1;
+        self.events.push(FlowEvent { at_ns, event: "recovery", value });
     }
 
     /// The other end sent this.
     pub(crate) fn handle_answer(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
-        if !segment.flags.has(Flags::ACK)
-            || segment.flags.has(Flags::RST)
-            || self.has_reset
-            || self.first_seq.is_none()
-        {
+        let Some(flight) = &mut self.flight else { return };
+        let is_answer = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST);
+        if !is_answer || self.closing.has_reset {
             return;
         }
-        let ack = unwrap(segment.ack, self.next_seq);
-        let end = self.fin_seq.map_or(self.next_seq, |fin| fin.max(self.next_seq));
-        let before = self.acked_seq.unwrap_or(ack);
-        if ack > end + 1 {
+        let ack = flight.number_of(SeqNumber(segment.ack));
+        // The number after the last byte acknowledges a FIN, or a SYN.
+        if ack > flight.next().max(self.closing.fin_seq.unwrap_or(0)) + 1 {
             return; // of data that the capture has not seen
         }
-        // The number after the last byte acknowledges a FIN, or a SYN.
-        let acked = ack.min(self.next_seq);
-        let mut rtt_ns = None;
-        if acked > before {
-            rtt_ns = self.handle_acked(at_ns, before, acked);
+        let before = flight.acked();
+        let sent = match vantage {
+            Vantage::Receiver => flight.acknowledge(ack),
+            Vantage::Sender | Vantage::Unknown => flight.handle_answer(segment),
+        };
+        let new_bytes = flight.acked() - before;
+        if new_bytes > 0 {
+            self.handle_acked(at_ns, new_bytes);
         }
-        if vantage != Vantage::Receiver {
-            for block in segment.sacks.as_slice() {
-                let [start, end] = [block.start, block.end].map(|seq| unwrap(seq, self.next_seq));
-                let start = start.max(acked);
-                if start < end && end <= self.next_seq {
-                    rtt_ns = self.handle_sacked(at_ns, start, end).or(rtt_ns);
-                }
-            }
-            if let Some(rtt_ns) = rtt_ns {
-                self.handle_rtt(at_ns, rtt_ns);
-            }
+        if let Some(sent) = sent.filter(|_| vantage != Vantage::Receiver) {
+            let rtt = Time::from_nanos(at_ns).saturating_since(sent);
+            let rtt_us = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX);
+            self.round_trips.handle_sample(rtt_us, self.in_window(at_ns));
+            self.series.handle_rtt(rtt_us);
         }
-        if self.fin_seq.is_some_and(|fin| ack > fin) && self.completed_ns.is_none() {
-            self.completed_ns = Some(self.last_acked_ns);
+        let Closing { fin_seq, completed_ns, .. } = &mut self.closing;
+        if fin_seq.is_some_and(|fin| ack > fin) {
+            completed_ns.get_or_insert(self.last_acked_ns);
         }
     }
 
-    /// New data are acknowledged; the round trip of the last of them that gives one.
-    fn handle_acked(&mut self, at_ns: u64, before: u64, acked: u64) -> Option<u64> {
-        self.acked_seq = Some(acked);
-        self.sacked.remove_before(acked);
-        self.delivered_bytes += acked - before;
-        self.interval.delivered_bytes += acked - before;
+    fn handle_acked(&mut self, at_ns: u64, bytes: u64) {
+        self.totals.delivered_bytes += bytes;
+        self.series.handle_delivered(bytes);
         if self.in_window(at_ns) {
-            self.window_delivered_bytes += acked - before;
+            self.in_window.delivered_bytes += bytes;
         }
-        self.timer_set_ns = at_ns;
+        self.silence.end_by_ack(at_ns);
         self.last_acked_ns = at_ns;
-        self.has_probed = false;
-        self.close_burst();
-        let mut sent_ns = None;
-        while let Some(first) = self.pending.front_mut() {
-            if first.end > acked {
-                first.start = first.start.max(acked);
-                break;
-            }
-            if first.is_timed {
-                sent_ns = Some(first.sent_ns);
-            }
-            self.pending.pop_front();
-        }
-        sent_ns.map(|sent_ns| at_ns.saturating_sub(sent_ns))
-    }
-
-    /// Data are reported as received beyond a hole; the round trip of the last that are new.
-    fn handle_sacked(&mut self, at_ns: u64, start: u64, end: u64) -> Option<u64> {
-        let mut sent_ns = None;
-        for (from, to) in self.sacked.add(start, end) {
-            let first = self.pending.partition_point(|pending| pending.end <= from);
-            for pending in self.pending.range_mut(first..).take_while(|p| p.start < to) {
-                if pending.is_timed {
-                    sent_ns = Some(pending.sent_ns);
-                    pending.is_timed = false;
-                }
-            }
-        }
-        sent_ns.map(|sent_ns| at_ns.saturating_sub(sent_ns))
-    }
-
-    fn handle_rtt(&mut self, at_ns: u64, rtt_ns: u64) {
-        let rtt_us = u32::try_from(rtt_ns / 1_000).unwrap_or(u32::MAX);
-        self.rtt_base_us = Some(self.rtt_base_us.map_or(rtt_us, |base| base.min(rtt_us)));
-        let sample_us = f64::from(rtt_us);
-        // RFC 6298 section 2.3, alpha 1/8.
-        self.srtt_us = Some(self.srtt_us.map_or(sample_us, |srtt| srtt + (sample_us - srtt) / 8.0));
-        self.interval.rtt_sum_us += sample_us;
-        self.interval.rtt_count += 1;
-        if self.in_window(at_ns) {
-            self.rtts_us.push(rtt_us);
-        }
-    }
-
-    fn close_burst(&mut self) {
-        if self.open_burst_pkts > 0 {
-            self.bursts += 1;
-            self.longest_burst_pkts = self.longest_burst_pkts.max(self.open_burst_pkts);
-            self.open_burst_pkts = 0;
-        }
+        self.bursts.end();
     }
 
     fn in_window(&self, at_ns: u64) -> bool {
@@ -414,12 +276,7 @@ impl Sender {
     }
 
     fn window_start_ns(&self) -> Option<u64> {
-        Some(self.data_begin_ns?.saturating_add(self.config.warm_up_ns))
-    }
-
-    fn inflight_bytes(&self) -> u64 {
-        let outstanding = self.next_seq - self.acked_seq.unwrap_or(self.next_seq);
-        outstanding.saturating_sub(self.sacked.total())
+        Some(self.transfer.begin_ns?.saturating_add(self.warm_up_ns))
     }
 
     /// Segments that a captured packet stands for.
@@ -431,45 +288,23 @@ impl Sender {
         u64::from(payload_bytes.div_ceil(mss_bytes))
     }
 
-    /// Writes the samples that are due by then.
     fn advance(&mut self, at_ns: u64) {
-        let step_ns = self.config.sample_interval_ns;
-        if step_ns == 0 {
-            return;
-        }
-        while self.interval.end_ns <= at_ns && self.samples.len() < self.config.max_samples {
-            let interval = &mut self.interval;
-            let rtt_us =
-                (interval.rtt_count > 0).then(|| interval.rtt_sum_us / interval.rtt_count as f64);
-            let sample = FlowSample {
-                at_ns: interval.end_ns,
-                delivered_bytes: interval.delivered_bytes,
-                sent_bytes: interval.sent_bytes,
-                rtt_us,
-                srtt_us: self.srtt_us,
-                inflight_bytes: 0,
-            };
-            *interval =
-                Interval { end_ns: interval.end_ns.saturating_add(step_ns), ..Interval::default() };
-            let inflight_bytes = self.inflight_bytes();
-            self.samples.push(FlowSample { inflight_bytes, ..sample });
-        }
+        let inflight_bytes = self.flight.as_ref().map_or(0, Flight::bytes);
+        self.series.advance(at_ns, self.round_trips.srtt_us(), inflight_bytes);
     }
 
     /// Everything that is known; connection, ends and vantage are the connection's to say.
     pub(crate) fn finish(mut self, vantage: Vantage, ends: (crate::Peer, crate::Peer)) -> Flow {
-        self.close_burst();
-        self.rtts_us.sort_unstable();
+        self.bursts.end();
         let is_behind = vantage == Vantage::Receiver;
         let end_ns =
             if self.last_acked_ns > self.begin_ns { self.last_acked_ns } else { self.last_sent_ns };
         // Beside the sender an acknowledgement tells of an arrival that was one way before it.
-        let way_ns = if is_behind { 0 } else { self.one_way_ns() };
+        let way_ns = if is_behind { 0 } else { self.round_trips.one_way_ns() };
         let arrived_ns = end_ns.saturating_sub(way_ns);
         let window_ns =
             self.window_start_ns().map_or(0, |start_ns| arrived_ns.saturating_sub(start_ns));
-        let samples_end_ns = end_ns.saturating_add(self.config.sample_interval_ns);
-        self.samples.retain(|sample| sample.at_ns < samples_end_ns);
+        let completed_ns = self.closing.completed_ns;
         Flow {
             connection: 0,
             sender: ends.0,
@@ -480,39 +315,20 @@ impl Sender {
             mss_bytes: self.mss_bytes.unwrap_or(USUAL_MSS_BYTES),
             lifetime_ns: end_ns - self.begin_ns,
             window_ns: (window_ns > 0).then_some(window_ns),
-            delivered_bytes: self.delivered_bytes,
-            window_delivered_bytes: self.window_delivered_bytes,
-            window_sent_bytes: self.window_sent_bytes,
-            rtts_us: self.rtts_us,
-            rtt_base_us: self.rtt_base_us,
-            sent_pkts: self.sent_pkts,
-            retransmitted_pkts: self.retransmitted_pkts,
-            bursts: self.bursts,
-            longest_burst_pkts: self.longest_burst_pkts,
-            timeouts: (!is_behind).then_some(self.timeouts),
-            ecn_marked_pkts: is_behind.then_some(self.marked_pkts),
-            completion_ns: self.completed_ns.map(|at_ns| at_ns - self.begin_ns),
-            samples: self.samples,
+            delivered_bytes: self.totals.delivered_bytes,
+            window_delivered_bytes: self.in_window.delivered_bytes,
+            window_sent_bytes: self.in_window.sent_bytes,
+            rtt_base_us: self.round_trips.base_us(),
+            rtts_us: self.round_trips.into_sorted_us(),
+            sent_pkts: self.totals.sent_pkts,
+            retransmitted_pkts: self.bursts.resent_pkts,
+            bursts: self.bursts.bursts,
+            longest_burst_pkts: self.bursts.longest_pkts,
+            timeouts: (!is_behind).then_some(self.totals.timeouts),
+            ecn_marked_pkts: is_behind.then_some(self.totals.marked_pkts),
+            completion_ns: completed_ns.map(|at_ns| at_ns - self.begin_ns),
+            samples: self.series.into_samples(end_ns),
             events: self.events,
         }
-    }
-}
-
-/// The number near `near` whose lower 32 bits are `seq`.
-fn unwrap(seq: u32, near: u64) -> u64 {
-    let distance = seq.wrapping_sub(near as u32) as i32;
-    near.saturating_add_signed(i64::from(distance))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequence_numbers_go_on_beyond_32_bits() {
-        let near = (1_u64 << 32) + 5;
-        assert_eq!(unwrap(7, near), near + 2);
-        assert_eq!(unwrap(0xffff_ffff, near), (1 << 32) - 1);
-        assert_eq!(unwrap(0, 0xffff_fff0), 1 << 32);
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::awake::Awake;
 use crate::realtime::change_processor;
-use crate::{Clock, Frame, Histogram, Percentiles, Priority, Tun, set_priority};
+use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
 /// From here on a run is no measurement of its link any more: 99 % of the frames have to leave
 /// within this time.
@@ -98,9 +98,9 @@ pub struct Emulator<L, T> {
     link: L,
     tuns: Vec<Tun>,
     tap: T,
-    late: Histogram,
-    reading: Histogram,
-    writing: Histogram,
+    late: Durations,
+    reading: Durations,
+    writing: Durations,
     /// When the last frame was about to be written.
     last_departure: Time,
     arrived: u64,
@@ -116,9 +116,9 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             link,
             tuns,
             tap,
-            late: Histogram::default(),
-            reading: Histogram::default(),
-            writing: Histogram::default(),
+            late: Durations::default(),
+            reading: Durations::default(),
+            writing: Durations::default(),
             last_departure: Time::ZERO,
             arrived: 0,
             refused: 0,

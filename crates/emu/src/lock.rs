@@ -98,7 +98,11 @@ mod tests {
         drop(first);
         assert_eq!(hear.recv().as_deref(), Ok("taken"));
         assert!(second.join().expect("no panic"));
-        assert_eq!(std::fs::read(&path).expect("there"), b"", "who is gone waits for nobody");
+        assert_eq!(
+            std::fs::read(&path).expect("there"),
+            b"",
+            "who is gone waits for nobody"
+        );
         std::fs::remove_file(path).expect("the file is there");
     }
 }

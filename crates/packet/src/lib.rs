@@ -1,14 +1,21 @@
-//! TCP segments as packets: their fields, their headers as bytes, the order of sequence numbers, and
-//! capture files.
+//! TCP segments as packets: their fields, their headers as bytes, the order of sequence numbers, what
+//! packets tell of retransmissions and round trips, and capture files.
 
 mod bytes;
 mod checksum;
+mod flight;
 mod headers;
 pub mod ip;
 mod pcap;
+mod ranges;
+mod retransmissions;
 mod segment;
 pub mod seq;
 
+pub use flight::Flight;
 pub use headers::{Peer, TcpPacket, ipv4_headers};
 pub use pcap::Pcap;
+pub use ranges::Ranges;
+pub use retransmissions::{Bursts, Retransmissions};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+pub use seq::SeqNumber;

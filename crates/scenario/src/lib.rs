@@ -9,7 +9,7 @@
 mod application;
 mod columns;
 mod error;
-mod histogram;
+mod file_name;
 mod output;
 mod record;
 mod scenario;
@@ -20,6 +20,7 @@ pub use application::{
 };
 pub use columns::{Cell, Column, Kind, Values};
 pub use error::ScenarioError;
+pub use file_name::{FileName, FileNameError};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, Recording, RunOutput, Samples};
 pub use record::{FlowRecord, IntervalTotals};
 pub use scenario::{EndConfig, FlowConfig, RecordConfig, SCENARIO_VERSION, Scenario};

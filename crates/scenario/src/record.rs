@@ -1,9 +1,10 @@
 //! One flow's running totals, taken as segments pass and read out when the run has ended.
 
-use cwndlab_packet::seq::before;
-use cwndlab_units::{Bytes, Duration, Time};
+use cwndlab_packet::{Retransmissions, SeqNumber};
+use cwndlab_units::{Bytes, Duration, Histogram, Time};
 
-use crate::histogram::RttHistogram;
+/// Within 0.2 %; round trips from 4.5 minutes on share a bucket.
+type RttHistogram = Histogram<8, { (1 << 28) - 1 }>;
 
 /// Running totals of one flow: what was seen of its packets, and what of its two ends.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct FlowRecord {
     pub(crate) offered_at_start: Option<Vec<Option<Bytes>>>,
     pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
     /// RTT samples in the window.
-    pub(crate) rtt: RttHistogram,
+    pub(crate) rtt_us: RttHistogram,
     /// The smallest ever.
     pub(crate) rtt_base_us: Option<u32>,
     /// Since the flow's beginning, and what they were when the window began and ended.
@@ -24,16 +25,8 @@ pub struct FlowRecord {
     at_end: Option<Totals>,
     /// The last moment before the window begins or ends next.
     edge: Time,
-    pub(crate) sent_pkts: u64,
-    pub(crate) retransmitted_pkts: u64,
+    pub(crate) retransmissions: Retransmissions,
     pub(crate) marked_pkts: u64,
-    pub(crate) bursts: u64,
-    pub(crate) longest_burst_pkts: u64,
-    open_burst_pkts: u64,
-    /// First sequence number never sent yet, once data have been sent.
-    unsent_seq: Option<u32>,
-    /// Highest acknowledgement seen.
-    acked_seq: Option<u32>,
     pub(crate) cwnd: CwndMean,
     srtt_sum_us: u64,
     srtt_samples: u64,
@@ -89,20 +82,14 @@ impl FlowRecord {
             window_end,
             offered_at_start: None,
             offered_at_end: None,
-            rtt: RttHistogram::new(),
+            rtt_us: RttHistogram::default(),
             rtt_base_us: None,
             totals: Totals::default(),
             at_start: None,
             at_end: None,
             edge: window_start,
-            sent_pkts: 0,
-            retransmitted_pkts: 0,
+            retransmissions: Retransmissions::default(),
             marked_pkts: 0,
-            bursts: 0,
-            longest_burst_pkts: 0,
-            open_burst_pkts: 0,
-            unsent_seq: None,
-            acked_seq: None,
             cwnd: CwndMean::default(),
             srtt_sum_us: 0,
             srtt_samples: 0,
@@ -162,30 +149,13 @@ impl FlowRecord {
     pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
         self.advance(now);
         self.totals.sent_bytes += u64::from(payload_bytes);
-        self.sent_pkts += 1;
-        let end = seq.wrapping_add(payload_bytes);
-        match self.unsent_seq {
-            Some(unsent) if before(seq, unsent) => {
-                self.retransmitted_pkts += 1;
-                self.open_burst_pkts += 1;
-                if before(unsent, end) {
-                    self.unsent_seq = Some(end);
-                }
-            }
-            _ => self.unsent_seq = Some(end),
-        }
+        self.retransmissions.handle_sent(SeqNumber(seq), payload_bytes);
     }
 
     /// The sender was given a segment with this acknowledgement.
     #[inline]
     pub fn handle_ack(&mut self, ack: u32) {
-        if self.acked_seq.is_some_and(|acked| !before(acked, ack)) {
-            return;
-        }
-        self.acked_seq = Some(ack);
-        if self.open_burst_pkts > 0 {
-            self.close_burst();
-        }
+        self.retransmissions.handle_ack(SeqNumber(ack));
     }
 
     /// The flow ended before the run did.
@@ -260,15 +230,7 @@ impl FlowRecord {
 
     /// The run has ended.
     pub fn finish(&mut self) {
-        if self.open_burst_pkts > 0 {
-            self.close_burst();
-        }
-    }
-
-    fn close_burst(&mut self) {
-        self.bursts += 1;
-        self.longest_burst_pkts = self.longest_burst_pkts.max(self.open_burst_pkts);
-        self.open_burst_pkts = 0;
+        self.retransmissions.bursts.end();
     }
 
     /// An ACK gave an RTT sample.
@@ -280,7 +242,7 @@ impl FlowRecord {
         self.interval.rtt_sum_us += u64::from(rtt_us);
         self.advance(now);
         if self.at_start.is_some() && self.at_end.is_none() {
-            self.rtt.record(rtt_us);
+            self.rtt_us.record(rtt_us.into());
         }
         self.interval.rtt_samples += 1;
     }
@@ -351,26 +313,6 @@ mod tests {
     }
 
     #[test]
-    fn retransmissions_without_an_ack_between_are_one_burst() {
-        let mut record = FlowRecord::new(at(0), at(1_000));
-        // Across the end of the sequence numbers.
-        let first = u32::MAX - 1_500;
-        for segment in 0..5 {
-            record.handle_sent(at(1), first.wrapping_add(1_000 * segment), 1_000);
-        }
-        assert_eq!((record.sent_pkts, record.retransmitted_pkts), (5, 0));
-        record.handle_ack(first);
-        record.handle_sent(at(2), first, 1_000);
-        record.handle_ack(first);
-        record.handle_sent(at(3), first.wrapping_add(1_000), 1_000);
-        record.handle_ack(first.wrapping_add(2_000));
-        record.handle_sent(at(4), first.wrapping_add(2_000), 1_000);
-        record.finish();
-        assert_eq!((record.sent_pkts, record.retransmitted_pkts), (8, 3));
-        assert_eq!((record.bursts, record.longest_burst_pkts), (2, 2));
-    }
-
-    #[test]
     fn warm_up_counts_for_totals_and_not_for_the_window() {
         let mut record = FlowRecord::new(at(100), at(200));
         for millis in [100, 101, 200, 201] {
@@ -379,7 +321,7 @@ mod tests {
         }
         let delivered = (record.totals.delivered_bytes, record.in_window().delivered_bytes);
         assert_eq!(delivered, (40, 20));
-        assert_eq!(record.rtt.mean_us(), Some(1_150.5));
+        assert_eq!(record.rtt_us.mean(), Some(1_150.5));
         assert_eq!(record.rtt_base_us, Some(1_100));
     }
 

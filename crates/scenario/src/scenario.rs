@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::application::ApplicationConfig;
 use crate::error::ScenarioError;
+use crate::file_name::FileName;
 
 /// The version of the format that this crate reads and writes.
 pub const SCENARIO_VERSION: u32 = 1;
@@ -114,7 +115,7 @@ pub struct RecordConfig {
     pub ack_trace: bool,
     /// File for the packets at the data senders' interfaces; the caller writes it.
     #[serde(default)]
-    pub pcap: Option<String>,
+    pub pcap: Option<FileName>,
 }
 
 impl Scenario {

@@ -57,8 +57,9 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     let of_tcp = |name: &str| if is_tcp { name } else { NO_TCP }.to_owned();
     let window = record.window();
     let ms = |us: f64| us / 1e3;
-    let rtt_mean_us = record.rtt.mean_us();
-    let percentile_ms = |percent: f64| record.rtt.percentile_us(percent).map(ms);
+    let bursts = &record.retransmissions.bursts;
+    let rtt_mean_us = record.rtt_us.mean();
+    let percentile_ms = |percent: f64| record.rtt_us.percentile(percent).map(ms);
     let base_us = record.rtt_base_us.map(f64::from);
     let in_window = record.in_window();
     FlowSummary {
@@ -83,12 +84,15 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
         rtt_base_ms: base_us.map(ms),
         srtt_mean_ms: record.srtt_mean_ms(),
         queueing_delay_mean_ms: rtt_mean_us.zip(base_us).map(|(mean, base)| ms(mean - base)),
-        sent_pkts: record.sent_pkts,
-        retransmitted_pkts: record.retransmitted_pkts,
-        retransmitted_pct: ratio(100.0 * record.retransmitted_pkts as f64, record.sent_pkts),
-        retransmission_bursts: record.bursts,
-        retransmission_burst_mean_pkts: ratio(record.retransmitted_pkts as f64, record.bursts),
-        retransmission_burst_max_pkts: (record.bursts > 0).then_some(record.longest_burst_pkts),
+        sent_pkts: record.retransmissions.sent_pkts,
+        retransmitted_pkts: bursts.resent_pkts,
+        retransmitted_pct: ratio(
+            100.0 * bursts.resent_pkts as f64,
+            record.retransmissions.sent_pkts,
+        ),
+        retransmission_bursts: bursts.bursts,
+        retransmission_burst_mean_pkts: ratio(bursts.resent_pkts as f64, bursts.bursts),
+        retransmission_burst_max_pkts: (bursts.bursts > 0).then_some(bursts.longest_pkts),
         timeouts: counts.timeouts,
         spurious_timeouts: counts.spurious_timeouts,
         recoveries: counts.recoveries,

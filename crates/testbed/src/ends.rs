@@ -6,7 +6,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use cwndlab_emu::{Clock, Histogram, Namespace};
+use cwndlab_emu::{Clock, Durations, Namespace};
 use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -65,9 +65,9 @@ pub(crate) struct AllEnds {
     ends: Ends,
     wake_up: WakeUp,
     /// How long after data had come whoever reads them was awake.
-    pub(crate) waking: Histogram,
+    pub(crate) waking: Durations,
     /// How long after one read came the next, where data had come meanwhile.
-    pub(crate) reading: Histogram,
+    pub(crate) reading: Durations,
     /// Kept where samples are.
     pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
@@ -93,7 +93,7 @@ impl AllEnds {
         }
         let sample_interval = scenario.record.sample_interval;
         let states = sample_interval.map(|_| States::default());
-        let (waking, reading) = (Histogram::default(), Histogram::default());
+        let (waking, reading) = (Durations::default(), Durations::default());
         Ok(Self { flows, poll, ends, wake_up, waking, reading, states, sample_interval, end })
     }
 

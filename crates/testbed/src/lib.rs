@@ -25,7 +25,6 @@ mod netstat;
 mod poll;
 pub mod protocol;
 mod proxy;
-mod rtt;
 mod run;
 mod shell;
 mod socket;

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cwndlab_emu::{Frame, Tap};
 use cwndlab_link::{Backlog, Direction, Link, LinkEvent, Packet, PathConfig, Stages};
-use cwndlab_packet::{Flags, Pcap, Segment, TcpPacket};
+use cwndlab_packet::{Flags, Flight, Pcap, Segment, SeqNumber, TcpPacket};
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
-
-use crate::rtt::RttMeter;
 
 /// A flow listens at this port and its number.
 pub(crate) const FIRST_PORT: u16 = 10_000;
@@ -88,7 +86,8 @@ pub(crate) struct Watch {
 pub(crate) struct WatchedFlow {
     pub(crate) record: FlowRecord,
     pub(crate) rows: Vec<Row>,
-    meter: RttMeter,
+    /// Once data have been sent.
+    flight: Option<Flight>,
     direction: Direction,
     user: u16,
     since: RttSum,
@@ -117,7 +116,7 @@ impl Watch {
                 flow.stop.map_or(end, |stop| stop.min(end)),
             ),
             rows: Vec::new(),
-            meter: RttMeter::default(),
+            flight: None,
             direction: flow.direction,
             user: flow.user.get(),
             since: RttSum::default(),
@@ -182,6 +181,32 @@ impl Watch {
 }
 
 impl WatchedFlow {
+    /// The data sender sent this.
+    fn handle_sent(&mut self, now: Time, segment: &Segment) {
+        let Segment { seq, payload, .. } = *segment;
+        if payload > 0 {
+            self.record.handle_sent(now, seq, payload);
+            let flight = self.flight.get_or_insert_with(|| Flight::starting_at(SeqNumber(seq)));
+            let start = flight.number_of(SeqNumber(seq));
+            flight.send(now, start, start + u64::from(payload));
+        }
+    }
+
+    /// The data sender gets this.
+    fn handle_answer(&mut self, now: Time, segment: &Segment) {
+        let sent = self.flight.as_mut().and_then(|flight| flight.handle_answer(segment));
+        if let Some(sent) = sent {
+            let rtt_us = now.saturating_since(sent).as_micros();
+            let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
+            self.record.handle_rtt(now, rtt_us);
+            self.since.sum_us += u64::from(rtt_us);
+            self.since.samples += 1;
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.record.handle_ack(segment.ack);
+        }
+    }
+
     /// Whether the data sender is at this port.
     fn is_sender_at(&self, port: u16) -> bool {
         (port == 0) == (self.direction == Direction::Forward)
@@ -195,11 +220,7 @@ impl<L: Link<Frame> + Stages> Tap<L> for Watch {
         let flow = &mut self.flows[index];
         frame.assign(index as u32, flow.user);
         if flow.is_sender_at(port) {
-            let Segment { seq, payload, .. } = packet.segment;
-            if payload > 0 {
-                flow.record.handle_sent(now, seq, payload);
-                flow.meter.handle_sent(now, seq, payload);
-            }
+            flow.handle_sent(now, &packet.segment);
             if let Some(capture) = &mut self.capture {
                 capture.push(now, frame.wire_bytes(), frame.content());
             }
@@ -211,14 +232,7 @@ impl<L: Link<Frame> + Stages> Tap<L> for Watch {
         let Some(index) = self.find(&packet) else { return };
         let flow = &mut self.flows[index];
         if flow.is_sender_at(port) {
-            if let Some(rtt_us) = flow.meter.handle_answer(now, &packet.segment) {
-                flow.record.handle_rtt(now, rtt_us);
-                flow.since.sum_us += u64::from(rtt_us);
-                flow.since.samples += 1;
-            }
-            if packet.segment.flags.has(Flags::ACK) {
-                flow.record.handle_ack(packet.segment.ack);
-            }
+            flow.handle_answer(now, &packet.segment);
             if let Some(capture) = &mut self.capture {
                 capture.push(now, frame.wire_bytes(), frame.content());
             }

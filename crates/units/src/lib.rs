@@ -1,4 +1,4 @@
-//! Time, rate and size with their arithmetic, randomness, and the answer of every state machine.
+//! Time, rate and size with their arithmetic, randomness, histograms, and the answer of every state machine.
 //!
 //! Time is a 64-bit count of nanoseconds since the run began: 584 years. Nothing here reads a
 //! clock. A rate is in bits per second, a size in bytes, and only the operators below mix them, so
@@ -6,6 +6,7 @@
 
 mod duration;
 mod ecn;
+mod histogram;
 mod output;
 mod rate;
 mod rng;
@@ -13,6 +14,7 @@ mod time;
 
 pub use duration::Duration;
 pub use ecn::Ecn;
+pub use histogram::Histogram;
 pub use output::Output;
 pub use rate::{Bytes, Rate};
 pub use rng::{Stream, split_mix_64};

@@ -165,7 +165,8 @@ impl Player {
             .ok_or(format!("no algorithm `{}`", setup.algorithm))?;
         let mut parameters = BTreeMap::new();
         for (name, value) in &setup.parameters {
-            let value = value.as_integer().ok_or(format!("parameter `{name}` is no integer"))?;
+            let value =
+                value.as_integer().ok_or(format!("parameter `{name}` is no integer"))?;
             parameters.insert(name.clone(), value);
         }
         let congestion =

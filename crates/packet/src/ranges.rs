@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 /// Disjoint ranges, each from its first number to the one after its last.
 #[derive(Debug, Default)]
-pub(crate) struct Ranges {
+pub struct Ranges {
     by_start: BTreeMap<u64, u64>,
     total: u64,
 }
 
 impl Ranges {
     /// How many numbers are in it.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Adds a range; answers the parts of it that were not there.
-    pub(crate) fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
+    /// Adds a range; returns the parts of it that were not there.
+    pub fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         let (mut merged_start, mut merged_end) = (start, end);
         let mut at = start;
@@ -48,7 +48,7 @@ impl Ranges {
     }
 
     /// Takes out everything before `end`.
-    pub(crate) fn remove_before(&mut self, end: u64) {
+    pub fn remove_before(&mut self, end: u64) {
         while let Some((&start, &stop)) = self.by_start.first_key_value() {
             if start >= end {
                 break;
@@ -62,7 +62,7 @@ impl Ranges {
     }
 
     /// Whether every number of a range is in it.
-    pub(crate) fn contains(&self, start: u64, end: u64) -> bool {
+    pub fn contains(&self, start: u64, end: u64) -> bool {
         self.by_start.range(..=start).next_back().is_some_and(|(_, &stop)| stop >= end)
     }
 }

@@ -1,0 +1,118 @@
+//! Which packets of one direction were sent again, and in which bursts.
+
+use crate::SeqNumber;
+
+/// Runs of retransmissions without an acknowledgement of new data between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bursts {
+    /// Packets that were sent again.
+    pub resent_pkts: u64,
+    /// Bursts that have ended.
+    pub bursts: u64,
+    /// The longest of them.
+    pub longest_pkts: u64,
+    open_pkts: u64,
+}
+
+impl Bursts {
+    /// So many packets were sent again. Returns whether they begin a burst.
+    #[inline]
+    pub fn extend(&mut self, pkts: u64) -> bool {
+        let begins = self.open_pkts == 0;
+        self.resent_pkts += pkts;
+        self.open_pkts += pkts;
+        begins
+    }
+
+    /// New data are acknowledged, or the run is over.
+    #[inline]
+    pub fn end(&mut self) {
+        if self.open_pkts > 0 {
+            self.bursts += 1;
+            self.longest_pkts = self.longest_pkts.max(self.open_pkts);
+            self.open_pkts = 0;
+        }
+    }
+
+    /// Whether a burst goes on.
+    pub fn is_open(&self) -> bool {
+        self.open_pkts > 0
+    }
+}
+
+/// Counts the packets with data of one direction, beside their sender: what lies below the highest
+/// number sent is sent again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Retransmissions {
+    /// Packets with data.
+    pub sent_pkts: u64,
+    /// Those that were sent again.
+    pub bursts: Bursts,
+    /// First sequence number never sent yet, once data have been sent.
+    unsent: Option<SeqNumber>,
+    /// Highest acknowledgement seen.
+    acked: Option<SeqNumber>,
+}
+
+impl Retransmissions {
+    /// The sender sent a segment with payload.
+    #[inline]
+    pub fn handle_sent(&mut self, seq: SeqNumber, payload_bytes: u32) {
+        self.sent_pkts += 1;
+        let end = seq + payload_bytes;
+        match self.unsent {
+            Some(unsent) if seq.is_before(unsent) => {
+                self.bursts.extend(1);
+                if unsent.is_before(end) {
+                    self.unsent = Some(end);
+                }
+            }
+            _ => self.unsent = Some(end),
+        }
+    }
+
+    /// The sender was given a segment with this acknowledgement.
+    #[inline]
+    pub fn handle_ack(&mut self, ack: SeqNumber) {
+        if self.acked.is_some_and(|acked| !acked.is_before(ack)) {
+            return;
+        }
+        self.acked = Some(ack);
+        self.bursts.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retransmissions_without_an_ack_between_are_one_burst() {
+        let mut counted = Retransmissions::default();
+        // Across the end of the sequence numbers.
+        let first = SeqNumber(u32::MAX - 1_500);
+        for segment in 0..5 {
+            counted.handle_sent(first + 1_000 * segment, 1_000);
+        }
+        assert_eq!((counted.sent_pkts, counted.bursts.resent_pkts), (5, 0));
+        counted.handle_ack(first);
+        counted.handle_sent(first, 1_000);
+        counted.handle_ack(first);
+        counted.handle_sent(first + 1_000, 1_000);
+        counted.handle_ack(first + 2_000);
+        counted.handle_sent(first + 2_000, 1_000);
+        assert!(counted.bursts.is_open());
+        counted.bursts.end();
+        assert_eq!((counted.sent_pkts, counted.bursts.resent_pkts), (8, 3));
+        assert_eq!((counted.bursts.bursts, counted.bursts.longest_pkts), (2, 2));
+    }
+
+    #[test]
+    fn a_packet_that_is_new_in_part_was_sent_again_and_moves_the_end() {
+        let mut counted = Retransmissions::default();
+        counted.handle_sent(SeqNumber(0), 1_000);
+        counted.handle_sent(SeqNumber(500), 1_000);
+        counted.handle_sent(SeqNumber(1_500), 1_000);
+        assert_eq!((counted.sent_pkts, counted.bursts.resent_pkts), (3, 1));
+    }
+}
