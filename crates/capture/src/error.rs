@@ -1,4 +1,4 @@
-//! Why a file is no capture.
+//! Why a file is not a capture.
 
 use thiserror::Error;
 

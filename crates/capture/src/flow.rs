@@ -33,9 +33,9 @@ impl Vantage {
 pub struct Flow {
     /// Number of its connection in the capture, from 0, in the order of their first packets.
     pub connection: u32,
-    /// Who sent the data.
+    /// The end that sent the data.
     pub sender: Peer,
-    /// Who received them.
+    /// The end that received them.
     pub receiver: Peer,
     /// Whether the data's sender opened the connection, where that is known.
     pub is_sender_client: Option<bool>,

@@ -1,4 +1,4 @@
-//! What packets alone tell of TCP connections: goodput, round-trip times, retransmissions and their
+//! TCP connections as their packets alone show them: goodput, round-trip times, retransmissions and their
 //! bursts, timeouts and data in flight, from a pcap or pcapng capture.
 //!
 //! ```text
@@ -37,7 +37,7 @@ pub use reader::{Frame, Reader};
 /// Analyses a whole capture.
 ///
 /// # Errors
-/// If it is no capture, or damaged elsewhere than at its end.
+/// If it is not a capture, or damaged elsewhere than at its end.
 pub fn analyse(
     bytes: impl std::io::Read,
     config: AnalysisConfig,

@@ -154,7 +154,7 @@ fn a_transfer_begins_with_its_first_full_segment_and_ends_with_the_last_arrival(
     let second = 1_000_000_000;
     // The base is the message's round trip of 1 s, so the last data arrived half a second before 63.
     assert_eq!(window_of(talk), (Some(5 * second / 2), 2_896, 2_936));
-    // Who never fills a segment begins with the first.
+    // A sender that never fills a segment begins with its first.
     let small: Vec<_> = [(1, false, 5, 0, 40), (2, true, 0, 45, 0), (5, false, 45, 0, 900)]
         .into_iter()
         .chain([(6, true, 0, 945, 0)])

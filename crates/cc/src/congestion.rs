@@ -175,7 +175,7 @@ impl Congestion {
         }
     }
 
-    /// The connection ends, or gets another algorithm; nothing if it never began.
+    /// The connection ends, or gets another algorithm; does nothing if it never began.
     pub fn release(&mut self, sk: &mut TcpSock) {
         if let Some(hook) = self.ops.release.filter(|_| self.is_running) {
             self.is_running = false;

@@ -11,7 +11,7 @@ use crate::algorithm::{Algorithm, ContractError, Loaded, read};
 use crate::ffi::Description;
 use crate::guard::{Host, host};
 
-/// Why a shared object is no algorithm.
+/// Why a shared object is not an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -67,7 +67,7 @@ impl Algorithm {
     /// belongs into a process that exists for such runs.
     ///
     /// # Errors
-    /// If the object cannot be loaded or is no algorithm that keeps to the contract; `file` names
+    /// If the object cannot be loaded or is not an algorithm that keeps to the contract; `file` names
     /// its source in the message.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! Every call of every hook of the algorithms that were loaded at run time, for whoever compares
+//! Every call of every hook of the algorithms that were loaded at run time, for comparisons
 //! two of them.
 
 use std::mem::offset_of;

@@ -102,7 +102,7 @@ fn stay(processor: usize, parent: libc::pid_t) -> ! {
         libc::setsid();
         // Without autogroup there is no such file, and nothing to mend.
         let group = libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY);
-        // Who is not root may do so ten times a second on this machine, all others counted.
+        // Without root it may be done ten times a second on this machine, by all users together.
         while libc::write(group, c"19".as_ptr().cast(), 2) == -1
             && *libc::__errno_location() == libc::EAGAIN
         {

@@ -12,7 +12,7 @@ use crate::awake::Awake;
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
-/// From here on a run is no measurement of its link any more: 99 % of the frames have to leave
+/// From here on a run no longer measures its link: 99 % of the frames have to leave
 /// within this time.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
 /// Frames that are read from one port before the link is polled again.
@@ -88,7 +88,7 @@ pub struct Report {
     pub is_realtime: bool,
     /// Share of one processor that it took.
     pub cpu_pct: f64,
-    /// Why this run is no measurement; nothing if it is one.
+    /// Why this run does not measure its link; `None` if it does.
     pub invalid: Option<String>,
 }
 

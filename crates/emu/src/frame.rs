@@ -23,7 +23,7 @@ thread_local! {
 /// An IPv4 packet. Its buffer goes back to the pool of the thread that drops it.
 #[derive(Debug)]
 pub struct Frame {
-    /// Nothing only while it is dropped.
+    /// `None` only while it is dropped.
     buffer: Option<Box<Buffer>>,
     bytes: u16,
     user: u16,
@@ -32,7 +32,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame filled by `read`, which answers how many bytes it wrote, or nothing if there is
+    /// A frame filled by `read`, which returns how many bytes it wrote, or `None` if there is
     /// nothing to read.
     pub(crate) fn read(read: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Self> {
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(|| Box::new([0; MTU_BYTES]));

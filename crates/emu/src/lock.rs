@@ -28,7 +28,7 @@ impl StudyLock {
         let mut file = open(path)?;
         if !flock(&file, libc::LOCK_EX | libc::LOCK_NB)? {
             let mut other = String::new();
-            // Who it is serves the message only.
+            // The holder's name serves the message only.
             let _ = file.read_to_string(&mut other);
             waiting(other.trim());
             while !flock(&file, libc::LOCK_EX)? {}
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             std::fs::read(&path).expect("there"),
             b"",
-            "who is gone waits for nobody"
+            "a holder that is gone is not waited for"
         );
         std::fs::remove_file(path).expect("the file is there");
     }

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 
 use crate::Namespace;
 
-/// What keeps the emulator from working here, in words that say what to do; nothing if it works.
+/// What keeps the emulator from working here, in words that say what to do; `None` if it works.
 pub fn what_is_missing() -> Option<String> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         return Some(format!("/dev/net/tun cannot be opened ({error}); try: sudo modprobe tun"));

@@ -112,7 +112,7 @@ fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// The address of a device of this thread's namespace; nothing if there is no such device.
+/// The address of a device of this thread's namespace; `None` if there is no such device.
 ///
 /// # Errors
 /// If the namespace does not tell.

@@ -58,7 +58,7 @@ pub struct HostConfig {
     /// How long the device takes for each packet, beside its rate.
     #[serde(rename = "packet_ns", default)]
     pub packet_time: Duration,
-    /// The most segments that TCP hands over at once (`gso_max_segs`); 1 is no offload.
+    /// The most segments that TCP hands over at once (`gso_max_segs`); 1 means no offload.
     #[serde(rename = "gso_packets", default = "one")]
     pub burst_packets: u32,
     /// Packets no longer count as the socket's once the device has them (TUN), so that Small Queues
@@ -69,11 +69,11 @@ pub struct HostConfig {
     /// Without one every packet is handed over by itself.
     #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
     pub merge_interval: Option<Duration>,
-    /// How long after data have come who waits for them reads: what comes in that time is read, and
+    /// Delay between the arrival of data and the application's read: what comes in that time is read, and
     /// mostly acknowledged, together.
     #[serde(rename = "wake_ns", default)]
     pub wake_time: Duration,
-    /// How long reading takes: who has read looks again then, and waits only if nothing has come.
+    /// How long a read takes: after it the application looks again, and waits only if nothing has come.
     #[serde(rename = "read_ns", default)]
     pub read_time: Duration,
     /// How fast the device takes what the link brings; at once if absent.

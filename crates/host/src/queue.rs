@@ -28,7 +28,7 @@ enum Order<P> {
 #[derive(Clone, Debug)]
 struct Managed<P> {
     discipline: Discipline<P>,
-    /// The packet whose turn it is.
+    /// The packet that is dequeued next.
     first: Option<P>,
     /// Whether a socket is never refused, as it is the longest queue that loses.
     takes_all: bool,

@@ -25,7 +25,7 @@ pub struct Robustness {
 ///
 /// `draws` has one column for each network, `weights` one weight for each, and `noise` for each
 /// contestant the standard deviation of its distance to the choice in one draw, due to chance alone.
-/// Draws in which a run is missing do not count; nothing if none is left.
+/// Draws in which a run is missing do not count; `None` if none is left.
 ///
 /// # Panics
 ///

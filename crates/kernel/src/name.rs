@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct KernelName(String);
 
-/// A text that is no such name.
+/// A text that is not such a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no name of ours: cl_ and eight of 0-9a-f")]
+#[error("\"{0}\" is not a name of ours: cl_ and eight of 0-9a-f")]
 pub struct KernelNameError(String);
 
 impl KernelName {

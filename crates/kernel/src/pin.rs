@@ -20,7 +20,7 @@ const BPF_MAGIC: libc::c_long = 0xcafe_4a11;
 /// Path of a pin, in a folder that exists; mounts the file system if nobody has.
 ///
 /// # Errors
-/// If the entry is no plain name, or the folder cannot be made.
+/// If the entry is not a plain name, or the folder cannot be made.
 pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
     let path = pin_path(entry)?;
     mount_if_missing()
@@ -51,7 +51,7 @@ pub(crate) fn remove_pin(entry: &str) -> Result<(), Refusal> {
 fn pin_path(entry: &str) -> Result<PathBuf, Refusal> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if entry.is_empty() || entry.len() > 64 || !entry.bytes().all(is_plain) {
-        let message = format!("\"{entry}\" is no name of a pin: letters, digits, - and _");
+        let message = format!("\"{entry}\" is not the name of a pin: letters, digits, - and _");
         return Err(Refusal::new(RefusalKind::Request, message));
     }
     Ok(Path::new(OUR_FOLDER).join(entry))

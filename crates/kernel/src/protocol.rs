@@ -90,7 +90,7 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// The request makes no sense.
     Request,
-    /// The file is no object of an algorithm.
+    /// The file is not the object of an algorithm.
     Object,
     /// A parameter is unknown.
     Parameter,

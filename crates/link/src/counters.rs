@@ -96,7 +96,7 @@ pub struct Counters {
     /// What was marked "congestion experienced".
     pub marked: Tally,
     /// What the link could have sent: a trace's opportunities at 1504 bytes, or rate times time.
-    /// Nothing if the rate is unlimited.
+    /// `None` if the rate is unlimited.
     pub offered: Option<Bytes>,
     /// Mean over time of the packets that waited or were in service; nothing in no time.
     pub queue_mean_packets: Option<f64>,

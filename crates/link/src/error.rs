@@ -102,7 +102,7 @@ pub enum StageError {
 }
 
 impl StageError {
-    /// The key within the stage or medium that is wrong; empty where it is no single one.
+    /// The key within the stage or medium that is wrong; empty where no single key is.
     pub fn place(&self) -> String {
         match self {
             Self::Wifi(error) => error.place().to_owned(),

@@ -64,7 +64,7 @@ pub struct WireConfig {
 }
 
 impl PathConfig {
-    /// How many users the path has; nothing if it does not tell them apart.
+    /// How many users the path has; `None` if it does not tell them apart.
     pub fn users(&self) -> Option<u16> {
         match self {
             Self::Wire(_) => None,

@@ -100,7 +100,7 @@ impl<P: Packet> Link<P> for Wire<P> {
 
     #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        debug_assert!(!now.is_never(), "never is no time");
+        debug_assert!(!now.is_never(), "never is not a time");
         if now < self.wake {
             None
         } else if self.other_at <= now {

@@ -75,7 +75,7 @@ fn flow_queues_give_the_shares_of_max_min_fairness() {
     ] {
         let outcome = run(&mut link(12, kind), &arrivals, ms(20_000));
         let rates = rates(&outcome, &arrivals, ms(5_000), ms(20_000));
-        // 2 for who wants no more, and halves of the rest.
+        // 2 for the one that wants no more, and halves of the rest.
         for (rate, share) in rates.iter().zip([2.0, 5.0, 5.0]) {
             assert!((rate / share - 1.0).abs() < 0.02, "{kind}: {rates:?}");
         }

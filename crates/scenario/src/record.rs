@@ -6,7 +6,7 @@ use cwndlab_units::{Bytes, Duration, Histogram, Time};
 /// Within 0.2 %; round trips from 4.5 minutes on share a bucket.
 type RttHistogram = Histogram<8, { (1 << 28) - 1 }>;
 
-/// Running totals of one flow: what was seen of its packets, and what of its two ends.
+/// Running totals of one flow: of its packets, and of its two ends.
 #[derive(Debug)]
 pub struct FlowRecord {
     /// First moment of the window of means and rates, and its last.
@@ -283,7 +283,7 @@ impl FlowRecord {
 }
 
 impl Totals {
-    /// What of these was seen of packets, and of the others at the ends.
+    /// These totals of packets with those that were seen at the ends.
     fn joined_with(self, ends: Self) -> Self {
         Self { delivered_bytes: ends.delivered_bytes, ..self }
     }

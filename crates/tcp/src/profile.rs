@@ -134,7 +134,7 @@ impl Profile {
     /// The same profile with some settings changed.
     ///
     /// # Errors
-    /// If there is no such setting or it does not take the value.
+    /// If the setting does not exist or does not take the value.
     pub fn with_overrides<V: Serialize>(
         &self,
         overrides: &BTreeMap<String, V>,

@@ -56,7 +56,7 @@ fn begin(inside: &Namespace) -> io::Result<()> {
 
 /// What the first process does: it buries, until the program is dead, and ends like it.
 fn watch(program: libc::pid_t) -> ! {
-    // SAFETY: system calls only; the status lives during the call. Who waits for the exec must not
+    // SAFETY: system calls only; the status lives during the call. A process that waits for the exec must not
     // wait for this process.
     unsafe {
         libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);

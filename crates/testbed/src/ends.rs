@@ -64,7 +64,7 @@ pub(crate) struct AllEnds {
     poll: Poll,
     ends: Ends,
     wake_up: WakeUp,
-    /// How long after data had come whoever reads them was awake.
+    /// Delay from the arrival of data until their reader was awake.
     pub(crate) waking: Durations,
     /// How long after one read came the next, where data had come meanwhile.
     pub(crate) reading: Durations,

@@ -24,7 +24,7 @@ pub fn serve() -> io::Result<()> {
                 break;
             }
         }
-        // Who asked has gone. Namespaces, devices and sockets go with this process.
+        // The client has gone. Namespaces, devices and sockets go with this process.
         process::exit(0);
     });
     let mut held = None;

@@ -1,4 +1,4 @@
-//! What goes over a link right now, for whoever wants to watch a shell.
+//! The current state of a link, for programs that watch a shell.
 
 use std::io::{self, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -110,7 +110,7 @@ impl<L: Link<Frame> + Stages> Tap<L> for LiveTap {
             interval.delay_ms =
                 (sum.packets > 0).then(|| sum.delay.as_millis_f64() / sum.packets as f64);
         }
-        // Whoever reads holds it for the time of a copy; a reader must not hold up the link.
+        // A reader holds it for the time of a copy: it must not hold up the link.
         if let Ok(mut status) = self.status.0.try_lock() {
             *status = intervals;
         }

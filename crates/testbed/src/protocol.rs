@@ -53,7 +53,7 @@ pub enum Request {
 pub enum Answer {
     /// Another run has the machine; the answer comes later.
     Waiting {
-        /// What that one calls itself, nothing if it does not say.
+        /// What the other process calls itself; `None` if it does not say.
         owner: String,
     },
     /// The run is over.

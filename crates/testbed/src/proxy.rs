@@ -96,7 +96,7 @@ fn is_of_this_hop(line: &[u8]) -> bool {
 #[derive(PartialEq, Eq, Debug)]
 struct Request {
     server: String,
-    /// The line that the server gets; nothing if the client talks to it itself.
+    /// The line that the server gets; `None` if the client talks to it itself.
     forwarded: Option<String>,
 }
 

@@ -208,7 +208,7 @@ fn events<'a>(
     all.sort_by_key(|event| event.0);
     let mut events = Events::default();
     for (at, flow, name, value) in all {
-        // What is no flow's, such as an answer of the kernel to a closed port, has no number.
+        // Packets of no flow, such as the kernel's answer to a closed port, have no number.
         events.flow.push(flow.and_then(|flow| scenario.flows.get(flow)).map(|flow| flow.id));
         events.t_s.push(at.as_secs_f64());
         events.event.push(name);

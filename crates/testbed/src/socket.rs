@@ -159,7 +159,7 @@ impl Connection for Socket {
     }
 
     fn close(&mut self, _now: Time) {
-        // SAFETY: takes no pointer. That the peer has gone already is no failure.
+        // SAFETY: takes no pointer. A peer that has already gone is not a failure.
         unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
     }
 }

@@ -1,4 +1,4 @@
-//! `TCP_INFO` of both ends of every flow, as the kernel wrote it, for whoever asked for the run.
+//! `TCP_INFO` of both ends of every flow, as the kernel wrote it.
 
 use std::io;
 

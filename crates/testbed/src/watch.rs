@@ -37,9 +37,9 @@ impl Ends {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WakeUp(Arc<AtomicU64>);
 
-/// Nothing has come yet.
+/// No data yet.
 const NOTHING: u64 = 0;
-/// Nobody waits.
+/// No application waits.
 const NOBODY: u64 = u64::MAX;
 
 impl WakeUp {
@@ -50,11 +50,11 @@ impl WakeUp {
 
     fn handle_data(&self, now: Time) {
         let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-        // Where something has come already, or nobody waits, there is nothing to tell.
+        // Later data, and data while no application waits, do not count.
         let _ = self.0.compare_exchange(NOTHING, now.as_nanos(), success, failure);
     }
 
-    /// They are awake. When what came first came, if anything did.
+    /// They are awake. Returns when the first data came, if any did.
     pub(crate) fn end(&self) -> Option<Time> {
         let came = self.0.swap(NOBODY, Ordering::AcqRel);
         (came != NOTHING && came != NOBODY).then(|| Time::from_nanos(came))

@@ -1,4 +1,4 @@
-//! Why a file is no trace.
+//! Why a file is not a trace.
 
 use core::fmt;
 
@@ -99,7 +99,7 @@ pub enum TraceProblem {
     /// Another kind of file.
     #[error("this is {0}")]
     Foreign(&'static str),
-    /// A setting that is no unit.
+    /// A setting that is not a unit.
     #[error("`{found}` is no unit known here; write for example {key} = \"{example}\"")]
     UnknownUnit {
         /// The setting.

@@ -268,7 +268,7 @@ fn a_recovery_conserves_packets_for_a_round_and_then_returns() {
     let before = path.cwnd();
     let threshold = path.flow.sk.snd_ssthresh;
     let ssthresh = path.flow.congestion.ssthresh(&mut path.flow.sk);
-    assert_eq!(ssthresh, threshold, "a loss is no signal");
+    assert_eq!(ssthresh, threshold, "a loss is not a signal");
     path.flow.congestion.set_state(&mut path.flow.sk, RECOVERY);
     path.flow.sk.inet_conn.icsk_ca_state = RECOVERY;
     path.round(10, 5, 300);

@@ -207,7 +207,7 @@ fn a_timeout_forgets_the_delay_window_and_the_base_rtt() {
     flow.open();
     flow.sk.snd_cwnd = 200;
     flow.sk.snd_ssthresh = 2;
-    // the path has become twice as long; that is no queue
+    // the path has become twice as long; that is not a queue
     round(&mut flow, 2 * BASE_US);
     assert!(round(&mut flow, 2 * BASE_US) > 1);
     assert_eq!(flow.phase(), "growing");

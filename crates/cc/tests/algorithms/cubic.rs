@@ -196,7 +196,7 @@ fn hystart_ends_slow_start_when_a_train_is_half_the_path() {
     slow.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
     slow.sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 1_000_000;
     assert_eq!(slow_start(&mut slow, 100_000, 1_000, |_| 0), window + 1);
-    // ACKs too far apart are no train
+    // ACKs too far apart are not a train
     let mut sparse = Flow::new("cubic", &train);
     assert_eq!(slow_start(&mut sparse, 100_000, 2_001, |_| 0), u32::MAX);
 }

@@ -1,4 +1,4 @@
-//! One direction of the radio: slot by slot, who is served with which block, and what becomes of it.
+//! One direction of the radio: slot by slot, which user is served with which block, and what becomes of it.
 //!
 //! Slots in which no user with a port has anything to do are skipped; the users in the background
 //! do not notice them.

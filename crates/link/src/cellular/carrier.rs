@@ -1,4 +1,4 @@
-//! One carrier of a direction: who shares it, and each user's radio on it.
+//! One carrier of a direction: the users that share it, and each user's radio on it.
 
 use cwndlab_units::{Duration, Time};
 
@@ -18,7 +18,7 @@ pub(crate) struct Carrier {
     /// Those of the users with a port, in their order.
     pub(crate) radios: Vec<Radio>,
     pub(crate) background: Vec<Demand>,
-    /// Who wants service in the slot that is worked on.
+    /// Users that want service in the current slot.
     pub(crate) candidates: Vec<Candidate>,
 }
 
@@ -97,7 +97,7 @@ impl Carrier {
         }
     }
 
-    /// Adds the users in the background who want service in a slot of a class.
+    /// Adds the background users that want service in a slot of a class.
     pub(crate) fn add_background(&mut self, class: u8, now: Time) {
         let (band, ports) = (&self.band, self.radios.len());
         for (index, demand) in self.background.iter_mut().enumerate() {

@@ -27,7 +27,7 @@ pub struct CellConfig {
     pub access: Option<AccessConfig>,
     /// The users with a port, from port 1 on.
     pub users: Vec<UserConfig>,
-    /// Users without a port who always want to send or receive, or do so now and then.
+    /// Users without a port that always want to send or receive, or do so now and then.
     #[serde(default)]
     pub background: Vec<BackgroundConfig>,
     /// How a silent user goes to sleep and wakes up; absent if none does.
@@ -76,7 +76,7 @@ pub struct DirectionConfig {
     /// What becomes of blocks that are never decoded, and of the order.
     #[serde(default)]
     pub rlc: RlcConfig,
-    /// Who is served.
+    /// Which user is served.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
     /// How the scheme follows the channel.
@@ -135,16 +135,16 @@ impl Default for RlcConfig {
     }
 }
 
-/// Who is served.
+/// Which user is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SchedulerConfig {
     /// In turn, in equal parts of the band.
     #[default]
     RoundRobin,
-    /// Whoever has the best channel.
+    /// The user with the best channel.
     MaxCi,
-    /// Whoever's rate is highest over its own average.
+    /// The user whose rate is highest relative to its own average.
     ProportionalFair {
         /// Over how many intervals the average is taken.
         window: u32,

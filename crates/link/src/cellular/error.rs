@@ -48,7 +48,7 @@ pub enum CellError {
         subcarrier_khz: u32,
         /// Bandwidth.
         bandwidth_mhz: u32,
-        /// Those of this spacing; nothing if there is no such spacing.
+        /// Those of this spacing; empty if there is no such spacing.
         known: Vec<u32>,
     },
     /// A slot of more than 14 symbols.

@@ -1,4 +1,4 @@
-//! Who is served in a slot, and with how many units of the band.
+//! Which users are served in a slot, and with how many units of the band.
 //!
 //! The band is flat here, so that maximum C/I and proportional fair give the best user all it can
 //! use and only what it leaves to the next one.
@@ -117,7 +117,7 @@ impl Scheduler {
             let mut most = -1.0;
             for (index, candidate) in candidates.iter().enumerate() {
                 let metric = self.metric(candidate);
-                // Who was served last has had its turn if there is nothing to choose.
+                // Where there is nothing to choose, the user served last has had its turn.
                 let is_better = metric > most
                     || (metric == most
                         && candidates[best].user < self.turn

@@ -3,7 +3,7 @@
 //! A Gauss-Markov process (Gudmundson 1991): normal, with an autocorrelation that falls by e in the
 //! correlation time, which for shadowing is the correlation distance over the speed. Values are
 //! drawn at fixed times, one after the other, and joined by straight lines, so that they do not
-//! depend on who looks when.
+//! depend on when it is looked at.
 
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};

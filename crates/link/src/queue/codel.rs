@@ -48,7 +48,7 @@ pub(crate) struct Codel<P> {
     max_packet: u32,
 }
 
-/// What of the state does not concern packets.
+/// The part of the state that does not concern packets.
 #[derive(Clone, Debug)]
 struct ControlLaw {
     target: Duration,
@@ -104,7 +104,7 @@ impl<P: Packet> Codel<P> {
         self.waiting.iter()
     }
 
-    /// Takes out the first packet, which is no decision of the control law.
+    /// Takes out the first packet without asking the control law.
     pub(crate) fn pop_front(&mut self) -> Option<Waiting<P>> {
         let head = self.waiting.pop_front()?;
         self.backlog.remove(head.bytes);

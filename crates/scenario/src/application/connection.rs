@@ -11,7 +11,7 @@ pub(super) const HTTP_ANSWER_BYTES: u64 = 300;
 
 /// One end of a connection, as an application sees it.
 pub trait Connection {
-    /// Hands over up to so many bytes. Answers how many were taken; none if there is no room.
+    /// Hands over up to so many bytes. Returns how many were taken; 0 if there is no room.
     fn write(&mut self, now: Time, bytes: u64) -> u64;
 
     /// Takes everything that has arrived in order. Answers how many bytes.

@@ -34,7 +34,7 @@ fn hsdpa() -> Value {
     })
 }
 
-/// LTE, 20 MHz and two layers, walking among ten others who always want something.
+/// LTE, 20 MHz and two layers, walking among ten others that always have something to send.
 fn lte() -> Value {
     let background = json!({
         "users": 10, "way": "down", "lowest_mdb": 0, "highest_mdb": 20_000, "on_ns": 1_000 * MS,

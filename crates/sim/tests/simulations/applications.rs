@@ -154,7 +154,7 @@ fn an_sftp_client_is_limited_by_its_blocks_outstanding_in_both_directions() {
         assert!(few > 2_000_000.0 * 8.0 / 6.4e6 * 1e3, "{few}");
         assert!(many < 0.8 * few, "{many} {few}");
     }
-    // Who asks waits half a round trip more for the first block.
+    // A request takes half a round trip more before the first block.
     let later_ms = ms(false, 4) - ms(true, 4);
     assert!((0.0..100.0).contains(&later_ms), "{later_ms}");
 }

@@ -315,7 +315,7 @@ fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
     assert!(2 * few < many, "{few} of {many} acknowledgements");
     let [before, after] = [before, after].map(|goodput| goodput.expect("a goodput"));
     assert_near(after, before, 2.0);
-    // Awake for the fourth packet. Who is still busy with it when the next comes need not wake up.
+    // Awake for the fourth packet. An application still busy with it when the next comes need not wake up.
     let (sleepy, awake) = (run(35, 0).0, run(35, 15).0);
     assert!(awake > sleepy, "{awake} of {sleepy} acknowledgements");
     assert!(awake < many, "{awake} of {many} acknowledgements");

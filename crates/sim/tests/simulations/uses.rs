@@ -54,7 +54,7 @@ fn the_slowest_responses_are_those_behind_a_full_queue() {
     let p95_ms = flow.response_p95_ms.expect("responses");
     assert!(p95_ms > flow.response_p50_ms.expect("responses"));
     assert!((RTT_MS + 0.6 * full_queue_ms..500.0).contains(&p95_ms), "{p95_ms}");
-    assert_eq!(output.flows[1].responses, None, "who does not ask has no responses");
+    assert_eq!(output.flows[1].responses, None, "a flow that does not ask has no responses");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub enum Handshake {
     /// SYN, SYN-ACK and ACK; data follow the ACK.
     ThreeWay,
     /// The first packet is bare and counts as one of the window; data follow it as the window
-    /// allows, and what acknowledges it is no packet more than an ACK.
+    /// allows, and the packet that acknowledges it is an ordinary ACK.
     FirstPacket,
 }
 

@@ -378,7 +378,7 @@ impl LinuxEndpoint {
             Some((tsval, tsecr)) => {
                 options.saw_tstamp = 1;
                 options.rcv_tsval = tsval;
-                // 0 is no echo
+                // 0 means that nothing is echoed
                 options.rcv_tsecr =
                     if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.connection.options.offset) };
             }

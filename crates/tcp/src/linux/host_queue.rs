@@ -22,7 +22,7 @@ use crate::info::{CaState, TcpEvent};
 /// What an endpoint has to know of the host below, before it connects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostTraits {
-    /// The most segments that are handed over as one packet; 1 is no segmentation offload.
+    /// The most segments that are handed over as one packet; 1 means no segmentation offload.
     pub burst_pkts: u32,
     /// The host paces, whatever the algorithm (fq).
     pub is_pacing: bool,

@@ -44,7 +44,7 @@ impl Acceptable {
             (true, false) => Verdict::Accept,
             (false, false) => Verdict::Answer,
             (false, true) => Verdict::Ignore,
-            // Only who knows the exact number may reset; others are asked to try again.
+            // A reset counts only with the exact number (RFC 5961 section 3.2); any other is challenged.
             (true, true) if segment.seq == self.next => Verdict::Reset,
             (true, true) => Verdict::AnswerInvalid,
         }

@@ -44,7 +44,7 @@ pub(crate) struct TxSegment {
     pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
     pub(crate) flags: u8,
-    /// SYN, FIN and PSH; a SYN is no data, a FIN may come after them.
+    /// SYN, FIN and PSH. A SYN carries no data; a FIN may follow data.
     pub(crate) control: Flags,
     /// Number of its entry among the segments that were sent again, if it is there; else 0.
     pub(super) resent: u32,

@@ -112,7 +112,7 @@ fn parse_action(text: &str) -> Result<Action, String> {
         "connect" if rest.is_empty() => Action::Connect,
         "listen" if rest.is_empty() => Action::Listen,
         "close" if rest.is_empty() => Action::Close,
-        _ => return Err(format!("`{text}` is no step")),
+        _ => return Err(format!("`{text}` is not a step")),
     };
     Ok(action)
 }

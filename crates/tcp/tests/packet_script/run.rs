@@ -113,7 +113,7 @@ impl Peer {
             return Err(format!("the window field cannot hold {window}"));
         };
         if template.window.is_some_and(|window| window % (1 << shift) != 0) {
-            return Err(format!("the window {window} is no multiple of {}", 1 << shift));
+            return Err(format!("the window {window} is not a multiple of {}", 1 << shift));
         }
         self.window = window;
         let timestamps = match options.timestamps {
@@ -166,7 +166,7 @@ impl Player {
         let mut parameters = BTreeMap::new();
         for (name, value) in &setup.parameters {
             let value =
-                value.as_integer().ok_or(format!("parameter `{name}` is no integer"))?;
+                value.as_integer().ok_or(format!("parameter `{name}` is not an integer"))?;
             parameters.insert(name.clone(), value);
         }
         let congestion =

@@ -24,7 +24,7 @@ pub(super) fn samples(text: &str) -> Vec<Sample> {
     let has_sums =
         text.lines().any(|line| line.contains("[SUM]") && Interval::read(line).is_some());
     let mut samples: Vec<Sample> = Vec::new();
-    // Where the test began, and what of it was reached; one that begins again is another.
+    // Where the test began and how far it got; a line that begins at 0 again starts another test.
     let (mut begin_s, mut end_s, mut last_start_s) = (0.0, 0.0_f64, None);
     for (index, line) in text.lines().enumerate() {
         let Some(interval) = Interval::read(line) else { continue };

@@ -118,7 +118,7 @@ fn table(rows: &[Value]) -> Result<String, TraceProblem> {
     let names: Vec<&String> = match rows.first() {
         Some(Value::Object(first)) => first.keys().collect(),
         Some(Value::Array(_)) => Vec::new(),
-        _ => return Err(TraceProblem::Json("it is no list of rows".to_owned())),
+        _ => return Err(TraceProblem::Json("it is not a list of rows".to_owned())),
     };
     let line = |cells: Vec<String>| cells.join("\t") + "\n";
     if !names.is_empty() {
@@ -130,7 +130,7 @@ fn table(rows: &[Value]) -> Result<String, TraceProblem> {
             Value::Array(row) => row.iter().map(|value| cell(Some(value))).collect(),
             _ => {
                 return Err(TraceProblem::Json(
-                    "one of its rows is no object and no list".to_owned(),
+                    "one of its rows is neither an object nor a list".to_owned(),
                 ));
             }
         };

@@ -50,7 +50,7 @@ impl Number {
         matches!(self, Self::Decimal { decimals: 0, .. })
     }
 
-    /// The number times a whole one, rounded; nothing if it is beyond all times.
+    /// The number times a whole one, rounded; `None` if it is beyond all times.
     pub(super) fn times(self, factor: i64) -> Option<i64> {
         match self {
             Self::Decimal { digits, decimals } => {

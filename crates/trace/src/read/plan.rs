@@ -171,7 +171,7 @@ fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, O
     });
     let found =
         named.or_else(|| others().find(|&index| head.is_calendar(index))).or_else(|| {
-            // Without a name, a number that grows; a number of the row is no time if it has a name.
+            // Without a name, a number that grows; but a row number that has a name is not a time.
             let is_unnamed = columns.iter().all(|column| column.name.is_empty());
             others().find(|&index| is_unnamed && head.grows(index))
         })?;

@@ -7,7 +7,7 @@
 use super::number::Number;
 use super::samples::Sample;
 
-/// The rates of such a log; nothing if a text is none.
+/// The rates of such a log; `None` if the text is not one.
 ///
 /// Some copies leave columns out; then the time is in ms, and bytes and ms are the last two.
 pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {

@@ -14,7 +14,7 @@ pub(super) struct Sample {
     pub start_ns: i64,
     /// Nothing where the recorder did not know it: then the one before holds on.
     pub mbit_s: Option<f64>,
-    /// Nothing if it holds until the next.
+    /// `None` if it holds until the next.
     pub duration_ns: Option<i64>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Log {
     pub late: usize,
 }
 
-/// The longest time between two samples that is no pause.
+/// The longest time between two samples that does not count as a pause.
 const LONGEST_STEP_NS: i64 = 10_000_000_000;
 const LONGEST_STEPS: i64 = 10;
 

@@ -37,7 +37,7 @@ impl Unit {
         (0..words.len()).find_map(|at| {
             let word = words[at];
             if let Some(stem) = word.strip_suffix("ps").or_else(|| word.strip_suffix("PS")) {
-                // All in capitals, a B is no byte.
+                // All in capitals, a B does not stand for byte.
                 let stem = if word.ends_with("PS") { stem.to_lowercase() } else { stem.to_owned() };
                 if let Some(unit) = Self::named(&stem, true) {
                     return Some(unit);
@@ -119,7 +119,7 @@ pub(super) fn words(text: &str) -> Vec<&str> {
         let mut before: Option<char> = None;
         for (at, letter) in run.char_indices() {
             let begins = letter.is_uppercase() && before.is_some_and(char::is_lowercase);
-            // The prefixes of kB and KiB are no words.
+            // The prefixes of kB and KiB are not words.
             let is_prefix = |word: &str| word.len() == 1 || ["Ki", "Mi", "Gi"].contains(&word);
             if begins && !is_prefix(&run[begin..at]) {
                 words.push(&run[begin..at]);

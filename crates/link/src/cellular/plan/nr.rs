@@ -98,7 +98,7 @@ fn no_bandwidth(range: FrequencyRange, subcarrier_khz: u32, bandwidth_mhz: u32) 
     CellError::NrBandwidth { bandwidth_mhz, subcarrier_khz, known }
 }
 
-/// What of a slot there is for blocks.
+/// The part of a slot that blocks may use.
 struct Elements {
     resource_blocks: u16,
     is_256qam: bool,

@@ -76,7 +76,7 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// `tcp_data_queue_ofo`: keeps a segment for later. Returns what of it was there before.
+    /// `tcp_data_queue_ofo`: keeps a segment for later. Returns the part of it that was there before.
     pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
         let mut fresh = Block::of_segment(seq, end);
         // Segments usually come at the end of the last block or of some block near it.
