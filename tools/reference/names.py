@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,22 @@ Users whose networks differ, as classes with weights. `cwndlab advise --users NA
 of them together ([populations](../explanation/verdict.md#populations)).
 
 """
+
+
+RECORD = """# Record against real networks
+
+Of the claims about algorithms that papers measured on real networks, how many our runs decide, and
+how many of those agree. `tools/make_reality.py` counts them from whole reproductions
+(`cwndlab reproduce ID`); answers show the line *in reality* from it.
+
+"""
+
+
+def record() -> str:
+    """How often advice agreed with measurements of real networks."""
+    classes = tomllib.loads((files("cwndlab") / "data/reality.toml").read_text(encoding="utf-8"))
+    rows = [(r["kind"], code(r["source"]), r["checked"], r["agreed"]) for r in classes.values()]
+    return RECORD + table(("network", "paper", "claims decided", "that agree"), rows)
 
 
 def links() -> str:

@@ -20,4 +20,5 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/stacks.md": names.stacks,
     "reference/hosts.md": names.host_presets,
     "reference/populations.md": names.population_presets,
+    "reference/record.md": names.record,
 }

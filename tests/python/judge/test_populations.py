@@ -20,7 +20,7 @@ from cwndlab.judge.populations import (
 from cwndlab.judge.sampling import vary
 
 DRAWS = 12
-DOCS = Path(__file__).parents[3] / "docs" / "verdict.md"
+DOCS = Path(__file__).parents[3] / "docs/explanation/verdict.md"
 FILE = """
 title = "visitors"
 [[users]]

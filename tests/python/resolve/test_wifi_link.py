@@ -10,7 +10,7 @@ import pytest
 import cwndlab as cw
 from cwndlab.errors import StudyError
 
-DOCS = Path(__file__).parents[3] / "docs" / "wifi.md"
+DOCS = Path(__file__).parents[3] / "docs/explanation/wifi.md"
 
 
 def test_the_channel_of_the_docs_runs(tmp_path: Path) -> None:
