@@ -40,7 +40,7 @@ CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
-  bench-emulator conformance fidelity validate-links fuzz images \
+  bench-emulator bench-presets conformance fidelity validate-links fuzz images \
   setup site clean
 
 help: ## list the targets
@@ -114,6 +114,9 @@ bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, a
 
 bench-links: $(STAMPS)/core ## instructions a simulated second of each radio link
 	@$(PYTHON) bench/links.py $(ARGS)
+
+bench-presets: $(STAMPS)/core ## simulated seconds, and segments, a CPU second on every preset
+	@$(PYTHON) bench/presets.py $(ARGS)
 
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, where it is installed, beside ours, and the ratios
 	@$(PYTHON) bench/peers.py $(ARGS)
