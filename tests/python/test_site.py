@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,11 @@ def test_search_works_in_a_page_opened_from_disk(site: Path, tmp_path: Path) -> 
     command = [BROWSER, *options, f"--user-data-dir={tmp_path}", "--dump-dom", page]
     shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     assert re.search(r"\d+ matching documents", shown)
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    releases = [heading.split(",")[0] for heading in headings if heading[0].isdigit()]
+    with (ROOT / "Cargo.toml").open("rb") as file:
+        workspace = tomllib.load(file)["workspace"]
+    assert releases[0] == workspace["package"]["version"]
