@@ -29,8 +29,6 @@ ROWS_OF_RESULTS = {
 
 TO_BE_GROUPED = {
     ("crates/sim/src/flow.rs", "Flow"),
-    ("crates/tcp/src/classic/settings.rs", "ClassicSettings"),
-    ("crates/tcp/src/linux/settings.rs", "LinuxSettings"),
 }
 
 # Of the longest match first, so that a quotation mark inside any of them begins nothing.

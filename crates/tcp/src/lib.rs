@@ -13,9 +13,14 @@ mod outbox;
 mod parts;
 mod profile;
 
-pub use classic::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
+pub use classic::{
+    ClassicSettings, ClassicTimer, Handshake, Overhead, Recovery, RttReport, RttSampling,
+};
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use info::{CaState, Counters, Info, TcpEvent};
-pub use linux::{EcnMode, HostTraits, LinuxSettings, WindowReduction};
+pub use linux::{
+    EcnMode, HeldAckSettings, HostTraits, LinuxSettings, OptionSettings, ReceiveSettings,
+    ReorderingSettings, RepairSettings, SendSettings, TimerSettings, WindowReduction,
+};
 pub use outbox::{Polled, TcpOutput};
 pub use profile::{Profile, ProfileError, StackSettings};

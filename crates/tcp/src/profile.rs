@@ -57,8 +57,8 @@ pub enum StackSettings {
 struct ProfileText {
     name: String,
     summary: String,
-    linux: Option<LinuxSettings>,
-    classic: Option<ClassicSettings>,
+    linux: Option<toml::Table>,
+    classic: Option<toml::Table>,
     #[serde(default)]
     algorithms: BTreeMap<String, BTreeMap<String, i64>>,
     #[serde(default)]
@@ -124,8 +124,8 @@ impl Profile {
         let ProfileText { name, summary, linux, classic, algorithms, sources } =
             toml::from_str(text).map_err(|error| ProfileError::Text(error.to_string()))?;
         let stack = match (linux, classic) {
-            (Some(settings), None) => StackSettings::Linux(settings),
-            (None, Some(settings)) => StackSettings::Classic(settings),
+            (Some(table), None) => StackSettings::Linux(settings_of(table)?),
+            (None, Some(table)) => StackSettings::Classic(settings_of(table)?),
             (None, None) | (Some(_), Some(_)) => return Err(ProfileError::Kind(name)),
         };
         Ok(Self { name, summary, stack, algorithms, sources })
@@ -165,6 +165,21 @@ impl Profile {
             StackSettings::Linux(settings) => Some(settings),
             StackSettings::Classic(_) => None,
         }
+    }
+}
+
+/// The settings in a table, all of whose keys must be settings.
+fn settings_of<S>(table: toml::Table) -> Result<S, ProfileError>
+where
+    S: Serialize + DeserializeOwned,
+{
+    let names: Vec<String> = table.keys().cloned().collect();
+    let settings: S = table.try_into().map_err(|error| ProfileError::Text(error.to_string()))?;
+    let known =
+        toml::Table::try_from(&settings).map_err(|error| ProfileError::Text(error.to_string()))?;
+    match names.into_iter().find(|name| !known.contains_key(name)) {
+        Some(name) => Err(ProfileError::Text(format!("unknown setting `{name}`"))),
+        None => Ok(settings),
     }
 }
 
@@ -250,6 +265,9 @@ mod tests {
         };
         let [linux, classic] = ["linux-6.1", "textbook"].map(table);
         assert!(Profile::parse(&format!("{text}{linux}")).is_ok());
+        let unknown = Profile::parse(&format!("{text}{linux}initial_window = 3\n"));
+        let problem = "unknown setting `initial_window`".to_owned();
+        assert_eq!(unknown, Err(ProfileError::Text(problem)));
         let both = Profile::parse(&format!("{text}{linux}{classic}"));
         assert_eq!(both, Err(ProfileError::Kind("n".to_owned())));
     }

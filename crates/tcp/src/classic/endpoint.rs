@@ -255,7 +255,7 @@ impl ClassicEndpoint {
                 count += 1;
             }
         }
-        let echo = segment.timestamps.filter(|_| self.settings.timestamp_bytes > 0);
+        let echo = segment.timestamps.filter(|_| self.settings.overhead.timestamp_bytes > 0);
         let ack = Ack {
             next,
             blocks: &blocks[..count],
@@ -337,7 +337,7 @@ impl ClassicEndpoint {
                 segment.sacks.push(SackBlock { start: wire(start), end: wire(end) });
             }
             let blocks = segment.sacks.as_slice().len() as u32;
-            segment.header_bytes += (blocks * self.settings.sack_block_bytes) as u16;
+            segment.header_bytes += (blocks * self.settings.overhead.sack_block_bytes) as u16;
         }
         segment
     }
@@ -352,17 +352,17 @@ impl ClassicEndpoint {
         segment.syn = Some(options);
         segment.window = segment.window.max((self.advertised.min(u64::from(u16::MAX))) as u16);
         // Bare, as in ns-2: options of a SYN are not on the wire.
-        segment.header_bytes = self.settings.header_bytes as u16;
+        segment.header_bytes = self.settings.overhead.header_bytes as u16;
         segment
     }
 
     fn segment(&mut self, now: Time, seq: u32, payload: u32, flags: u8) -> Segment {
-        let has_timestamps = self.settings.timestamp_bytes > 0;
+        let has_timestamps = self.settings.overhead.timestamp_bytes > 0;
         let fin = u64::from(self.has_fin());
         let unread = self.receiver.next() - fin - self.read;
         self.advertised = u64::from(self.settings.receive_buffer_bytes).saturating_sub(unread);
         // ns-2 counts the option with data only.
-        let option = if payload > 0 { self.settings.timestamp_bytes } else { 0 };
+        let option = if payload > 0 { self.settings.overhead.timestamp_bytes } else { 0 };
         Segment {
             flow: self.flow,
             user: self.user,
@@ -373,7 +373,7 @@ impl ClassicEndpoint {
             flags: Flags(flags),
             ecn: Ecn::NotEct,
             timestamps: has_timestamps.then_some((now.as_micros() as u32, self.echo_us)),
-            header_bytes: (self.settings.header_bytes + option) as u16,
+            header_bytes: (self.settings.overhead.header_bytes + option) as u16,
             ..Segment::default()
         }
     }

@@ -27,4 +27,6 @@ mod testing;
 mod timer;
 
 pub(crate) use endpoint::ClassicEndpoint;
-pub use settings::{ClassicSettings, Handshake, Recovery, RttReport, RttSampling};
+pub use settings::{
+    ClassicSettings, ClassicTimer, Handshake, Overhead, Recovery, RttReport, RttSampling,
+};

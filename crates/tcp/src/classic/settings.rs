@@ -54,9 +54,32 @@ pub enum RttReport {
     Smoothed,
 }
 
+/// What packets have beside their payload.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Overhead {
+    /// Network and transport header of every packet without options.
+    pub header_bytes: u32,
+    /// What timestamps add to a data segment; 0 is without timestamps.
+    pub timestamp_bytes: u32,
+    /// What each SACK block adds to an ACK.
+    pub sack_block_bytes: u32,
+}
+
+/// The retransmission timer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ClassicTimer {
+    /// The retransmission timer before the first sample.
+    pub rto_initial_ms: u32,
+    /// Lower bound of the retransmission timer, before its back-off.
+    pub rto_min_ms: u32,
+    /// Upper bound of the retransmission timer.
+    pub rto_max_ms: u32,
+    /// Tick of the clock that times segments.
+    pub rtt_tick_us: u32,
+}
+
 /// The settings of a classic sender and receiver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ClassicSettings {
     /// How losses are repaired.
     pub recovery: Recovery,
@@ -64,12 +87,9 @@ pub struct ClassicSettings {
     pub handshake: Handshake,
     /// Payload of a full segment.
     pub segment_bytes: u32,
-    /// Network and transport header of every packet without options.
-    pub header_bytes: u32,
-    /// What timestamps add to a data segment; 0 is without timestamps.
-    pub timestamp_bytes: u32,
-    /// What each SACK block adds to an ACK.
-    pub sack_block_bytes: u32,
+    /// What packets have beside their payload.
+    #[serde(flatten)]
+    pub overhead: Overhead,
     /// SACK blocks that the receiver sends; 0 is a receiver without SACK.
     pub sack_blocks: u8,
     /// Window before the first ACK.
@@ -85,14 +105,9 @@ pub struct ClassicSettings {
     /// Whether every segment has a fine timer, at which a duplicate ACK looks (Vegas: Brakmo,
     /// O'Malley and Peterson, 1994, section 3.1).
     pub fine_retransmission: bool,
-    /// The retransmission timer before the first sample.
-    pub rto_initial_ms: u32,
-    /// Lower bound of the retransmission timer, before its back-off.
-    pub rto_min_ms: u32,
-    /// Upper bound of the retransmission timer.
-    pub rto_max_ms: u32,
-    /// Tick of the clock that times segments.
-    pub rtt_tick_us: u32,
+    /// The retransmission timer.
+    #[serde(flatten)]
+    pub timer: ClassicTimer,
     /// Which ACKs give a sample.
     pub rtt_sampling: RttSampling,
     /// Tick of the clock that timestamps show, in which an echo's sample is counted; 0 for a clock
@@ -113,19 +128,19 @@ pub struct ClassicSettings {
 
 impl ClassicSettings {
     pub(crate) fn rto_initial(&self) -> Duration {
-        Duration::from_millis(self.rto_initial_ms.into())
+        Duration::from_millis(self.timer.rto_initial_ms.into())
     }
 
     pub(crate) fn rto_min(&self) -> Duration {
-        Duration::from_millis(self.rto_min_ms.into())
+        Duration::from_millis(self.timer.rto_min_ms.into())
     }
 
     pub(crate) fn rto_max(&self) -> Duration {
-        Duration::from_millis(self.rto_max_ms.into())
+        Duration::from_millis(self.timer.rto_max_ms.into())
     }
 
     pub(crate) fn rtt_tick(&self) -> Duration {
-        Duration::from_micros(self.rtt_tick_us.into())
+        Duration::from_micros(self.timer.rtt_tick_us.into())
     }
 
     /// What an echoed timestamp tells of the time since then.

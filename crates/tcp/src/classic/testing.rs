@@ -148,13 +148,13 @@ pub(super) fn run_chain(
     sender.open(now);
     sender.write(u64::MAX / 4);
     let opening =
-        Packet { content: Content::Open, bytes: settings.header_bytes, sent: now, hop: 0 };
+        Packet { content: Content::Open, bytes: settings.overhead.header_bytes, sent: now, hop: 0 };
     outbox.push(opening);
     while now < until {
         while let Some(segment) = sender.poll_transmit(now) {
             let length = (segment.end - segment.start) as u32;
             let content = Content::Data { start: segment.start, end: segment.end };
-            let bytes = length + settings.header_bytes + settings.timestamp_bytes;
+            let bytes = length + settings.overhead.header_bytes + settings.overhead.timestamp_bytes;
             outbox.push(Packet { content, bytes, sent: now, hop: 0 });
         }
         for packet in outbox.drain(..) {
@@ -195,13 +195,18 @@ pub(super) fn run_chain(
             Content::Open => {
                 echo = packet.sent;
                 let content = Content::Opened;
-                outbox.push(Packet { content, bytes: settings.header_bytes, sent: echo, hop: 3 });
+                outbox.push(Packet {
+                    content,
+                    bytes: settings.overhead.header_bytes,
+                    sent: echo,
+                    hop: 3,
+                });
             }
             Content::Opened => {
                 sender.handle_opened(now);
                 if settings.handshake == Handshake::ThreeWay {
                     let content = Content::Ack { next: 0, blocks: SackBlocks::default() };
-                    let bytes = settings.header_bytes;
+                    let bytes = settings.overhead.header_bytes;
                     outbox.push(Packet { content, bytes, sent: now, hop: 0 });
                 }
             }
@@ -214,9 +219,9 @@ pub(super) fn run_chain(
                 assert_eq!(receiver.ack_due(), now, "these sinks acknowledge every packet");
                 receiver.note_ack_sent();
                 let blocks = receiver.sack_blocks(&settings);
-                let extra = settings.sack_block_bytes * blocks.as_slice().len() as u32;
+                let extra = settings.overhead.sack_block_bytes * blocks.as_slice().len() as u32;
                 let content = Content::Ack { next: receiver.next(), blocks };
-                let bytes = settings.header_bytes + extra;
+                let bytes = settings.overhead.header_bytes + extra;
                 outbox.push(Packet { content, bytes, sent: echo, hop: 3 });
             }
             Content::Ack { next, blocks } if packet.hop == 6 => sender.handle_ack(
@@ -224,7 +229,7 @@ pub(super) fn run_chain(
                 Ack {
                     next,
                     blocks: blocks.as_slice(),
-                    echo: (settings.timestamp_bytes > 0).then_some(packet.sent),
+                    echo: (settings.overhead.timestamp_bytes > 0).then_some(packet.sent),
                     is_bare: true,
                     window_bytes: u64::MAX,
                 },

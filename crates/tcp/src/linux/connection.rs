@@ -365,7 +365,7 @@ impl LinuxEndpoint {
             self.settings.initial_cwnd_pkts.max(self.sk.snd_cwnd).max(self.sk.reordering + 1);
         let factor = self.congestion.sndbuf_expand(&mut self.sk).unwrap_or(2);
         let wanted = u64::from(factor) * u64::from(segments) * self.buffer.segment_room_bytes;
-        let largest = u64::from(self.settings.send_buffer_max_bytes);
+        let largest = u64::from(self.settings.send.send_buffer_max_bytes);
         self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
     }
 
@@ -508,7 +508,7 @@ impl LinuxEndpoint {
         if !self.buffer.is_blocked {
             return;
         }
-        let grows_at_full_window = self.settings.send_buffer_grows_at_full_window;
+        let grows_at_full_window = self.settings.send.send_buffer_grows_at_full_window;
         if grows_at_full_window || self.in_flight() < self.sk.snd_cwnd {
             self.expand_send_buffer();
             self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
@@ -578,7 +578,7 @@ impl LinuxEndpoint {
         } else {
             (Arrival::InOrder { has_filled_gap: false, free_bytes: 0 }, rcv_nxt)
         };
-        if !self.settings.dsack {
+        if !self.settings.options.dsack {
             self.receiver.sacks.forget_duplicate();
         }
         self.sk.rcv_nxt = rcv_nxt;

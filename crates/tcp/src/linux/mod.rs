@@ -46,7 +46,10 @@ mod testing;
 mod timer;
 
 pub use host_queue::HostTraits;
-pub use settings::{EcnMode, LinuxSettings, WindowReduction};
+pub use settings::{
+    EcnMode, HeldAckSettings, LinuxSettings, OptionSettings, ReceiveSettings, ReorderingSettings,
+    RepairSettings, SendSettings, TimerSettings, WindowReduction,
+};
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};
 use cwndlab_units::{Duration, Rate, Time};
@@ -111,10 +114,11 @@ impl LinuxEndpoint {
     pub(crate) fn new(settings: LinuxSettings, parts: Parts) -> Self {
         let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
         // With a secret offset nobody can tell what the clock says.
-        let start = if settings.timestamp_offsets { Duration::ZERO } else { UPTIME_AT_START };
+        let start =
+            if settings.options.timestamp_offsets { Duration::ZERO } else { UPTIME_AT_START };
         let clock = Clock::new(jiffies_phase, start);
         let mss = settings.announced_mss();
-        let rto_min_us = settings.rto_min_ms * 1_000;
+        let rto_min_us = settings.timer.rto_min_ms * 1_000;
         let connection = Connection::new(flow, user, &settings, seed);
         let iss = connection.iss;
         let sk = TcpSock {
@@ -123,7 +127,7 @@ impl LinuxEndpoint {
             tcp_clock_cache: start.as_nanos(),
             tcp_mstamp: start.as_micros(),
             snd_cwnd: settings.initial_cwnd_pkts,
-            reordering: settings.reordering_pkts,
+            reordering: settings.reordering.reordering_pkts,
             mss_cache: mss,
             advmss: mss,
             snd_una: iss,
@@ -131,8 +135,8 @@ impl LinuxEndpoint {
             app_limited: u32::MAX,
             ..TcpSock::default()
         };
-        let rto = clock.jiffies_of_us(u64::from(settings.rto_initial_ms) * 1_000);
-        let rto_max = clock.jiffies_of_us(u64::from(settings.rto_max_ms) * 1_000);
+        let rto = clock.jiffies_of_us(u64::from(settings.timer.rto_initial_ms) * 1_000);
+        let rto_max = clock.jiffies_of_us(u64::from(settings.timer.rto_max_ms) * 1_000);
         Self {
             sk,
             congestion,
@@ -199,7 +203,7 @@ impl LinuxEndpoint {
 
     #[inline]
     fn is_rack(&self) -> bool {
-        self.settings.rack && self.connection.options.is_sack
+        self.settings.repair.rack && self.connection.options.is_sack
     }
 
     #[inline]

@@ -57,9 +57,9 @@ impl LinuxEndpoint {
     // Forward acknowledgement (Mathis and Mahdavi, 1996), until reordering is seen.
 
     pub(super) fn is_fack(&self) -> bool {
-        self.settings.forward_acknowledgement
+        self.settings.repair.forward_acknowledgement
             && self.connection.options.is_sack
-            && self.sk.reordering <= self.settings.reordering_pkts
+            && self.sk.reordering <= self.settings.reordering.reordering_pkts
     }
 
     /// `fackets_out`: packets up to the highest one that was sacked.
@@ -89,7 +89,7 @@ impl LinuxEndpoint {
 
     /// Whether all but one packet of a small flight are sacked, and nothing new can be sent.
     pub(super) fn is_early_retransmit_due(&self) -> bool {
-        self.settings.early_retransmit
+        self.settings.repair.early_retransmit
             && !self.is_rack()
             && !self.scoreboard.has_seen_reordering
             && self.sk.retrans_out == 0

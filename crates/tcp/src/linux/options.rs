@@ -19,8 +19,13 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn new(settings: &LinuxSettings, offset: u32) -> Self {
         // Without one, timestamps say how long the machine has been up.
-        let offset = if settings.timestamp_offsets { offset } else { 0 };
-        Self { is_sack: settings.sack, is_timestamps: settings.timestamps, offset, recent: 0 }
+        let offset = if settings.options.timestamp_offsets { offset } else { 0 };
+        Self {
+            is_sack: settings.options.sack,
+            is_timestamps: settings.options.timestamps,
+            offset,
+            recent: 0,
+        }
     }
 
     /// Bytes that timestamps take in every segment.

@@ -10,7 +10,7 @@ use cwndlab_units::{Duration, Ecn, Stream, Time};
 use proptest::prelude::*;
 
 use super::rtx::{LOST, SACKED_ACKED, SACKED_RETRANS};
-use super::{EcnMode, LinuxEndpoint, LinuxSettings};
+use super::{EcnMode, LinuxEndpoint, LinuxSettings, OptionSettings};
 use crate::info::CaState;
 use crate::outbox::TcpOutput;
 use crate::parts::Parts;
@@ -60,22 +60,16 @@ fn worlds() -> impl Strategy<Value = World> {
         .prop_map(
             |((sack, timestamps, rack, probes, frto), ecn, buffer, mtu_bytes, more, name)| {
                 let profile = Profile::by_name(name).expect("exists");
-                let default = profile.linux().expect("linux").clone();
-                LinuxSettings {
-                    sack,
-                    timestamps,
-                    rack,
-                    tail_loss_probe: probes,
-                    forward_rto_recovery: frto,
-                    ecn,
-                    receive_buffer_bytes: buffer,
-                    mtu_bytes,
-                    dsack: more[0],
-                    pacing: more[1],
-                    nagle: more[2],
-                    slow_start_after_idle: more[3],
-                    ..default
-                }
+                let mut settings = profile.linux().expect("linux").clone();
+                let [dsack, pacing, nagle, slow_start_after_idle] = more;
+                let offsets = settings.options.timestamp_offsets;
+                settings.options =
+                    OptionSettings { sack, dsack, timestamps, timestamp_offsets: offsets };
+                settings.repair.rack = rack;
+                settings.repair.tail_loss_probe = probes;
+                settings.repair.forward_rto_recovery = frto;
+                settings.receive.receive_buffer_bytes = buffer;
+                LinuxSettings { ecn, mtu_bytes, pacing, nagle, slow_start_after_idle, ..settings }
             },
         );
     let algorithms: Vec<&str> = Algorithm::all().map(|algorithm| algorithm.name()).collect();

@@ -191,7 +191,7 @@ impl LinuxEndpoint {
         }
         if !self.connection.options.is_sack {
             self.mark_newreno_lost(flags.has(AckFlags::SND_UNA_ADVANCED));
-        } else if self.settings.rack {
+        } else if self.settings.repair.rack {
             let prior_retrans = self.sk.retrans_out;
             if self.rack_mark_lost() {
                 flags.remove(AckFlags::SET_XMIT_TIMER);
@@ -239,7 +239,7 @@ impl LinuxEndpoint {
         let holes = sk.lost_out.max(1).min(sk.packets_out);
         if sk.sacked_out + holes > sk.packets_out {
             sk.sacked_out = sk.packets_out - holes;
-            let degree = (sk.packets_out + acked).min(self.settings.max_reordering_pkts);
+            let degree = (sk.packets_out + acked).min(self.settings.reordering.max_reordering_pkts);
             sk.reordering = sk.reordering.max(degree);
             self.scoreboard.has_seen_reordering = true;
         }
@@ -361,7 +361,7 @@ impl LinuxEndpoint {
         self.sk.snd_cwnd = self.in_flight() + 1;
         self.sk.snd_cwnd_cnt = 0;
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-        let reordering = self.settings.reordering_pkts;
+        let reordering = self.settings.reordering.reordering_pkts;
         if state <= CaState::Disorder as u8 && self.sk.sacked_out >= reordering {
             self.sk.reordering = self.sk.reordering.min(reordering);
         }
@@ -370,7 +370,7 @@ impl LinuxEndpoint {
         self.probe.end();
         self.queue_cwr();
         self.recovery.is_frto =
-            self.settings.forward_rto_recovery && (is_new_recovery || retransmits > 0);
+            self.settings.repair.forward_rto_recovery && (is_new_recovery || retransmits > 0);
     }
 
     /// `tcp_timeout_mark_lost`: all but what was sent within the last round trip.
@@ -416,7 +416,7 @@ impl LinuxEndpoint {
         if delivered == 0 || self.sk.prior_cwnd == 0 {
             return;
         }
-        if self.settings.window_reduction == WindowReduction::RateHalving {
+        if self.settings.repair.window_reduction == WindowReduction::RateHalving {
             self.halve_rate();
             return;
         }
@@ -427,7 +427,7 @@ impl LinuxEndpoint {
             ssthresh: self.sk.snd_ssthresh,
             prior_cwnd: self.sk.prior_cwnd,
         };
-        self.sk.snd_cwnd = self.recovery.prr.window(ack, self.settings.window_reduction);
+        self.sk.snd_cwnd = self.recovery.prr.window(ack, self.settings.repair.window_reduction);
     }
 
     /// `tcp_end_cwnd_reduction`.
@@ -439,7 +439,7 @@ impl LinuxEndpoint {
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH
             && (is_cwr || self.recovery.undo_marker.is_some())
         {
-            self.sk.snd_cwnd = match self.settings.window_reduction {
+            self.sk.snd_cwnd = match self.settings.repair.window_reduction {
                 WindowReduction::RateHalving => self.sk.snd_cwnd.min(self.sk.snd_ssthresh),
                 WindowReduction::Prr | WindowReduction::PrrSafeAck => self.sk.snd_ssthresh,
             };
@@ -467,7 +467,7 @@ impl LinuxEndpoint {
             let is_advanced = flags.has(AckFlags::SND_UNA_ADVANCED);
             self.reduce_cwnd(delivered, sample.losses as u32, is_advanced);
         } else {
-            let is_reordering = self.sk.reordering > self.settings.reordering_pkts;
+            let is_reordering = self.sk.reordering > self.settings.reordering.reordering_pkts;
             let needed =
                 if is_reordering { AckFlags::FORWARD_PROGRESS } else { AckFlags::DATA_ACKED };
             if flags.has(needed) {
@@ -508,7 +508,7 @@ impl LinuxEndpoint {
                 self.unqueue_cwr();
             }
         }
-        if self.settings.window_reduction == WindowReduction::RateHalving {
+        if self.settings.repair.window_reduction == WindowReduction::RateHalving {
             self.moderate_cwnd();
         }
         self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
@@ -557,7 +557,7 @@ impl LinuxEndpoint {
         if !is_frto && !self.may_undo() {
             return false;
         }
-        if is_frto && !self.settings.spurious_timeout_undo && !self.may_undo() {
+        if is_frto && !self.settings.repair.spurious_timeout_undo && !self.may_undo() {
             self.halve_after_spurious_timeout();
             return true;
         }

@@ -302,7 +302,7 @@ impl LinuxEndpoint {
         let mss = self.sk.mss_cache;
         if distance > self.sk.reordering.saturating_mul(mss) {
             let degree = distance.div_ceil(mss);
-            self.sk.reordering = degree.min(self.settings.max_reordering_pkts);
+            self.sk.reordering = degree.min(self.settings.reordering.max_reordering_pkts);
         }
         self.scoreboard.has_seen_reordering = true;
     }

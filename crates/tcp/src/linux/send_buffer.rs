@@ -53,13 +53,13 @@ impl SendBuffer {
             later_pushes: VecDeque::new(),
             pushed_seq: first_seq,
             queued_bytes: 0,
-            sndbuf_bytes: settings.send_buffer_bytes.into(),
-            segment_room_bytes: settings.send_segment_room_bytes.into(),
-            overhead_bytes: settings.send_overhead_bytes,
+            sndbuf_bytes: settings.send.send_buffer_bytes.into(),
+            segment_room_bytes: settings.send.send_segment_room_bytes.into(),
+            overhead_bytes: settings.send.send_overhead_bytes,
             unsent_overhead_bytes: if settings.segmentation_offload {
                 0
             } else {
-                settings.send_overhead_bytes
+                settings.send.send_overhead_bytes
             },
             is_blocked: false,
             is_fin_queued: false,

@@ -29,14 +29,9 @@ pub enum WindowReduction {
     PrrSafeAck,
 }
 
-/// The settings, named after the sysctl or constant that they stand for.
+/// The retransmission timer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinuxSettings {
-    /// Largest IP packet.
-    pub mtu_bytes: u32,
-    /// `TCP_INIT_CWND`.
-    pub initial_cwnd_pkts: u32,
+pub struct TimerSettings {
     /// `TCP_RTO_MIN`.
     pub rto_min_ms: u32,
     /// `TCP_RTO_MAX`.
@@ -47,6 +42,11 @@ pub struct LinuxSettings {
     pub rtt_tick_us: u32,
     /// `tcp_syn_linear_timeouts`: repetitions of a SYN before the timer backs off.
     pub syn_linear_timeouts: u32,
+}
+
+/// Options that a connection offers and takes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OptionSettings {
     /// `tcp_sack` (RFC 2018); without it, duplicate ACKs are counted (NewReno, RFC 6582).
     pub sack: bool,
     /// `tcp_dsack` (RFC 2883).
@@ -56,6 +56,11 @@ pub struct LinuxSettings {
     /// Each connection's timestamps start at a random number (RFC 7323 section 5.4); off is
     /// `tcp_timestamps` = 2.
     pub timestamp_offsets: bool,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RepairSettings {
     /// RACK loss detection (RFC 8985) instead of counting duplicate ACKs; needs SACK.
     pub rack: bool,
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
@@ -72,15 +77,11 @@ pub struct LinuxSettings {
     /// `tcp_frto_response` 2: a timeout that F-RTO found spurious is undone; otherwise the window is
     /// halved all the same, without slow start.
     pub spurious_timeout_undo: bool,
-    /// `tcp_abc` 0: the window grows by ACKs of new data, not by what they acknowledge.
-    pub growth_per_ack: bool,
-    /// `tcp_ecn`.
-    pub ecn: EcnMode,
-    /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
-    pub slow_start_after_idle: bool,
-    /// The slow start threshold is remembered for the next connection to the same host
-    /// (`tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` 0).
-    pub cached_ssthresh: bool,
+}
+
+/// The receive buffer and the window that it gives.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReceiveSettings {
     /// The window of a SYN in segments, at most.
     pub initial_receive_window_pkts: u32,
     /// `tcp_adv_win_scale`: all of the receive buffer but one part in 2 to this power is window.
@@ -89,6 +90,11 @@ pub struct LinuxSettings {
     pub receive_buffer_bytes: u32,
     /// `tcp_rmem[2]`; auto-tuning stops there.
     pub receive_buffer_max_bytes: u32,
+}
+
+/// The send buffer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SendSettings {
     /// `tcp_wmem[1]`.
     pub send_buffer_bytes: u32,
     /// `tcp_wmem[2]`; auto-tuning stops there.
@@ -100,12 +106,11 @@ pub struct LinuxSettings {
     pub send_buffer_grows_at_full_window: bool,
     /// What a buffer of the send queue occupies beyond its payload.
     pub send_overhead_bytes: u32,
-    /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
-    /// as with `gso_max_segs` 1, each has its own.
-    pub segmentation_offload: bool,
-    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
-    /// that it adds to a burst; 0 adds none.
-    pub tso_rtt_log: u32,
+}
+
+/// ACKs of data out of order that are held back.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HeldAckSettings {
     /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
     pub compressed_sack_delay_us: u32,
     /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else
@@ -113,10 +118,60 @@ pub struct LinuxSettings {
     pub compressed_sack_slack_us: u32,
     /// `tcp_comp_sack_nr`: how many of them; 0 holds back none.
     pub compressed_sack_limit: u32,
+}
+
+/// How far segments may overtake each other before that is a loss.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReorderingSettings {
     /// `tcp_reordering`.
     pub reordering_pkts: u32,
     /// `tcp_max_reordering`.
     pub max_reordering_pkts: u32,
+}
+
+/// The settings, named after the sysctl or constant that they stand for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LinuxSettings {
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
+    /// `TCP_INIT_CWND`.
+    pub initial_cwnd_pkts: u32,
+    /// The retransmission timer.
+    #[serde(flatten)]
+    pub timer: TimerSettings,
+    /// Options that a connection offers and takes.
+    #[serde(flatten)]
+    pub options: OptionSettings,
+    /// How losses are found and repaired.
+    #[serde(flatten)]
+    pub repair: RepairSettings,
+    /// `tcp_abc` 0: the window grows by ACKs of new data, not by what they acknowledge.
+    pub growth_per_ack: bool,
+    /// `tcp_ecn`.
+    pub ecn: EcnMode,
+    /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
+    pub slow_start_after_idle: bool,
+    /// The slow start threshold is remembered for the next connection to the same host
+    /// (`tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` 0).
+    pub cached_ssthresh: bool,
+    /// The receive buffer and the window that it gives.
+    #[serde(flatten)]
+    pub receive: ReceiveSettings,
+    /// The send buffer.
+    #[serde(flatten)]
+    pub send: SendSettings,
+    /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
+    /// as with `gso_max_segs` 1, each has its own.
+    pub segmentation_offload: bool,
+    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
+    /// that it adds to a burst; 0 adds none.
+    pub tso_rtt_log: u32,
+    /// ACKs of data out of order that are held back.
+    #[serde(flatten)]
+    pub held_acks: HeldAckSettings,
+    /// How far segments may overtake each other before that is a loss.
+    #[serde(flatten)]
+    pub reordering: ReorderingSettings,
     /// `tcp_invalid_ratelimit`: an invalid segment without data is answered this long after another
     /// at the earliest; 0 answers all.
     pub invalid_ratelimit_ms: u32,

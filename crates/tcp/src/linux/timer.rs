@@ -115,7 +115,7 @@ impl LinuxEndpoint {
     #[inline]
     pub(crate) fn may_probe(&self) -> bool {
         let state = self.ca_state();
-        self.settings.tail_loss_probe
+        self.settings.repair.tail_loss_probe
             && self.sk.packets_out > 0
             && self.connection.options.is_sack
             && (state == CaState::Open as u8 || state == CaState::Cwr as u8)
@@ -132,10 +132,10 @@ impl LinuxEndpoint {
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) {
         let mut timeout_us = if self.sk.srtt_us == 0 {
-            u64::from(self.settings.rto_initial_ms) * 1_000
+            u64::from(self.settings.timer.rto_initial_ms) * 1_000
         } else {
             let slack = if self.sk.packets_out == 1 {
-                u64::from(self.settings.rto_min_ms) * 1_000
+                u64::from(self.settings.timer.rto_min_ms) * 1_000
             } else {
                 TIMEOUT_MIN_US
             };
@@ -268,7 +268,7 @@ impl LinuxEndpoint {
         }
         self.resend_syn();
         let is_linear = self.connection.state == State::SynSent
-            && u32::from(count) <= self.settings.syn_linear_timeouts;
+            && u32::from(count) <= self.settings.timer.syn_linear_timeouts;
         if !is_linear {
             self.timer.back_off();
         }
@@ -296,7 +296,7 @@ impl LinuxEndpoint {
         let base = self
             .timer
             .rto
-            .max(self.clock.jiffies_of_us(u64::from(self.settings.rto_min_ms) * 1_000));
+            .max(self.clock.jiffies_of_us(u64::from(self.settings.timer.rto_min_ms) * 1_000));
         let delay = Jiffies(base.0.saturating_mul(1 << self.timer.backoff.min(16)));
         self.reset_xmit_timer(Pending::Probe0, delay);
     }

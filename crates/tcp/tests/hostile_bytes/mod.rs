@@ -85,16 +85,16 @@ fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
     let mut profile = profiles[usize::from(bytes.byte()) % profiles.len()].clone();
     let choice = bytes.byte();
     if let StackSettings::Linux(settings) = &mut profile.stack {
-        settings.sack = choice & 1 == 0;
-        settings.timestamps = choice & 2 == 0;
-        settings.dsack = choice & 4 == 0;
+        settings.options.sack = choice & 1 == 0;
+        settings.options.timestamps = choice & 2 == 0;
+        settings.options.dsack = choice & 4 == 0;
         settings.pacing = choice & 8 != 0;
         settings.nagle = choice & 16 == 0;
         if choice & 32 != 0 {
             settings.ecn = cwndlab_tcp::EcnMode::Active;
         }
         if choice & 64 != 0 {
-            settings.receive_buffer_bytes = 8_192;
+            settings.receive.receive_buffer_bytes = 8_192;
         }
     }
     let algorithms: Vec<Algorithm> = Algorithm::all().collect();

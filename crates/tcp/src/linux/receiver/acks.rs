@@ -86,9 +86,9 @@ impl AckSchedule {
             delayed: Time::NEVER,
             rcv_mss: 536.min(settings.announced_mss()),
             held: HeldBack {
-                longest: micros(settings.compressed_sack_delay_us),
-                slack: micros(settings.compressed_sack_slack_us),
-                limit: settings.compressed_sack_limit,
+                longest: micros(settings.held_acks.compressed_sack_delay_us),
+                slack: micros(settings.held_acks.compressed_sack_slack_us),
+                limit: settings.held_acks.compressed_sack_limit,
                 count: 0,
                 at_once: 0,
                 rcv_nxt: 0,

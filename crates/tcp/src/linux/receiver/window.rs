@@ -45,10 +45,10 @@ impl Window {
             scale: 0,
             threshold: 0,
             clamp: 0,
-            overhead_shift: settings.receive_window_scale.clamp(1, 31),
-            initial_pkts: settings.initial_receive_window_pkts,
-            buffer_bytes: settings.receive_buffer_bytes,
-            buffer_max_bytes: settings.receive_buffer_max_bytes,
+            overhead_shift: settings.receive.receive_window_scale.clamp(1, 31),
+            initial_pkts: settings.receive.initial_receive_window_pkts,
+            buffer_bytes: settings.receive.receive_buffer_bytes,
+            buffer_max_bytes: settings.receive.receive_buffer_max_bytes,
         };
         // `tcp_select_initial_window`: the scale that the largest buffer needs.
         window.clamp = window.full_bytes();
