@@ -1,6 +1,6 @@
 //! Round-trip times of one direction: the shortest, the smoothed, and every sample of the window.
 
-/// What ACKs told.
+/// Samples, and what follows from them.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
     base_us: Option<u32>,

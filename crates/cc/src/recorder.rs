@@ -38,7 +38,7 @@ pub struct CallField {
     pub is_signed: bool,
 }
 
-/// Keeps what [`record`] is told from now on.
+/// Keeps what [`record`] gets from now on.
 pub(crate) fn begin() {
     *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
 }

@@ -14,7 +14,7 @@ pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     control_device(&control, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// A socket through which devices are asked and told.
+/// A socket through which devices are read and configured.
 pub(crate) fn control_socket() -> io::Result<OwnedFd> {
     // SAFETY: takes no pointer.
     let descriptor =
@@ -23,7 +23,7 @@ pub(crate) fn control_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// What is asked of, or told to, the device of this name.
+/// A request about the device of this name.
 pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all zeros is an ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

@@ -78,7 +78,7 @@ impl Tun {
         })
     }
 
-    /// Gives a frame to the namespace. Whether it took it.
+    /// Gives a frame to the namespace. Returns whether the kernel took it.
     pub(crate) fn write(&self, frame: &Frame) -> bool {
         let content = frame.content();
         // SAFETY: the content is as long as is said.

@@ -9,7 +9,7 @@ use crate::config::HostConfig;
 use crate::queue::Queue;
 
 /// A machine's device with its queue. Where the link empties the device's buffer, every method is
-/// told how much the link `held` of it at the time; otherwise that is not looked at.
+/// given how much the link `held` of it at the time; otherwise that is not looked at.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
     buffer_bytes: u64,

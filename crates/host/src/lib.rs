@@ -15,7 +15,7 @@
 //! [`Host::room`] before it sends.
 //!
 //! What TCP does about it is TCP's: bursts of segments, how much of a socket stands below it, pacing.
-//! With fq, too, it is TCP that paces. What fq_codel drops, TCP is not told; what pie drops, it is.
+//! With fq, too, it is TCP that paces. TCP learns of drops by pie, not of those by fq_codel.
 //!
 //! Left out: several queues of one device, limits of its buffer that follow its load (BQL), and time
 //! in interrupts. A burst of segments (GSO) takes the room of its segments, not that of one packet.

@@ -108,7 +108,7 @@ impl<P: Packet> Queue<P> {
                     managed.discipline.push(now, packet, |gone, _| lost.push_back(gone));
                 self.packets -= (lost.len() - before) as u32;
                 if admission == Admission::Dropped {
-                    // Of several it is the last; its socket is told at once.
+                    // Of several it is the last; its socket learns it at once.
                     lost.pop_back();
                     return admission;
                 }
@@ -177,7 +177,7 @@ impl<P: Packet> Fair<P> {
         flow.packets.push_back(packet);
     }
 
-    /// Goes on until a flow has its turn that has a packet and credit; it is the first of a list.
+    /// Advances to a flow that has a packet and credit: it is then the first of a list.
     fn front(&mut self) -> Option<&P> {
         loop {
             let is_new = !self.new.is_empty();

@@ -13,7 +13,7 @@ use crate::utilities::Utilities;
 pub struct Robustness {
     /// Probability that the choice is within the zone of the best on a network of the population.
     pub is_good: f64,
-    /// The same of each draw.
+    /// The same for each draw.
     pub by_draw: Vec<f64>,
     /// Mean utility that the choice gives away.
     pub regret: f64,

@@ -44,7 +44,7 @@ impl Tracing {
         Ok(Self { links, recording, _object: object })
     }
 
-    /// Moves what the kernel has told into the file.
+    /// Moves what the kernel has traced into the file.
     pub(crate) fn drain(&self) {
         self.recording.drain();
     }

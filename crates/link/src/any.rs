@@ -29,7 +29,7 @@ pub enum AnyLink<P> {
     Distance(Distance<P>),
 }
 
-/// Calls the same of whichever link it is.
+/// Calls the same method of whichever link it is.
 macro_rules! dispatch {
     ($any:expr, $link:ident => $call:expr) => {
         match $any {

@@ -203,7 +203,7 @@ impl FlowRecord {
     }
 
     /// What each stage in the data's direction could have carried until now. Counts when it is
-    /// first told after the window's begin and after its end.
+    /// first called after the window's begin and after its end.
     pub fn handle_offered(&mut self, now: Time, mut offered: impl FnMut() -> Vec<Option<Bytes>>) {
         if self.offered_at_start.is_none() && self.window_start <= now {
             self.offered_at_start = Some(offered());

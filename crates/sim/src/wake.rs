@@ -60,7 +60,7 @@ impl WakeTree {
         }
     }
 
-    /// The same of a component among the leaves.
+    /// The same for a component among the leaves.
     #[inline]
     pub(crate) fn set_leaf(&mut self, index: usize, wake: Time) {
         let leaf = &mut self.leaves[index];

@@ -39,7 +39,7 @@ pub(crate) struct FlowEnds {
     has_started: bool,
     stop: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// The last that the sender told.
+    /// The last row of the sender.
     pub(crate) info: Option<TcpInfo>,
     pub(crate) rows: Vec<Option<Row>>,
     pub(crate) events: Vec<(Time, &'static str)>,

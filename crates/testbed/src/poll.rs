@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use cwndlab_units::Duration;
 
-/// Sockets that are told once when they become ready for anything.
+/// Sockets, each reported once when it becomes ready for anything.
 #[derive(Debug)]
 pub(crate) struct Poll {
     descriptor: OwnedFd,

@@ -31,7 +31,7 @@ pub enum Request {
         /// Where to write `TCP_INFO` of both ends every 10 ms, if the scenario keeps samples.
         #[serde(default)]
         states: Option<PathBuf>,
-        /// What other runs are told that wait for this one.
+        /// What other runs that wait for this one are shown.
         #[serde(default)]
         owner: String,
         /// The machine is held for this run, by a helper that was asked to.
@@ -40,7 +40,7 @@ pub enum Request {
     },
     /// Keep other studies off the machine, so that several runs of one can be made at once.
     Hold {
-        /// What others are told that wait.
+        /// What others that wait are shown.
         owner: String,
     },
     /// Let the others go on.

@@ -40,7 +40,7 @@ pub struct KernelOutput {
 /// How a run comes to have the machine.
 #[expect(missing_debug_implementations, reason = "holds a function")]
 pub enum Turn<'a> {
-    /// For this owner, when no other study has it; the function is told which one has.
+    /// For this owner, when no other study has it; the function gets the name of the one that has.
     Wait(&'a str, Box<dyn FnOnce(&str) + 'a>),
     /// Its study has it already, for several runs at once.
     Held,

@@ -14,7 +14,7 @@ pub(crate) const FIRST_PORT: u16 = 10_000;
 /// How often the watch looks whether a flow has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// When each flow has ended, told by the ends to the watch.
+/// When each flow ended: set by the ends, read by the watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends(Arc<Vec<AtomicU64>>);
 

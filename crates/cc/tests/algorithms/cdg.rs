@@ -18,7 +18,8 @@ fn at(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// A round trip in one ACK; two make the next one's gradient known. Whether it asks for a reduction.
+/// A round trip in one ACK; two make the next one's gradient known. Returns
+/// whether it asks for a reduction.
 fn round(flow: &mut Flow, rtt_us: i32) -> bool {
     let window = flow.sk.snd_cwnd;
     flow.advance(rtt_us as u64 * 1_000);

@@ -45,7 +45,7 @@ impl Curve {
         let width = long * stretch;
         let middle = self.half + SHIFT * (width - long);
         let exponent = (decibels - middle) * (LN_9 / width);
-        // What cannot be told from certainty needs no exponential.
+        // What cannot be distinguished from certainty needs no exponential.
         if exponent > 30.0 {
             return (0.0, code_blocks);
         }

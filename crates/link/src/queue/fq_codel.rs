@@ -119,7 +119,8 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// Takes a batch of the first packets out of the longest queue in bytes, of several the one first
-    /// used, and gives each to `gone` with whether it was the last arrival. Whether there was one.
+    /// used, and gives each to `gone` with whether it was the last arrival. Returns
+    /// whether there was one.
     ///
     /// The queue stays active until its turn comes.
     pub(crate) fn shorten_longest(&mut self, mut gone: impl FnMut(Waiting<P>, bool)) -> bool {

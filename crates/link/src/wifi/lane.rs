@@ -32,7 +32,7 @@ pub(crate) struct Lane<P> {
 
 #[derive(Clone, Debug)]
 struct Entry<P> {
-    /// Nothing once it is given up.
+    /// `None` after it was given up.
     packet: Option<P>,
     arrived: Time,
     /// Length with the headers of the link.

@@ -1,4 +1,4 @@
-//! What SACK blocks told a classic sender about the bytes in flight.
+//! What a classic sender knows from SACK blocks about the bytes in flight.
 //!
 //! Three edges rise through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
 //! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for it, holes above
@@ -36,7 +36,7 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Takes one block. Returns whether it told something new.
+    /// Takes one block. Returns whether it reports something new.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
         let (from, to) = (start.max(self.repaired), end.min(self.lost));
         // A hole given up for lost was filled after all.

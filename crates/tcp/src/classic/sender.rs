@@ -127,7 +127,7 @@ struct Timing {
     /// End and departure of the segment being timed.
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    /// What of it the algorithm is told.
+    /// The part of it that the algorithm gets.
     reported_rtt: Option<Duration>,
 }
 
@@ -337,7 +337,7 @@ impl Sender {
         self.rtt.last_rtt
     }
 
-    /// What the algorithm was told with the last ACK.
+    /// What the algorithm got with the last ACK.
     #[cfg(test)]
     pub(crate) fn reported_rtt(&self) -> Option<Duration> {
         self.rtt.reported_rtt

@@ -44,7 +44,7 @@ pub enum RttSampling {
     EveryAck,
 }
 
-/// Which round trip time the algorithm is told.
+/// Which round trip time the algorithm gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttReport {
@@ -113,7 +113,7 @@ pub struct ClassicSettings {
     /// Tick of the clock that timestamps show, in which an echo's sample is counted; 0 for a clock
     /// that is finer than any sample. No sample is less than a microsecond.
     pub timestamp_tick_us: u32,
-    /// Which of them the algorithm is told.
+    /// Which of them the algorithm gets.
     pub rtt_report: RttReport,
     /// The first packet of either end waits for its peer's address: whole milliseconds, fewer than
     /// this, drawn anew for each connection, that count as round trip.

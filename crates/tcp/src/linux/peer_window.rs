@@ -7,7 +7,7 @@ use cwndlab_packet::{Flags, Segment};
 /// What is known of the peer's window besides its size, which is in the socket (`snd_wnd`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// `snd_wl1`: sequence number of the segment that told the window.
+    /// `snd_wl1`: sequence number of the segment that announced the window.
     pub(super) told_at: u32,
     /// The largest window so far.
     pub(super) max_bytes: u32,

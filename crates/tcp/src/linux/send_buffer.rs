@@ -32,7 +32,7 @@ pub(crate) struct SendBuffer {
     pub(crate) segment_room_bytes: u64,
     /// What a buffer occupies beyond its payload: `sk_buff`, shared info and headroom.
     overhead_bytes: u32,
-    /// The same of a segment that is written and has not left.
+    /// The same for a segment that is written and has not left.
     unsent_overhead_bytes: u32,
     /// `SOCK_NOSPACE`: the application waits for room.
     pub(crate) is_blocked: bool,

@@ -1,4 +1,4 @@
-//! What a reader may be told of a file that does not say it.
+//! Options for a file that does not say itself what its columns are.
 
 use super::unit::{Unit, time_unit_ns};
 use crate::TraceProblem;

@@ -113,7 +113,7 @@ fn check(mbit_s: f64) -> Result<(), TraceProblem> {
 
 fn unordered(found_ns: i64, previous_ns: i64, first: &Sample) -> TraceProblem {
     let since = |ns: i64| {
-        // A time of today would be a long number: it is told from the first on.
+        // A time of today would be a long number: times are counted from the first.
         let from_ns = if first.start_ns > 1_000_000_000_000_000 { first.start_ns } else { 0 };
         format!("{} s", (ns - from_ns) as f64 / 1e9)
     };

@@ -35,7 +35,7 @@ pub(crate) struct Receiver {
     pub(crate) tuning: BufferTuning,
     pub(crate) acks: AckSchedule,
     advmss: u32,
-    /// Where the peer's data end, once it has told.
+    /// Where the peer's data end, as soon as its FIN has said so.
     pub(crate) fin_seq: Option<u32>,
     /// All of them have come.
     pub(crate) is_finished: bool,
