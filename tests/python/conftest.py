@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,12 @@ def fake_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield stand_in
     for cache in _CACHES:
         cache.cache_clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_servers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Servers of the tests are not remembered among the user's, nor in the next tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture

@@ -180,7 +180,8 @@ def live_protocol(data: bytes) -> None:
     for read in (
         protocol.read_greeting,
         protocol.Signer(b"key", protocol.CLIENT).check,
-        protocol.read_opening,
+        protocol.read_hello,
+        protocol.read_attach,
         protocol.read_request,
         protocol.read_answer,
     ):

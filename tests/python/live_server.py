@@ -7,18 +7,27 @@ import contextlib
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.certificate import (
+    ServerCertificate,
+    client_context,
+    make_certificate,
+    read_certificate,
+)
+from cwndlab.measure.wire.protocol import Signer
 from cwndlab.measure.wire.server import Server
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
-    from pathlib import Path
 
     from cwndlab.measure.wire.sessions import Limits
 
@@ -26,10 +35,20 @@ TOKEN = "0123456789abcdef" * 4
 HOST = "127.0.0.1"
 
 
+def _made() -> tuple[str, ServerCertificate]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "cwndlab.key")
+        make_certificate(path)
+        return path.read_text(encoding="ascii"), read_certificate(path)
+
+
+KEY, CERTIFICATE = _made()
+
+
 @contextlib.contextmanager
 def server_here(limits: Limits | None = None, host: str = HOST) -> Iterator[Address]:
     """A server in a thread."""
-    server = Server(TOKEN, limits)
+    server = Server(TOKEN, CERTIFICATE, limits)
     ready = threading.Event()
     loop = asyncio.new_event_loop()
     task: asyncio.Task[None] | None = None
@@ -59,23 +78,41 @@ def server_here(limits: Limits | None = None, host: str = HOST) -> Iterator[Addr
         assert not thread.is_alive()
 
 
-def connected(address: Address, pause_s: float = 0) -> tuple[socket.socket, bytes]:
-    """A connection, and the server's nonce, read after a pause."""
-    connection = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
+def connected(address: Address, pause_s: float = 0) -> tuple[ssl.SSLSocket, bytes]:
+    """A control connection, and the server's nonce; a pause comes before what the client says."""
+    plain = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
     time.sleep(pause_s)
+    connection = client_context().wrap_socket(plain)
     line = b""
     while not line.endswith(b"\n"):
         line += connection.recv(1)
     return connection, protocol.read_greeting(line)
 
 
+def opening(nonce: bytes, token: str = TOKEN) -> Signer:
+    """What signs a control connection's first line."""
+    return Signer(protocol.opening_key(token, CERTIFICATE.binding, nonce), protocol.CLIENT)
+
+
+def signer_of(nonce: bytes, own: bytes) -> Signer:
+    """What signs its other lines."""
+    key = protocol.session_key(TOKEN, CERTIFICATE.binding, nonce, own)
+    return Signer(key, protocol.CLIENT)
+
+
+def keep_secrets(folder: Path) -> None:
+    """The token and the key of every server of the tests, where `cwndlab serve` looks for them."""
+    for name, content in (("cwndlab.token", TOKEN), ("cwndlab.key", KEY)):
+        path = folder / name
+        path.write_text(content, encoding="ascii")
+        path.chmod(0o600)
+
+
 def server_apart(
     folder: Path, port: int = 0, host: str = HOST
 ) -> tuple[subprocess.Popen[str], int]:
     """`cwndlab serve` as a process, and its port."""
-    token = folder / "cwndlab.token"
-    token.write_text(TOKEN, encoding="ascii")
-    token.chmod(0o600)
+    keep_secrets(folder)
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "cwndlab", "serve", "--host", host, "--port", str(port)],
         cwd=folder,

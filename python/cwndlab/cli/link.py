@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cwndlab.cli.live import server_option
-from cwndlab.cli.live_options import read_token, token_option
+from cwndlab.cli.live_options import server_options
 from cwndlab.cli.output import (
     command_line,
     direction_option,
@@ -17,13 +17,15 @@ from cwndlab.cli.output import (
     say,
 )
 from cwndlab.measure.record import record
-from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.client import Session, waiting_for
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.run.saturation import export_mahimahi
 from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_link, link_facts, read_link
 from cwndlab.text.quantity import parse_duration, parse_rate
+
+if TYPE_CHECKING:
+    from cwndlab.measure.wire.address import Address
 
 
 @click.group("link")
@@ -95,8 +97,7 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 
 
 @link_group.command("record")
-@server_option
-@token_option
+@server_options
 @click.option(
     "--duration",
     metavar="TIME",
@@ -116,14 +117,11 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     help="NAME.toml, the link, and its traces NAME-downlink.trace and NAME-uplink.trace.",
 )
 @format_option
-def link_record(
-    server: str, token_file: Path, duration: str, most: str, out: Path, output_format: str
-) -> None:
+def link_record(address: Address, duration: str, most: str, out: Path, output_format: str) -> None:
     """Saturate a real link and record what it delivers.
 
     The far end runs `cwndlab serve`. Simulator and kernel can both use the recorded trace.
     """
-    address = Address.parse(server, read_token(token_file))
     with Session(address) as session:
         for ahead in session.turn():
             say(waiting_for(ahead))

@@ -34,9 +34,15 @@ token_option = click.option(
     show_default=True,
     help="File with the server's secret.",
 )
+fingerprint_option = click.option(
+    "--fingerprint",
+    metavar="SHA256:...",
+    help="What `cwndlab serve` prints; without it, the first contact with a server is remembered.",
+)
 _LIVE_OPTIONS = (
     click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs."),
     token_option,
+    fingerprint_option,
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
@@ -93,6 +99,30 @@ _LIVE_OPTIONS = (
 )
 
 
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where the server is; it gets an `address`."""
+
+    @functools.wraps(command)
+    def with_address(
+        server: str,
+        token_file: Path,
+        fingerprint: str | None,
+        **values: Any,  # noqa: ANN401  of options
+    ) -> object:
+        from cwndlab.measure.wire.address import Address  # noqa: PLC0415  others do without
+
+        address = Address.parse(server, read_token(token_file), fingerprint)
+        return command(**values, address=address)
+
+    server_option = click.option(
+        "--server",
+        metavar="HOST",
+        required=True,
+        help="HOST or HOST:PORT, where `cwndlab serve` runs.",
+    )
+    return server_option(token_option(fingerprint_option(with_address)))
+
+
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of a real network; it gets their values as a `LiveOptions`."""
 
@@ -112,6 +142,7 @@ class LiveOptions:
 
     server: str | None
     token_file: Path
+    fingerprint: str | None
     via: str | None
     place: str | None
     labels: tuple[str, ...]
@@ -146,7 +177,7 @@ class LiveOptions:
         return RealNetwork(
             Iperf3.parse(self.server)
             if self.via == "iperf3"
-            else Address.parse(self.server, read_token(self.token_file)),
+            else Address.parse(self.server, read_token(self.token_file), self.fingerprint),
             self.place,
             dict(_label(text) for text in self.labels),
             parse_duration(self.patience) / 1e9,

@@ -18,13 +18,22 @@ from hypothesis import strategies as st
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.client import Session, TransferFailedError
-from cwndlab.measure.wire.protocol import Signer
 from cwndlab.measure.wire.sessions import Limits
-from live_server import HOST, TOKEN, connected, server_apart, server_here
+from live_server import (
+    HOST,
+    TOKEN,
+    connected,
+    opening,
+    server_apart,
+    server_here,
+    signer_of,
+)
 from patience import is_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cwndlab.measure.wire.protocol import Signer
 
 MS = 10**6
 PATHS = ["/etc/passwd", "../../etc/shadow", "cwndlab.token", "$(id)", "|id", "\0", "id; id"]
@@ -73,10 +82,10 @@ def address(deeds: Deeds) -> Iterator[Address]:
 def session_with(address: Address) -> tuple[socket.socket, Signer]:
     """A control connection, by hand."""
     connection, nonce = connected(address)
-    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
+    first_line = opening(nonce)
     own = secrets.token_bytes(16)
-    connection.sendall(opening.sign(protocol.Hello(nonce=own.hex())))
-    signer = Signer(protocol.session_key(TOKEN, nonce, own), protocol.CLIENT)
+    connection.sendall(first_line.sign(protocol.Hello(nonce=own.hex())))
+    signer = signer_of(nonce, own)
     signer.check(read_line(connection))
     return connection, signer
 

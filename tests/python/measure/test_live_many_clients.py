@@ -21,13 +21,12 @@ from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.client import Session, TransferFailedError, waiting_for
 from cwndlab.measure.wire.flow import SAMPLE_INTERVAL_S
-from cwndlab.measure.wire.protocol import Signer
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.measure.wire.threads import in_own_thread
 from cwndlab.measure.wire.waiting_places import WaitingPlaces, network_of
 from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
-from live_server import TOKEN, connected, server_here
+from live_server import TOKEN, connected, opening, server_here
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
@@ -198,8 +197,8 @@ def test_one_address_does_not_take_the_places_of_the_others() -> None:
             for _ in range(3):
                 connection, nonce = connected(address, pause_s=1)
                 with connection:
-                    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
-                    connection.sendall(opening.sign(protocol.Hello(nonce="0" * 32)))
+                    first_line = opening(nonce)
+                    connection.sendall(first_line.sign(protocol.Hello(nonce="0" * 32)))
                     assert connection.recv(1)
             assert flood.poll() is None
         finally:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from iproute import IP, ip, needs_ip
-from live_server import TOKEN
+from live_server import keep_secrets
 from patience import PATIENCE_S
 from this_machine import needs_kernel
 
@@ -76,9 +76,7 @@ def way(tmp_path: Path) -> Iterator[Way]:
             for key, value in (("ip_forward", 1), ("conf/all/rp_filter", 0))
         )  # of this namespace alone
         ip("netns", "exec", way.middle, "sh", "-c", settings)
-        token = tmp_path / "cwndlab.token"
-        token.write_text(TOKEN, encoding="ascii")
-        token.chmod(0o600)
+        keep_secrets(tmp_path)
         server = way.start(way.server, sys.executable, "-u", "-m", "cwndlab", "serve")
         assert server.stdout is not None
         assert any("serving on" in line for line in server.stdout)

@@ -24,7 +24,16 @@ from cwndlab.measure.wire.protocol import ProtocolError, Signer
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
-from live_server import HOST, TOKEN, connected, server_apart, server_here
+from live_server import (
+    CERTIFICATE,
+    HOST,
+    TOKEN,
+    connected,
+    opening,
+    server_apart,
+    server_here,
+    signer_of,
+)
 from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
@@ -64,7 +73,7 @@ def flow(direction: str = "forward", algorithm: str = "reno", **more: Any) -> si
 def test_who_does_not_know_the_token_is_told_nothing(address: Address) -> None:
     for wrong in ("", "wrong", TOKEN[:-1]):
         connection, nonce = connected(address)
-        signer = Signer(protocol.opening_key(wrong, nonce), protocol.CLIENT)
+        signer = opening(nonce, wrong)
         connection.sendall(signer.sign(protocol.Hello(nonce="0" * 32)))
         assert rest_of(connection) == b""
     with (
@@ -77,15 +86,15 @@ def test_who_does_not_know_the_token_is_told_nothing(address: Address) -> None:
 
 def test_what_was_said_once_is_worth_nothing_a_second_time(address: Address) -> None:
     first, nonce = connected(address)
-    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
-    hello = opening.sign(protocol.Hello(nonce="0" * 32))
+    first_line = opening(nonce)
+    hello = first_line.sign(protocol.Hello(nonce="0" * 32))
     first.sendall(hello)
     assert first.recv(1 << 16)
     second, _ = connected(address)
     second.sendall(hello)
     assert rest_of(second) == b""
     # Nor within its own session: each line has its number.
-    session = Signer(protocol.session_key(TOKEN, nonce, bytes(16)), protocol.CLIENT)
+    session = signer_of(nonce, bytes(16))
     describe = session.sign(protocol.Describe())
     first.sendall(describe)
     assert b"algorithms" in first.recv(1 << 16)
@@ -127,9 +136,9 @@ def test_a_client_that_asks_for_more_is_refused_and_may_go_on(
     request_of: object, address: Address
 ) -> None:
     connection, nonce = connected(address)
-    opening = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
-    connection.sendall(opening.sign(protocol.Hello(nonce="0" * 32)))
-    signer = Signer(protocol.session_key(TOKEN, nonce, bytes(16)), protocol.CLIENT)
+    first_line = opening(nonce)
+    connection.sendall(first_line.sign(protocol.Hello(nonce="0" * 32)))
+    signer = signer_of(nonce, bytes(16))
     signer.check(connection.recv(1 << 16))
     for message in (request_of, {"do": "describe"}):
         connection.sendall(signer.sign(cast("dict[str, Any]", message)))  # what no client sends
@@ -154,13 +163,6 @@ def test_limits_are_told(address: Address) -> None:
         assert list(session.turn()) == []
         with pytest.raises(TransferFailedError, match="no data connection"):
             session.ask(protocol.Start())
-
-
-def test_a_data_connection_belongs_to_a_flow_that_was_announced(address: Address) -> None:
-    connection, nonce = connected(address)
-    signer = Signer(protocol.opening_key(TOKEN, nonce), protocol.CLIENT)
-    connection.sendall(signer.sign(protocol.Attach(session="0" * 16, flow=0)))
-    assert b"no such flow" in rest_of(connection)
 
 
 def test_a_busy_server_says_so_and_serves_those_it_has() -> None:
@@ -321,20 +323,25 @@ def test_no_server_and_another_server_say_what_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("greeting", "error", "match"),
+    ("greeting", "is_secure", "error", "match"),
     [
-        (b"", ServerUnreachableError, "does not answer .it closed the connection."),
-        (b"SSH-2.0-x\r\n", ProtocolError, "no cwndlab serve"),
-        (protocol.greeting(bytes(16)), ProtocolError, "wrong token"),
+        (b"", False, ServerUnreachableError, "not answer .(it closed the|connection reset)"),
+        (b"", True, ServerUnreachableError, "does not answer .it closed the connection."),
+        (b"SSH-2.0-x\r\n", False, ProtocolError, "not `cwndlab serve`"),
+        (b"cwndlab 1 0\n", False, ProtocolError, "or another version"),
+        (b"SSH-2.0-x\r\n", True, ProtocolError, "not `cwndlab serve`"),
+        (protocol.greeting(bytes(16)), True, ProtocolError, "wrong token"),
     ],
 )
 def test_who_answers_and_hangs_up_is_told_from_who_does_not(
-    greeting: bytes, error: type[Exception], match: str
+    greeting: bytes, *, is_secure: bool, error: type[Exception], match: str
 ) -> None:
     with socket.create_server((HOST, 0)) as listener:
 
         def answer() -> None:
             connection, _ = listener.accept()
+            if is_secure:
+                connection = CERTIFICATE.context.wrap_socket(connection, server_side=True)
             with connection:
                 connection.sendall(greeting)
                 if greeting:
@@ -371,7 +378,7 @@ def test_any_line_is_refused_without_the_key(line: bytes) -> None:
     )
 )
 def test_any_signed_content_is_a_request_or_refused(body: bytes) -> None:
-    for read in (protocol.read_opening, protocol.read_request):
+    for read in (protocol.read_hello, protocol.read_attach, protocol.read_request):
         with contextlib.suppress(ProtocolError):
             read(body)
 

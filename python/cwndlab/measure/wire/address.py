@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.known_servers import KnownServers, OtherServerError
 
 
 class ServerUnreachableError(CwndlabError):
@@ -19,14 +20,50 @@ class Address:
     host: str
     port: int
     token: str = field(repr=False)
+    fingerprint: str | None = None
+    """Of its certificate, where that is known beforehand."""
+    known: KnownServers | None = None
+    """Where its fingerprint is looked up, and remembered; None does neither."""
+
+    @property
+    def name(self) -> str:
+        """In short: `HOST:PORT`."""
+        return f"{self.host}:{self.port}"
+
+    def check(self, fingerprint: str) -> None:
+        """Compare what the server shows with what is known of it.
+
+        Raises:
+            OtherServerError: it is another.
+        """
+        if self.fingerprint is None:
+            if self.known is not None:
+                self.known.check(self.name, fingerprint)
+        elif fingerprint.removeprefix("SHA256:") != self.fingerprint.removeprefix("SHA256:"):
+            msg = (
+                f"{self.name} is another server: its fingerprint is {fingerprint}, not "
+                f"{self.fingerprint}; `cwndlab serve` prints its own"
+            )
+            raise OtherServerError(msg)
+
+    def remember(self, fingerprint: str) -> None:
+        """Keep the fingerprint of a server that has shown that it knows the token."""
+        if self.fingerprint is None and self.known is not None:
+            self.known.remember(self.name, fingerprint)
 
     @classmethod
-    def parse(cls, text: str, token: str) -> Address:
-        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows."""
+    def parse(cls, text: str, token: str, fingerprint: str | None = None) -> Address:
+        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows.
+
+        Args:
+            text: as written.
+            token: the server's.
+            fingerprint: of its certificate; without it, what the user's known servers say holds.
+        """
         host, colon, port = text.rpartition(":")
         if not colon or (":" in host and not host.endswith("]")):
             host, port = text, str(protocol.DEFAULT_PORT)
         if not port.isdigit() or not 0 < int(port) < 1 << 16:
             msg = f"{text!r} is no HOST or HOST:PORT"
             raise ServerUnreachableError(msg)
-        return cls(host.strip("[]"), int(port), token)
+        return cls(host.strip("[]"), int(port), token, fingerprint, KnownServers.of_user())

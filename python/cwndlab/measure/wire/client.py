@@ -15,6 +15,7 @@ from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of
 from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
+from cwndlab.measure.wire.channel import ControlChannel, read_line
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import MOST_SAMPLES, AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.measure.wire.near_datagrams import NearDatagrams
@@ -76,10 +77,11 @@ class Session:
             ProtocolError: something else answers, or the token is another.
         """
         try:
-            self._control, self._signer, welcome = self._open()
+            self._channel, self._signer, welcome = self._open()
         except BaseException:
             self._stack.close()
             raise
+        self._control = self._channel.socket
         self.server = welcome
         self.id: str = welcome["session"]
         self._probes = self._stack.enter_context(
@@ -91,7 +93,8 @@ class Session:
     def close(self) -> None:
         """Break the session off, from another thread too."""
         with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_RDWR)
+            # Past TLS, which another thread may be reading.
+            socket.socket.shutdown(self._control, socket.SHUT_RDWR)
 
     @property
     def peer(self) -> str:
@@ -123,9 +126,8 @@ class Session:
             application=Sized(bytes=1),
             duration_ns=_NS_PER_S,
         )
-        self.ask(prepare)
         try:
-            self._attached(0).close()
+            self._attached(prepare).close()
         finally:
             self.ask(protocol.Finish())
 
@@ -133,38 +135,49 @@ class Session:
         """Let the server forget the session."""
         self._stack.close()
 
-    def _connect(self) -> tuple[socket.socket, bytes]:
+    def _connect(self) -> socket.socket:
         host, port = self._address.host, self._address.port
         try:
             connection = socket.create_connection((host, port), timeout=_CONNECT_S)
-            self._stack.callback(connection.close)
-            line = _read_line(connection, protocol.MAX_GREETING_BYTES)
-        except (OSError, EOFError) as error:
+        except OSError as error:
             raise ServerUnreachableError(_unreachable(host, port, error)) from None
-        return connection, protocol.read_greeting(line + b"\n")
+        self._stack.callback(connection.close)
+        return connection
 
-    def _open(self) -> tuple[socket.socket, Signer, dict[str, Any]]:
+    def _open(self) -> tuple[ControlChannel, Signer, dict[str, Any]]:
+        address = self._address
         began_ns = now_ns()
-        connection, nonce = self._connect()
-        token = self._address.token
+        connection = self._connect()
         self._opening = {
             "opened_ns": now_ns(),
             "opened_ms": (now_ns() - began_ns) / 1e6,
             "sequence": initial_sequence(connection),
         }
+        try:
+            channel = ControlChannel(connection)
+            self._stack.callback(channel.socket.close)
+            nonce = protocol.read_greeting(channel.read_line(protocol.MAX_GREETING_BYTES) + b"\n")
+        except (OSError, EOFError) as error:
+            raise ServerUnreachableError(_unreachable(address.host, address.port, error)) from None
+        address.check(channel.fingerprint)
         own = secrets.token_bytes(protocol.NONCE_BYTES)
         hello = protocol.Hello(nonce=own.hex(), beside=self._beside_of)
-        opening = Signer(protocol.opening_key(token, nonce), protocol.CLIENT)
-        signer = Signer(protocol.session_key(token, nonce, own), protocol.CLIENT)
+        token, binding = address.token, channel.binding
+        opening = Signer(protocol.opening_key(token, binding, nonce), protocol.CLIENT)
+        signer = Signer(protocol.session_key(token, binding, nonce, own), protocol.CLIENT)
         try:
-            connection.sendall(opening.sign(hello))
-            return connection, signer, _answer(connection, signer)
+            channel.socket.sendall(opening.sign(hello))
+            welcome = _answer(channel.read_line(protocol.MAX_ANSWER_BYTES), signer)
         except (ConnectionError, EOFError):
-            msg = "the server closed the connection: wrong token? give both the same --token file"
+            msg = (
+                "the server closed the connection: wrong token? give both the same --token file; "
+                "or something on the way answers in the server's place"
+            )
             raise ProtocolError(msg) from None
         except OSError as error:
-            host, port = self._address.host, self._address.port
-            raise ServerUnreachableError(_unreachable(host, port, error)) from None
+            raise ServerUnreachableError(_unreachable(address.host, address.port, error)) from None
+        address.remember(channel.fingerprint)
+        return channel, signer, welcome
 
     def ask(self, request: Model, timeout_s: float = _ANSWER_S) -> dict[str, Any]:
         """Send a request and wait for its answer.
@@ -175,7 +188,7 @@ class Session:
         with _telling("the server was lost"):
             self._control.settimeout(timeout_s)
             self._control.sendall(self._signer.sign(request))
-            return _answer(self._control, self._signer)
+            return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
 
     def turn(self) -> Iterator[int]:
         """Wait for this session's turn, which it keeps until its end: one measures at a time.
@@ -281,8 +294,7 @@ class Session:
         )
         if isinstance(flow.application, Sftp):
             sftp.require("client")
-        self.ask(prepare)
-        connection = self._attached(flow.id)
+        connection = self._attached(prepare)
         set_algorithm(connection, near, "client")
         return FlowEnd(
             connection,
@@ -292,13 +304,15 @@ class Session:
             secret=protocol.flow_secret(self._signer.key, flow.id),
         )
 
-    def _attached(self, flow: int) -> socket.socket:
-        """A data connection, which the server has given to a flow."""
-        connection, nonce = self._connect()
-        signer = Signer(protocol.opening_key(self._address.token, nonce), protocol.CLIENT)
+    def _attached(self, prepare: protocol.Prepare) -> socket.socket:
+        """A data connection, which the server has given to the flow that is announced to it."""
+        ticket = bytes.fromhex(self.ask(prepare)["ticket"])
+        connection = self._connect()
+        key = protocol.data_key(self._signer.key, ticket)
+        signer = Signer(key, protocol.CLIENT)
         with _telling("a data connection was lost"):
-            connection.sendall(signer.sign(protocol.Attach(session=self.id, flow=flow)))
-            _answer(connection, signer)
+            connection.sendall(signer.sign(protocol.Attach(session=self.id, flow=prepare.flow)))
+            _answer(read_line(connection), signer)
         return connection
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
@@ -365,8 +379,7 @@ def _reason(error: OSError | EOFError) -> str:
     return (text or str(error)).lower() or "it closed the connection"
 
 
-def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
-    line = _read_line(connection, protocol.MAX_ANSWER_BYTES)
+def _answer(line: bytes, signer: Signer) -> dict[str, Any]:
     answer = protocol.read_answer(signer.check(line))
     if answer.get("is_algorithm_missing"):
         raise AlgorithmMissingError(answer["error"])
@@ -375,22 +388,3 @@ def _answer(connection: socket.socket, signer: Signer) -> dict[str, Any]:
     if "error" in answer:
         raise TransferFailedError(answer["error"])
     return answer
-
-
-def _read_line(connection: socket.socket, most: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        # Data may follow an answer: nothing beyond the line is taken.
-        seen = connection.recv(1 << 16, socket.MSG_PEEK)
-        if not seen:
-            raise EOFError
-        end = seen.find(b"\n")
-        taken = connection.recv(len(seen) if end < 0 else end + 1)
-        parts.append(taken)
-        size += len(taken)
-        if size > most:
-            msg = "what answers there is no cwndlab serve; check host and port"
-            raise ProtocolError(msg)
-        if taken.endswith(b"\n"):
-            return b"".join(parts)[:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -99,8 +100,9 @@ class SessionControl:
             return {"error": f"at most {limits.flows} flows, each with a number of its own"}
         if request.duration_ns > limits.flow_s * _NS_PER_S:
             return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
-        flows[request.flow] = ServedFlow(request)
-        return {}
+        ticket = secrets.token_bytes(protocol.TICKET_BYTES)
+        flows[request.flow] = ServedFlow(request, ticket)
+        return {"ticket": ticket.hex()}
 
     def _start(self) -> dict[str, Any]:
         flows = self._session.flows.values()

@@ -1,9 +1,10 @@
-"""Lines over a connection, and when its other end closes."""
+"""Lines over a connection, plain or within TLS, and when its other end closes or is lost."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _GONE = "the client has gone"
+_TLS_HANDSHAKE = 0x16  # RFC 8446 section 5.1
+_READ_BYTES = 4096
+_RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
@@ -71,14 +75,107 @@ async def while_connected(
         loop.remove_reader(connection)
 
 
+class Pipe:
+    """Bytes of a connection that does not block, as they are."""
+
+    def __init__(self, connection: socket.socket, first: bytes) -> None:
+        """Read and write it; `first` was read before."""
+        self.connection = connection
+        self._first = first
+        self._loop = asyncio.get_running_loop()
+
+    async def receive(self) -> bytes:
+        """The next bytes; none at the end."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        return await self._loop.sock_recv(self.connection, _READ_BYTES)
+
+    async def send(self, content: bytes) -> None:
+        """Send all of it."""
+        await self._loop.sock_sendall(self.connection, content)
+
+
+class SecurePipe(Pipe):
+    """Bytes within TLS."""
+
+    def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
+        """Be the server; `first` is how the client begins the handshake."""
+        super().__init__(connection, first)
+        self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
+
+    async def shake_hands(self) -> None:
+        """Agree on keys.
+
+        Raises:
+            OSError: the client does not speak TLS 1.3.
+        """
+        await self._when_ready(self._tls.do_handshake)
+        await self._flush()
+
+    async def receive(self) -> bytes:
+        """The next bytes; none at the end."""
+        return await self._when_ready(lambda: self._tls.read(_READ_BYTES))
+
+    async def send(self, content: bytes) -> None:
+        """Send all of it."""
+        left = memoryview(content)
+        while left:
+            self._tls.write(left[:_RECORDS_BYTES])
+            left = left[_RECORDS_BYTES:]
+            await self._flush()
+
+    async def _when_ready(self, step: Callable[[], _T]) -> _T:
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                await self._flush()
+            content = await super().receive()
+            if not content:
+                raise ProtocolError(_GONE)
+            self._arrived.write(content)
+
+    async def _flush(self) -> None:
+        if content := self._leaving.read():
+            await super().send(content)
+
+
+async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
+    """What a client begins: TLS, or the plain line of a data connection.
+
+    Raises:
+        ProtocolError: it closes at once.
+        OSError: it breaks off.
+    """
+    first = await asyncio.get_running_loop().sock_recv(connection, _READ_BYTES)
+    if not first:
+        raise ProtocolError(_GONE)
+    if first[0] != _TLS_HANDSHAKE:
+        return Pipe(connection, first)
+    pipe = SecurePipe(connection, first, context)
+    await pipe.shake_hands()
+    return pipe
+
+
 class LineStream:
     """Lines of a connection, none longer than a request may be."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
-        """Read and write a connection that does not block."""
-        self.connection = connection
-        self._loop = loop
+    def __init__(self, pipe: Pipe) -> None:
+        """Read and write lines."""
+        self._pipe = pipe
         self._buffer = b""
+
+    @property
+    def connection(self) -> socket.socket:
+        """What they go over."""
+        return self._pipe.connection
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether they go within TLS."""
+        return isinstance(self._pipe, SecurePipe)
 
     async def read(self) -> bytes:
         """The next line.
@@ -92,7 +189,7 @@ class LineStream:
             if len(self._buffer) > protocol.MAX_REQUEST_BYTES:
                 msg = "too long a line"
                 raise ProtocolError(msg)
-            content = await self._loop.sock_recv(self.connection, 4096)
+            content = await self._pipe.receive()
             if not content:
                 raise ProtocolError(_GONE)
             self._buffer += content
@@ -102,4 +199,4 @@ class LineStream:
     async def write(self, content: bytes) -> None:
         """Send all of it, within a minute."""
         async with asyncio.timeout(60):
-            await self._loop.sock_sendall(self.connection, content)
+            await self._pipe.send(content)

@@ -1,9 +1,12 @@
-"""What a client and the server say to each other: `docs/reference/protocol.md` describes it.
+"""What a client and the server say to each other: `docs/measurements.md` describes it.
 
-The server greets with a nonce. Every line of either side then carries an HMAC-SHA256 by a key that
-is made of the token, the server's nonce and, after the first line, the client's; it covers the side
-and the line's number, so that nothing can be replayed, swapped or put in between. A line is read
-into a model that cannot hold anything unknown or out of bounds.
+The control connection is TLS 1.3, within which the server greets with a nonce. Every line of either
+side then carries an HMAC-SHA256 by a key that is made of the token, the server's certificate, its
+nonce and, after the first line, the client's: who stands between the two with a certificate of its
+own cannot pass the proof on. The HMAC covers the side and the line's number, too. A data
+connection is plain TCP, since that is what is measured; its first line is signed by a key that only
+the two ends of the control connection can make, for one flow. A line is read into a model that
+cannot hold anything unknown or out of bounds.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from cwndlab.text.untrusted import read_json
 DEFAULT_PORT = 5209
 VERSION = 2
 NONCE_BYTES = 16
+TICKET_BYTES = 16
 MAX_REQUEST_BYTES = 8192
 MAX_ANSWER_BYTES = 64 << 20
 GREETING = re.compile(rb"cwndlab (\d+) ([0-9a-f]{32})\n")
@@ -57,7 +61,10 @@ class Hello(Model):
 
 
 class Attach(Model):
-    """Makes this connection the data connection of a flow of a session."""
+    """Makes this connection the data connection of a flow of a session, which `prepare` gave.
+
+    Signed by the session's key and the flow's ticket; worth nothing a second time.
+    """
 
     do: Literal["attach"] = "attach"
     session: SessionId
@@ -74,7 +81,7 @@ class TakeTurn(Model):
 
 
 class Prepare(Model):
-    """Announces a flow, whose data connection comes next."""
+    """Announces a flow, whose data connection comes next; answered with its `ticket`."""
 
     do: Literal["prepare"] = "prepare"
     flow: FlowNumber
@@ -126,10 +133,8 @@ class Describe(Model):
     do: Literal["describe"] = "describe"
 
 
-Opening = Annotated[Hello | Attach, Field(discriminator="do")]
 AnyRequest = TakeTurn | Prepare | Start | Finish | DatagramTest | Saturate | Describe
 Request = Annotated[AnyRequest, Field(discriminator="do")]
-_OPENING: TypeAdapter[Hello | Attach] = TypeAdapter(Opening)
 _REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(Request)
 
 
@@ -151,7 +156,7 @@ def read_greeting(line: bytes) -> bytes:
     """
     match = GREETING.fullmatch(line)
     if match is None:
-        msg = "what answers there is no cwndlab serve; check host and port"
+        msg = "what answers there is not `cwndlab serve`; check host and port"
         raise ProtocolError(msg)
     if int(match[1]) != VERSION:
         msg = f"the server speaks version {int(match[1])}, this is {VERSION}; update the older one"
@@ -159,14 +164,20 @@ def read_greeting(line: bytes) -> bytes:
     return bytes.fromhex(match[2].decode())
 
 
-def opening_key(token: str, server_nonce: bytes) -> bytes:
-    """Signs a connection's first line."""
-    return hmac.digest(token.encode(), b"cwndlab opening" + server_nonce, "sha256")
+def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
+    """Signs a control connection's first line; `binding` is its certificate's SHA-256."""
+    return hmac.digest(token.encode(), b"cwndlab opening" + binding + server_nonce, "sha256")
 
 
-def session_key(token: str, server_nonce: bytes, client_nonce: bytes) -> bytes:
+def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:
     """Signs everything after it."""
-    return hmac.digest(token.encode(), b"cwndlab session" + server_nonce + client_nonce, "sha256")
+    content = b"cwndlab session" + binding + server_nonce + client_nonce
+    return hmac.digest(token.encode(), content, "sha256")
+
+
+def data_key(session_key: bytes, ticket: bytes) -> bytes:
+    """Signs the first lines of the data connection of the flow that was given the ticket."""
+    return hmac.digest(session_key, b"cwndlab data" + ticket, "sha256")
 
 
 def flow_secret(key: bytes, flow: int) -> bytes:
@@ -206,14 +217,26 @@ class Signer:
         return body
 
 
-def read_opening(body: bytes) -> Hello | Attach:
-    """The first request of a connection.
+def read_hello(body: bytes) -> Hello:
+    """The first request of a control connection.
 
     Raises:
         ProtocolError: it is none.
     """
     try:
-        return _OPENING.validate_json(body)
+        return Hello.model_validate_json(body)
+    except ValidationError as error:
+        raise _refused(error) from None
+
+
+def read_attach(line: bytes) -> Attach:
+    """What the first line of a data connection asks, which is not checked yet.
+
+    Raises:
+        ProtocolError: it asks something else.
+    """
+    try:
+        return Attach.model_validate_json(line[_MAC_DIGITS + 1 :])
     except ValidationError as error:
         raise _refused(error) from None
 

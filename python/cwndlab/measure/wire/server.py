@@ -1,9 +1,9 @@
 """`cwndlab serve`: the far end of live measurements, on a machine that anybody can reach.
 
-One port, TCP and UDP. Who does not know the token gets a nonce and nothing else. Everything is
-bounded: connections that have not yet shown the token (the oldest gives way), their time, clients,
-flows, bytes of a message, samples, the time of a flow and of a session. A client names no command
-and no file. What is served are zeros.
+One port, TCP and UDP. A client that does not know the token gets a certificate and a nonce, and
+nothing else. Everything is bounded: connections that have not yet shown the token (the oldest gives
+way), of one address and together, their time, clients, flows, bytes of a message, samples, the time
+of a flow and of a session. A client names no command and no file. What is served are zeros.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,9 @@ from cwndlab.measure.wire.control import SessionControl
 from cwndlab.measure.wire.datagrams import prepare, receive
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, FlowEnd, set_algorithm
-from cwndlab.measure.wire.lines import LineStream, notice_loss, while_connected
+from cwndlab.measure.wire.lines import LineStream, accept_pipe, notice_loss, while_connected
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
-from cwndlab.measure.wire.sessions import Limits, ServedSession
+from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
 from cwndlab.measure.wire.threads import start_thread
 from cwndlab.measure.wire.turns import Turns
 from cwndlab.measure.wire.waiting_places import WaitingPlaces
@@ -34,10 +35,30 @@ from cwndlab.schema.application import Sftp
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from cwndlab.measure.wire.certificate import ServerCertificate
+
 _NS_PER_S = 10**9
 _BACKLOG = 4096
 _ACCEPTED_AT_ONCE = 16
 _ANY_IPV6 = "::"
+_NO_FLOW = "there is no such flow"
+
+
+@dataclass(frozen=True, slots=True)
+class _ControlConnection:
+    """A connection whose client has shown the token."""
+
+    signer: Signer
+    hello: protocol.Hello
+
+
+@dataclass(frozen=True, slots=True)
+class _DataConnection:
+    """A connection that the client of a session has opened for a flow."""
+
+    signer: Signer
+    flow: ServedFlow
+    secret: bytes
 
 
 class ServerError(CwndlabError):
@@ -47,9 +68,12 @@ class ServerError(CwndlabError):
 class Server:
     """Accepts clients until it is cancelled."""
 
-    def __init__(self, token: str, limits: Limits | None = None) -> None:
-        """Serve those who know `token`."""
+    def __init__(
+        self, token: str, certificate: ServerCertificate, limits: Limits | None = None
+    ) -> None:
+        """Serve those who know `token`, and show them `certificate`."""
         self._token = token
+        self._certificate = certificate
         self._limits = limits or Limits()
         self._pending: WaitingPlaces[asyncio.Task[None]] = WaitingPlaces(
             self._limits.pending, self._limits.pending_of_address
@@ -124,8 +148,7 @@ class Server:
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
         """Give a connection a place until it has shown the token."""
-        line = LineStream(asyncio.get_running_loop(), connection)
-        task = self._spawn(self._serve(line, address, datagrams))
+        task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
             self._pending.leave(done, address)
@@ -143,42 +166,52 @@ class Server:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _serve(self, line: LineStream, address: str, datagrams: socket.socket) -> None:
+    async def _serve(
+        self, connection: socket.socket, address: str, datagrams: socket.socket
+    ) -> None:
         is_kept = False
         try:
             async with asyncio.timeout(self._limits.opening_s):
-                opening, signer = await self._open(line)
+                line = LineStream(await accept_pipe(connection, self._certificate.context))
+                opened = await (self._greet(line) if line.is_secure else self._recognise(line))
             own = asyncio.current_task()
             assert own is not None  # noqa: S101  this is one
             self._pending.leave(own, address)
-            if isinstance(opening, protocol.Attach):
-                is_kept = await self._attach(line, opening, signer)
+            if isinstance(opened, _DataConnection):
+                is_kept = await self._attach(line, opened)
             else:
-                await self._control(line, opening, signer, address, datagrams)
+                await self._control(line, opened, address, datagrams)
         except (ProtocolError, TimeoutError, OSError):
             pass  # who cannot show the token is told nothing
         finally:
             if not is_kept:
-                line.connection.close()
+                connection.close()
 
-    async def _open(self, line: LineStream) -> tuple[protocol.Hello | protocol.Attach, Signer]:
+    async def _greet(self, line: LineStream) -> _ControlConnection:
+        """Let a client show that it knows the token, and show it that this server does."""
+        token, binding = self._token, self._certificate.binding
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
-        key = protocol.opening_key(self._token, nonce)
-        signer = Signer(key, protocol.SERVER)
-        opening = protocol.read_opening(signer.check(await line.read()))
-        if isinstance(opening, protocol.Hello):
-            client_nonce = bytes.fromhex(opening.nonce)
-            signer = Signer(protocol.session_key(self._token, nonce, client_nonce), protocol.SERVER)
-        return opening, signer
+        opening = Signer(protocol.opening_key(token, binding, nonce), protocol.SERVER)
+        hello = protocol.read_hello(opening.check(await line.read()))
+        key = protocol.session_key(token, binding, nonce, bytes.fromhex(hello.nonce))
+        return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
-    async def _attach(self, line: LineStream, opening: protocol.Attach, signer: Signer) -> bool:
-        """Give a data connection to the flow that waits for it; whether it was taken."""
-        session = self._sessions.get(opening.session)
-        flow = session.flows.get(opening.flow) if session else None
+    async def _recognise(self, line: LineStream) -> _DataConnection:
+        """Find the flow that a data connection is for, and whether its client has opened it."""
+        content = await line.read()
+        attach = protocol.read_attach(content)
+        session = self._sessions.get(attach.session)
+        flow = session.flows.get(attach.flow) if session else None
         if session is None or flow is None or flow.end is not None:
-            await line.write(signer.sign({"error": "there is no such flow"}))
-            return False
+            raise ProtocolError(_NO_FLOW)
+        signer = Signer(protocol.data_key(session.key, flow.ticket), protocol.SERVER)
+        signer.check(content)
+        return _DataConnection(signer, flow, protocol.flow_secret(session.key, attach.flow))
+
+    async def _attach(self, line: LineStream, opened: _DataConnection) -> bool:
+        """Give a data connection to its flow; whether it was taken."""
+        flow, signer = opened.flow, opened.signer
         request = flow.request
         is_sender = request.direction == "forward"
         try:
@@ -191,24 +224,24 @@ class Server:
         except LibraryMissingError as error:
             await line.write(signer.sign({"error": str(error), "is_library_missing": True}))
             return False
-        await line.write(signer.sign({"algorithm": algorithm}))
         flow.end = FlowEnd(
             line.connection,
             application=request.application,
             is_sender=is_sender,
             duration_s=request.duration_ns / _NS_PER_S,
-            secret=protocol.flow_secret(session.key, opening.flow),
+            secret=opened.secret,
         )
+        await line.write(signer.sign({"algorithm": algorithm}))
         return True
 
     async def _control(
         self,
         line: LineStream,
-        hello: protocol.Hello,
-        signer: Signer,
+        opened: _ControlConnection,
         address: str,
         datagrams: socket.socket,
     ) -> None:
+        hello, signer = opened.hello, opened.signer
         if len(self._sessions) >= self._limits.sessions:
             await line.write(signer.sign({"error": "the server is busy; try again later"}))
             return

@@ -51,6 +51,8 @@ class ServedFlow:
     """A flow that a client has asked for, and its end here once it is connected."""
 
     request: protocol.Prepare
+    ticket: bytes
+    """With which its data connection is bound to it."""
     end: FlowEnd | None = None
 
 

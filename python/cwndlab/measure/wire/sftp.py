@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,17 @@ def require(where: str) -> None:
     if importlib.util.find_spec("asyncssh") is None:
         msg = f"SFTP needs asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
         raise LibraryMissingError(msg)
+
+
+def load_methods() -> None:
+    """Load what is only imported when it is used, where it is installed.
+
+    A server that gives up root may not read the folders of root's packages any more.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("cwndlab.measure.wire.sftp_server")
+        _host_key(b"")
+        "localhost".encode("idna")
 
 
 def be_client(exchange: Exchange, secret: bytes, request_bytes: int, outstanding: int) -> None:

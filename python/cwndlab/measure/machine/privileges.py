@@ -1,0 +1,104 @@
+"""Giving up root once a port is open, but for what a server needs until its end.
+
+What is kept is CAP_NET_ADMIN, by which any algorithm of the kernel may be chosen
+(net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). Nothing else of root's is kept, and nothing can
+be won back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+
+from cwndlab.errors import CwndlabError
+
+# linux/capability.h and linux/prctl.h
+_NET_ADMIN = 12
+_LAST = 63
+_VERSION_3 = 0x2008_0522
+_DROP_BOUND, _KEEP_CAPABILITIES, _NO_NEW_PRIVILEGES = 24, 8, 38
+
+
+class PrivilegeError(CwndlabError):
+    """Root cannot be given up."""
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Sets(ctypes.Structure):
+    _fields_ = (
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    )
+
+
+def unprivileged_user(name: str | None) -> pwd.struct_passwd:
+    """Whom to become: the named user, else who called sudo, else nobody.
+
+    Raises:
+        PrivilegeError: there is no such user, or it is root.
+    """
+    wanted = name or os.environ.get("SUDO_USER") or "nobody"
+    try:
+        user = pwd.getpwnam(wanted)
+    except KeyError:
+        msg = f"there is no user {wanted} on this machine; name another with --user"
+        raise PrivilegeError(msg) from None
+    if user.pw_uid == 0:
+        if name is None:
+            return pwd.getpwnam("nobody")
+        msg = "--user root keeps what is to be given up; name another user"
+        raise PrivilegeError(msg)
+    return user
+
+
+def drop_root(user: pwd.struct_passwd) -> None:
+    """Become a user who may choose any algorithm; of this thread, and of those that it starts.
+
+    Raises:
+        PrivilegeError: the system refuses.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    has_net_admin = bool(_permitted(libc) & 1 << _NET_ADMIN)
+    for capability in range(_LAST + 1):
+        if capability != _NET_ADMIN:
+            libc.prctl(_DROP_BOUND, capability, 0, 0, 0)  # those that a kernel lacks are refused
+    _call(libc.prctl, _KEEP_CAPABILITIES, 1, 0, 0, 0)
+    try:
+        os.setgroups([])
+        os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
+        os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
+    except OSError as error:
+        raise _refused(error) from None
+    kept = 1 << _NET_ADMIN if has_net_admin else 0
+    sets = (_Sets * 2)(_Sets(kept, kept, 0), _Sets(0, 0, 0))
+    _call(libc.capset, ctypes.byref(_Header(_VERSION_3, 0)), sets)
+    _call(libc.prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+
+
+def may_choose_any_algorithm() -> bool:
+    """Whether this thread may choose algorithms that are not allowed to everyone."""
+    return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
+
+
+def _permitted(libc: ctypes.CDLL) -> int:
+    sets = (_Sets * 2)()
+    _call(libc.capget, ctypes.byref(_Header(_VERSION_3, 0)), sets)
+    return int(sets[0].permitted)
+
+
+def _call(function: ctypes._NamedFuncPointer, *arguments: object) -> None:
+    if function(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise _refused(OSError(number, os.strerror(number)))
+
+
+def _refused(error: OSError) -> PrivilegeError:
+    return PrivilegeError(
+        f"root cannot be given up here ({(error.strerror or str(error)).lower()}); start the "
+        "server as another user"
+    )

@@ -1,0 +1,114 @@
+"""The server's certificate: self-signed, and known by its fingerprint as an ssh host's key is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import CwndlabError, read_failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = "cwndlab serve"
+_FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
+_LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)  # RFC 5280 section 4.1.2.5: it never expires
+
+
+class CertificateError(CwndlabError):
+    """The file of the server's key cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCertificate:
+    """What a server shows of itself, and its fingerprint."""
+
+    context: ssl.SSLContext
+    binding: bytes
+    """SHA-256 of the certificate, which each proof of the token covers."""
+
+    @property
+    def fingerprint(self) -> str:
+        """For people: as ssh writes them."""
+        return fingerprint(self.binding)
+
+
+def fingerprint(binding: bytes) -> str:
+    """A certificate's SHA-256 as text."""
+    return f"SHA256:{base64.b64encode(binding).decode().rstrip('=')}"
+
+
+def binding_of(certificate: bytes) -> bytes:
+    """The SHA-256 of a certificate in DER."""
+    return hashlib.sha256(certificate).digest()
+
+
+def make_certificate(path: Path) -> None:
+    """Write a new private key and its certificate, which only this user can read.
+
+    Raises:
+        FileExistsError: the file is there.
+        OSError: it cannot be written.
+    """
+    # Only who begins to serve needs it, and it takes a while to load.
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, _NAME)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_FIRST_DAY)
+        .not_valid_after(_LAST_DAY)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secret + certificate.public_bytes(pem))
+
+
+def read_certificate(path: Path) -> ServerCertificate:
+    """The key and certificate in a file.
+
+    Raises:
+        CertificateError: it cannot be read, holds none, or others can read it.
+    """
+    try:
+        text = path.read_text(encoding="ascii")
+        is_open = path.stat().st_mode & 0o077
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.num_tickets = 0  # each session begins anew
+        context.load_cert_chain(path)
+        at = text.index("-----BEGIN CERTIFICATE-----")
+        certificate = ssl.PEM_cert_to_DER_cert(text[at:])
+    except (ssl.SSLError, ValueError):
+        msg = f"{path}: no key with its certificate; delete it, and `cwndlab serve` makes one"
+        raise CertificateError(msg) from None
+    except OSError as error:
+        raise CertificateError(read_failure(path, error)) from None
+    if is_open:
+        msg = f"{path}: others can read it; chmod 600 {path}"
+        raise CertificateError(msg)
+    return ServerCertificate(context, binding_of(certificate))
+
+
+def client_context() -> ssl.SSLContext:
+    """TLS 1.3 to a server that is known by its fingerprint: no authority has signed it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,80 @@
+"""The client's connections: the control connection within TLS, and a data connection's lines."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.certificate import binding_of, client_context, fingerprint
+from cwndlab.measure.wire.protocol import ProtocolError
+
+_READ_BYTES = 1 << 16
+_NO_SERVER = "what answers there is not `cwndlab serve`, or another version; check host and port"
+
+
+class ControlChannel:
+    """A control connection within TLS 1.3, and who is at its other end."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Agree on keys over a connection, which is taken over.
+
+        Raises:
+            ProtocolError: what answers does not speak TLS 1.3.
+            OSError: the connection breaks off.
+            EOFError: it is closed.
+        """
+        try:
+            self.socket = client_context().wrap_socket(connection)
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
+            raise EOFError from None
+        except ssl.SSLError:
+            raise ProtocolError(_NO_SERVER) from None
+        certificate = self.socket.getpeercert(binary_form=True)
+        self.binding = binding_of(certificate or b"")
+        self._buffer = b""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the certificate that was shown."""
+        return fingerprint(self.binding)
+
+    def read_line(self, most_bytes: int) -> bytes:
+        """The next line, without its end.
+
+        Raises:
+            ProtocolError: it is longer.
+            EOFError: the other end has closed.
+        """
+        parts = [self._buffer]
+        size = len(self._buffer)
+        while b"\n" not in parts[-1]:
+            part = self.socket.recv(_READ_BYTES)
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size += len(part)
+            if size > most_bytes + _READ_BYTES:
+                raise ProtocolError(_NO_SERVER)
+        line, _, self._buffer = b"".join(parts).partition(b"\n")
+        return line
+
+
+def read_line(connection: socket.socket) -> bytes:
+    """The next line of a data connection, without its end; data may follow, and are left there.
+
+    Raises:
+        ProtocolError: it is too long.
+        EOFError: the other end has closed.
+    """
+    line = b""
+    while True:
+        seen = connection.recv(_READ_BYTES, socket.MSG_PEEK)
+        if not seen:
+            raise EOFError
+        end = seen.find(b"\n")
+        line += connection.recv(len(seen) if end < 0 else end + 1)
+        if line.endswith(b"\n"):
+            return line[:-1]
+        if len(line) > protocol.MAX_REQUEST_BYTES:
+            raise ProtocolError(_NO_SERVER)
