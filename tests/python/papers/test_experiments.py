@@ -144,9 +144,9 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     ]
     trials += [trial(2, TrialEffect.NONE)]
     told = causes_sentence([*missed, held], trials)
-    assert told == "4 claims do not hold; what was tried explains 1, a part of 1 and nothing of 2."
+    assert told == "4 claims do not hold; the experiments explain 1, a part of 1 and nothing of 2."
     assert causes_sentence([held], trials) == ""
-    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
+    assert "Too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 
 
 def test_another_variant_may_stand_in_the_place_of_one() -> None:
