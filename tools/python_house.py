@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[1] / "python" / "cwndlab"
 
-WRITTEN_HALVES = PACKAGE / "schema" / "link.py"
-"""What people write of a wire has the names of what runs (`schema/scenario.py`)."""
+WRITTEN_HALVES = tuple(PACKAGE / "schema" / name for name in ("link.py", "stage.py"))
+"""What people write of a link has the names of what runs (`schema/scenario.py`)."""
 
 
 LONGEST_LINES = 400
@@ -38,7 +38,7 @@ def names_with_two_meanings() -> Iterator[str]:
     """Names that are defined in two modules."""
     places: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path != WRITTEN_HALVES:
+        if path not in WRITTEN_HALVES:
             for name in defined(ast.parse(path.read_text("utf-8")).body):
                 places[name.lstrip("_")].add(path.relative_to(PACKAGE).as_posix())
     twice = {name: found for name, found in sorted(places.items()) if len(found) > 1}

@@ -48,6 +48,12 @@ _JITTERS: tuple[si.Jitter, ...] = (
     si.UniformJitter(max_ns=1),
     si.NormalJitter(sigma_ns=2),
     si.ExponentialJitter(mean_ns=3),
+    si.WifiJitter(mean_ns=4),
+)
+_REORDERS: tuple[si.Reorder, ...] = (
+    si.LateReorder(ppb=1, delay_ns=2, gap=3),
+    si.EarlyReorder(ppb=1, gap=2),
+    si.JitterReorder(),
 )
 _APPLICATIONS: tuple[apps.Application, ...] = (
     apps.Bulk(),
@@ -124,6 +130,8 @@ def maximal_scenario() -> si.Scenario:
             schedule=()
             if _RATES[n % len(_RATES)].kind in ("mahimahi", "log")
             else (si.Step(at_ns=1, bits_per_sec=2, delay_ns=3, loss=_LOSSES[1]),),
+            ack_filter="aggressive" if n % 2 else "conservative",
+            reorder=_REORDERS[n % len(_REORDERS)] if n % len(_RATES) else None,
             transition="keep" if n % len(_RATES) == 0 else "retime",
         )
         for n in range(len(_QUEUES))

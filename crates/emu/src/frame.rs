@@ -1,10 +1,11 @@
 //! An IP packet on its way through the link, in a buffer that is used again.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 
-use cwndlab_link::Packet;
-use cwndlab_packet::ip;
-use cwndlab_units::{Ecn, Time};
+use cwndlab_link::{Ack, Packet};
+use cwndlab_packet::{Flags, Peer, Segment, TcpPacket, ip};
+use cwndlab_units::{Ecn, Time, split_mix_64};
 
 /// The largest packet that crosses, Ethernet's.
 pub const MTU_BYTES: usize = 1500;
@@ -97,10 +98,40 @@ impl Packet for Frame {
         ip::ecn(self.content()).unwrap_or_default()
     }
 
+    fn ack(&self) -> Option<Ack> {
+        let TcpPacket { source, destination, segment } =
+            TcpPacket::parse(self.content(), self.wire_bytes())?;
+        let Segment { ack, flags, payload, timestamps, sacks, .. } = segment;
+        if !flags.has(Flags::ACK) || flags.has(Flags::SYN | Flags::FIN | Flags::RST) {
+            return None;
+        }
+        let mut blocks = [(0, 0); Ack::MOST_SACKS];
+        for (place, block) in blocks.iter_mut().zip(sacks.as_slice()) {
+            *place = (block.start, block.end);
+        }
+        Some(Ack {
+            connection: split_mix_64(number_of(source), number_of(destination)),
+            number: ack,
+            sacks: blocks,
+            echo: flags.0 & (Flags::ECE | Flags::CWR),
+            timestamp: timestamps.map(|(value, _)| value),
+            is_pure: payload == 0,
+        })
+    }
+
     fn mark_ce(&mut self) {
         let bytes = usize::from(self.bytes);
         ip::mark_ce(&mut self.buffer.as_mut().expect("not dropped")[..bytes]);
     }
+}
+
+/// An end of a connection as a number.
+fn number_of(peer: Peer) -> u64 {
+    let address = match peer.address {
+        IpAddr::V4(address) => u64::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits() as u64,
+    };
+    address << 16 | u64::from(peer.port)
 }
 
 impl Drop for Frame {
@@ -118,6 +149,8 @@ impl Drop for Frame {
 
 #[cfg(test)]
 mod tests {
+    use cwndlab_packet::{SackBlocks, ipv4_headers};
+
     use super::*;
 
     #[test]
@@ -137,6 +170,36 @@ mod tests {
             frame.mark_ce();
             assert_eq!(frame.content(), content);
         }
+    }
+
+    #[test]
+    fn an_ack_is_known_with_its_connection() {
+        let ack = |port, payload| {
+            let segment = Segment {
+                flow: 0,
+                user: 1,
+                seq: 5,
+                ack: 7_000,
+                payload,
+                window: 100,
+                flags: Flags(Flags::ACK | Flags::ECE),
+                ecn: Ecn::NotEct,
+                timestamps: Some((256, 9)),
+                sacks: SackBlocks::default(),
+                syn: None,
+                header_bytes: 52,
+            };
+            let ends = [([10, 0, 0, 1].into(), 80), ([10, 0, 0, 2].into(), port)];
+            let (mut content, bytes) = ipv4_headers(ends, 1, &segment);
+            content.resize(bytes as usize, 0);
+            Frame::new(&content).ack().expect("an ACK")
+        };
+        let known = ack(4_000, 0);
+        assert_eq!((known.number, known.echo, known.timestamp), (7_000, Flags::ECE, Some(256)));
+        assert!(known.is_pure && !ack(4_000, 9).is_pure);
+        assert_eq!(ack(4_000, 9).connection, known.connection);
+        assert_ne!(ack(4_001, 0).connection, known.connection);
+        assert_eq!(Frame::new(&[0x45; 20]).ack(), None);
     }
 
     #[test]

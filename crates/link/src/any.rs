@@ -8,7 +8,7 @@ use crate::config::StageConfig;
 use crate::error::{ConfigError, StageError};
 use crate::{
     Admission, Backlog, Chain, ChainConfig, Counters, Direction, Distance, Duplex, Link, LinkEvent,
-    Packet, PathConfig, Stages, WifiChannel, WifiConfig, WifiError, Wire, WireConfig,
+    Packet, PathConfig, Scatter, Stages, WifiChannel, WifiConfig, WifiError, Wire, WireConfig,
 };
 
 /// Any of the links.
@@ -27,6 +27,8 @@ pub enum AnyLink<P> {
     Cell(Box<Cell<P>>),
     /// A delay both ways.
     Distance(Distance<P>),
+    /// What follows a wire whose packets leave out of order.
+    Scatter(Scatter<P>),
 }
 
 /// Calls the same method of whichever link it is.
@@ -39,6 +41,7 @@ macro_rules! dispatch {
             AnyLink::Wifi($link) => $call,
             AnyLink::Cell($link) => $call,
             AnyLink::Distance($link) => $call,
+            AnyLink::Scatter($link) => $call,
         }
     };
 }
@@ -59,15 +62,19 @@ impl<P: Packet> AnyLink<P> {
     ) -> Result<Self, ConfigError> {
         let wire = |(index, config)| {
             let name = format!("{name}.{index}");
-            Wire::new(config, traces, run_seed, &name).map(Self::Wire)
+            let wire = Wire::new(config, traces, run_seed, &name).map(Self::Wire)?;
+            let scatter = Scatter::behind(config, run_seed, &name).map(Self::Scatter);
+            Ok([Some(wire), scatter].into_iter().flatten())
         };
-        match stages {
-            [] => wire((0, &StageConfig::default())),
-            [stage] => wire((0, stage)),
-            stages => {
-                let wires = stages.iter().enumerate().map(wire).collect::<Result<_, _>>()?;
-                Self::chain(wires, name)
-            }
+        let perfect = [StageConfig::default()];
+        let stages = if stages.is_empty() { &perfect } else { stages };
+        let mut links = Vec::new();
+        for stage in stages.iter().enumerate() {
+            links.extend(wire(stage)?);
+        }
+        match links.len() {
+            1 => Ok(links.remove(0)),
+            _ => Self::chain(links, name),
         }
     }
 }

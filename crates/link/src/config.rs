@@ -45,6 +45,12 @@ pub struct StageConfig {
     /// What changes at given times.
     #[serde(default, deserialize_with = "null_is_default")]
     pub schedule: Vec<StepConfig>,
+    /// Which ACKs leave the queue where later ones say as much; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_filter: Option<AckFilter>,
+    /// Which packets leave out of order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderConfig>,
     /// What a change does to packets that are already queued.
     #[serde(default, deserialize_with = "null_is_default")]
     pub transition: Transition,
@@ -314,6 +320,16 @@ pub struct PoliceConfig {
     pub burst: Bytes,
 }
 
+/// How many ACKs that say the same may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AckFilter {
+    /// Two, so that the loss of one does no harm: CAKE's `ack-filter`.
+    Conservative,
+    /// One: CAKE's `ack-filter-aggressive`.
+    Aggressive,
+}
+
 /// What is lost on arrival.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -348,7 +364,8 @@ pub enum LossConfig {
 
 /// What is added to the delay, packet by packet.
 ///
-/// The order stays: no packet leaves before the one that came before it.
+/// The order stays: no packet leaves before the one that came before it, unless [`ReorderConfig`]
+/// says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum JitterConfig {
@@ -370,6 +387,43 @@ pub enum JitterConfig {
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
+    /// Spikes of a Wi-Fi channel with hidden nodes, as Huitema, Nandakumar and Jennings test C4 with
+    /// (draft-huitema-ccwg-c4-test section 2.3): a Poisson number (mean 1) of intervals of 1 ms, less
+    /// a part of one, and of a share of packets a Poisson number (mean 12) of 7.5 ms.
+    Wifi {
+        /// The average that the share follows from: nothing up to 1 ms, every packet from 91 ms.
+        #[serde(rename = "mean_ns")]
+        mean: Duration,
+    },
+}
+
+/// Which packets leave a wire out of order; without it none does.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ReorderConfig {
+    /// Some take longer, so that those behind overtake them.
+    Late {
+        /// Probability that a packet does.
+        #[serde(rename = "ppb")]
+        probability: Probability,
+        /// How much longer.
+        #[serde(rename = "delay_ns")]
+        delay: Duration,
+        /// At most one in so many.
+        #[serde(default = "one")]
+        gap: NonZeroU32,
+    },
+    /// Some have no delay at all and overtake those before them: netem's own form.
+    Early {
+        /// Probability that a packet does.
+        #[serde(rename = "ppb")]
+        probability: Probability,
+        /// At most one in so many.
+        #[serde(default = "one")]
+        gap: NonZeroU32,
+    },
+    /// Whatever has a shorter jitter overtakes what has a longer one.
+    Jitter {},
 }
 
 /// A time in which the link does not work, from `start` up to but not including `stop`.
@@ -436,6 +490,10 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 fn yes() -> bool {

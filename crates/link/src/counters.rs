@@ -48,6 +48,8 @@ pub struct Drops {
     pub expired: u64,
     /// Came faster than a policer allows.
     pub policed: u64,
+    /// ACKs that later ones made superfluous.
+    pub ack_filtered: u64,
 }
 
 impl Drops {
@@ -60,6 +62,7 @@ impl Drops {
             DropReason::TooLong => &mut self.too_long,
             DropReason::Expired => &mut self.expired,
             DropReason::Policed => &mut self.policed,
+            DropReason::AckFiltered => &mut self.ack_filtered,
         } += 1;
     }
 }
@@ -76,6 +79,7 @@ impl Sub for Drops {
             too_long: self.too_long - earlier.too_long,
             expired: self.expired - earlier.expired,
             policed: self.policed - earlier.policed,
+            ack_filtered: self.ack_filtered - earlier.ack_filtered,
         }
     }
 }

@@ -65,6 +65,12 @@ impl Delay {
         self.previous
     }
 
+    /// The delay of a packet that is sent at `sent`, whatever others have.
+    pub(crate) fn sample_at(&mut self, sent: Time) -> Duration {
+        self.delay.advance(sent);
+        self.sample()
+    }
+
     #[inline]
     fn sample(&mut self) -> Duration {
         let delay = *self.delay.value();
@@ -92,6 +98,7 @@ impl Jitter {
                     delay + Duration::from_nanos(offset as u64)
                 }
             }
+            JitterConfig::Wifi { mean } => delay + self.wifi_spike(mean),
             JitterConfig::Exponential { mean } => {
                 let extra = libm::round(self.random.exponential(mean.as_nanos() as f64));
                 delay + Duration::from_nanos(extra as u64)
@@ -99,6 +106,39 @@ impl Jitter {
         }
     }
 }
+
+impl Jitter {
+    /// What collisions and retransmissions add to the delay of one packet, for this average.
+    fn wifi_spike(&mut self, mean: Duration) -> Duration {
+        let share = (mean.as_millis_f64() - 1.0) / MOST_SPIKES_MS;
+        let mut spike_ms = self.poisson(1.0);
+        if spike_ms >= 1.0 {
+            spike_ms -= self.random.unit();
+        }
+        if self.random.unit() < share {
+            spike_ms += self.poisson(MEAN_RETRIES) * RETRY_MS;
+        }
+        Duration::from_nanos(libm::round(spike_ms * 1e6) as u64)
+    }
+
+    /// A number from Poisson's distribution: how many uniform numbers can be multiplied before the
+    /// product is below exp(-mean) (Knuth, The Art of Computer Programming, section 3.4.1).
+    fn poisson(&mut self, mean: f64) -> f64 {
+        let limit = libm::exp(-mean);
+        let (mut count, mut product) = (0.0, self.random.unit());
+        while product > limit {
+            count += 1.0;
+            product *= self.random.unit();
+        }
+        count
+    }
+}
+
+/// The numbers of draft-huitema-ccwg-c4-test section 2.3: a retransmission's interval, how many there
+/// are on average where there are any, and what both make.
+const RETRY_MS: f64 = 7.5;
+const MEAN_RETRIES: f64 = 12.0;
+const MOST_SPIKES_MS: f64 = RETRY_MS * MEAN_RETRIES;
 
 #[cfg(test)]
 mod tests {
@@ -143,6 +183,42 @@ mod tests {
         assert!((mean_ms(JitterConfig::Uniform { max: MS * 4 }) - 12.0).abs() < 0.02);
         assert!((mean_ms(JitterConfig::Normal { sigma: MS }) - 10.0).abs() < 0.02);
         assert!((mean_ms(JitterConfig::Exponential { mean: MS * 3 }) - 13.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn wifi_spikes_are_those_of_the_c4_tests() {
+        // The draft's "bad Wi-Fi": an average of 7 ms, so that x = 6/90 of the packets are repeated.
+        let mut delay = jittery(JitterConfig::Wifi { mean: MS * 7 });
+        let n = 200_000_u64;
+        let spikes_ms: Vec<f64> = (0..n)
+            .map(|packet| {
+                let sent = Time::from_secs(packet);
+                (delay.arrival(sent) - sent).as_millis_f64() - 10.0
+            })
+            .collect();
+        let share = |is: &dyn Fn(f64) -> bool| {
+            spikes_ms.iter().filter(|&&ms| is(ms)).count() as f64 / n as f64
+        };
+        let (x, none) = (6.0 / 90.0, libm::exp(-1.0));
+        // Nothing happens: no deferral (Poisson of mean 1) and, but for exp(-12), no repetition.
+        assert!((share(&|ms| ms == 0.0) - none * (1.0 - x)).abs() < 0.004);
+        // One deferral less a part of it is what lies below 1 ms otherwise.
+        assert!((share(&|ms| ms > 0.0 && ms < 1.0) - none * (1.0 - x)).abs() < 0.004);
+        // Fewer than 4 repetitions are one case in 400, and more than 8 deferrals one in 100,000.
+        assert!((share(&|ms| ms > 22.0) - x).abs() < 0.003);
+        // 12 repetitions of 7.5 ms are as likely more as less.
+        let long = share(&|ms| ms > 91.5) / x;
+        assert!((0.40..0.50).contains(&long), "{long}");
+        let mean_ms = spikes_ms.iter().sum::<f64>() / n as f64;
+        // 1 ms of deferrals, less half a millisecond where there is one, and x times 90 ms.
+        let expected_ms = 1.0 - 0.5 * (1.0 - none) + 6.0;
+        assert!((mean_ms - expected_ms).abs() < 0.15, "{mean_ms} and {expected_ms}");
+        let mut calm = jittery(JitterConfig::Wifi { mean: MS });
+        let most = (0..10_000).map(|packet| {
+            let sent = Time::from_secs(packet);
+            (calm.arrival(sent) - sent).as_millis_f64()
+        });
+        assert!(most.fold(0.0, f64::max) < 10.0 + 12.0, "nothing is repeated");
     }
 
     #[test]

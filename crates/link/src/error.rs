@@ -42,6 +42,12 @@ pub enum StageError {
         "a rate of 0 with transition `keep` would hold packets for ever: use `retime` or an outage"
     )]
     KeptZeroRate,
+    /// Reordering as netem does, and as `reorder` says, at one time.
+    #[error("reorder does not go with transition `keep`, which decides the order itself")]
+    KeptReorder,
+    /// Queues that know when a packet leaves as soon as it comes.
+    #[error("ack_filter stands on drop_tail, codel and fq_codel, and not on pie, red and step")]
+    AckFilterQueue,
     /// An outage that stops before it starts.
     #[error("an outage starts at {start:?} but stops at {stop:?}")]
     EmptyOutage {

@@ -56,6 +56,7 @@ impl LinkEventKind {
                 DropReason::TooLong => "too_long",
                 DropReason::Expired => "expired",
                 DropReason::Policed => "policed",
+                DropReason::AckFiltered => "ack_filtered",
             },
             Self::Marked { .. } => "ecn_mark",
             Self::OutageBegan(_) => "outage_began",
@@ -102,4 +103,6 @@ pub enum DropReason {
     Expired,
     /// It came faster than a policer allows.
     Policed,
+    /// It was an ACK that a later one made superfluous.
+    AckFiltered,
 }

@@ -9,6 +9,7 @@
 //!
 //! One rule decides every tie: what a link serves at a time is served before what arrives then.
 
+mod ack;
 mod any;
 pub mod cellular;
 mod chain;
@@ -32,17 +33,19 @@ mod probability;
 mod queue;
 mod rate;
 mod ring;
+mod scatter;
 mod schedule;
 mod stages;
 mod wifi;
 mod wire;
 
+pub use ack::Ack;
 pub use any::AnyLink;
 pub use chain::Chain;
 pub use config::{
-    AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig, OutageKind,
-    PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig, StageConfig, StepConfig,
-    Transition,
+    AckFilter, AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig,
+    OutageKind, PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig, ReorderConfig,
+    StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use cwndlab_trace::{
@@ -58,6 +61,7 @@ pub use packet::{Admission, Packet};
 pub use path::{ChainConfig, PathConfig, PathStage, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use queue::{Dequeued, Discipline};
+pub use scatter::Scatter;
 pub use stages::Stages;
 pub use wifi::{
     AccessCategory, AccessPointConfig, AggregationConfig, AirUse, AqlConfig, Band, BeaconConfig,

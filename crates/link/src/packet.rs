@@ -2,6 +2,8 @@
 
 use cwndlab_units::Ecn;
 
+use crate::Ack;
+
 /// What a link must know of a packet: the simulator's segments and the emulator's frames.
 pub trait Packet {
     /// Length of the IP packet; what a link adds to it is the link's matter.
@@ -17,6 +19,11 @@ pub trait Packet {
 
     /// Its ECN field.
     fn ecn(&self) -> Ecn;
+
+    /// What it acknowledges, if it is TCP and does; needed by ACK filters only.
+    fn ack(&self) -> Option<Ack> {
+        None
+    }
 
     /// Sets its ECN field to "congestion experienced".
     fn mark_ce(&mut self);

@@ -174,6 +174,9 @@ fn stages() -> impl Strategy<Value = StageConfig> {
                     framing_bytes: framing,
                     outages,
                     schedule,
+                    // Both have tests of their own, in tests/reorder.rs.
+                    ack_filter: None,
+                    reorder: None,
                     transition: if keeps { Transition::Keep } else { Transition::Retime },
                 }
             },

@@ -1,7 +1,7 @@
 //! A TCP segment as the links see it.
 
 use cwndlab_host::Merge;
-use cwndlab_link::Packet;
+use cwndlab_link::{Ack, Packet};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
@@ -28,6 +28,25 @@ impl Packet for Frame {
     #[inline]
     fn ecn(&self) -> Ecn {
         self.0.ecn
+    }
+
+    fn ack(&self) -> Option<Ack> {
+        let Segment { flow, ack, flags, payload, timestamps, sacks, .. } = &self.0;
+        if !flags.has(Flags::ACK) || flags.has(Flags::SYN | Flags::FIN | Flags::RST) {
+            return None;
+        }
+        let mut blocks = [(0, 0); Ack::MOST_SACKS];
+        for (place, block) in blocks.iter_mut().zip(sacks.as_slice()) {
+            *place = (block.start, block.end);
+        }
+        Some(Ack {
+            connection: u64::from(*flow),
+            number: *ack,
+            sacks: blocks,
+            echo: flags.0 & (Flags::ECE | Flags::CWR),
+            timestamp: timestamps.map(|(value, _)| value),
+            is_pure: *payload == 0,
+        })
     }
 
     #[inline]

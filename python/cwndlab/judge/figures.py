@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import IidLoss
+from cwndlab.schema.stage import IidLoss
 from cwndlab.text import quantity
 from cwndlab.text.quantity import QueueLimit
 

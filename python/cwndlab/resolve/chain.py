@@ -12,6 +12,7 @@ from cwndlab.schema import scenario as si
 from cwndlab.schema.cell import CellPath
 from cwndlab.schema.paths import base_rtt_ns
 from cwndlab.schema.problems import FieldError
+from cwndlab.schema.stage import LinkStage
 from cwndlab.schema.wifi import WifiPath
 from cwndlab.schema.written import to_si
 
@@ -29,8 +30,8 @@ class ChainPart:
     """A link of a chain, and where it is written."""
 
     key: KeyPath
-    link: human.LinkStage
-    reverse: human.LinkStage | None = None
+    link: LinkStage
+    reverse: LinkStage | None = None
 
     @property
     def medium(self) -> tuple[str, Model] | None:
@@ -58,7 +59,7 @@ def chain_parts(link: human.Link, table: str, folder: Path) -> list[ChainPart]:
     if link.wire is not None:
         before.append(ChainPart((table, "wire"), link.wire, link.wire.reverse))
     if link.police is not None:  # a cell has one of its own, which it has become by now
-        before.append(ChainPart((table,), human.LinkStage(police=link.police)))
+        before.append(ChainPart((table,), LinkStage(police=link.police)))
     return [*before, ChainPart((table,), link)] if before else []
 
 
@@ -107,8 +108,8 @@ def _recorded(part: ChainPart, traces: TraceReader) -> ChainPart:
 
 
 def with_recorded(
-    link: human.LinkStage, reverse: human.LinkStage | None, traces: TraceReader
-) -> tuple[human.LinkStage, human.LinkStage | None]:
+    link: LinkStage, reverse: LinkStage | None, traces: TraceReader
+) -> tuple[LinkStage, LinkStage | None]:
     """A folder of recordings gives the reverse direction and the delays that nothing else does."""
     delays_ns = traces.delays_ns(link)
     if not delays_ns:

@@ -10,6 +10,7 @@ from cwndlab.resolve.wire import check_takes_time, farther, resolve_stage
 from cwndlab.schema import link as human
 from cwndlab.schema import scenario as si
 from cwndlab.schema.problems import FieldError
+from cwndlab.schema.stage import LinkStage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve.trace_reader import TraceReader
     from cwndlab.text.toml import KeyPath
 
-    Wires: TypeAlias = list[tuple[KeyPath, human.LinkStage]]
+    Wires: TypeAlias = list[tuple[KeyPath, LinkStage]]
 
 
 def resolve_path(
@@ -118,8 +119,8 @@ def _reverse_wires(
     return [(part.key, part.link) for part in parts] or [(("reverse_link",), reverse_link)]
 
 
-def _reverse_of(part: ChainPart) -> human.LinkStage:
+def _reverse_of(part: ChainPart) -> LinkStage:
     """A wire's other direction; its delay is the same if it says none."""
-    reverse = part.reverse or human.LinkStage()
+    reverse = part.reverse or LinkStage()
     delay = part.link.delay if reverse.delay is None else reverse.delay
     return reverse.model_copy(update={"delay": delay})

@@ -19,9 +19,10 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from cwndlab.errors import LinkError, QuantityError, StudyError, UnknownNameError, read_failure
 from cwndlab.resolve.short_keys import with_short_keys
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import SHORT_KEYS, Link, LinkStage
+from cwndlab.schema.link import SHORT_KEYS, Link
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.ranges import Range
+from cwndlab.schema.stage import LinkStage
 from cwndlab.schema.written import merged
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import TomlSource

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cwndlab.schema.base import Model
-    from cwndlab.schema.link import Police
+    from cwndlab.schema.stage import Police
     from cwndlab.text.toml import KeyPath
 
 _RESOURCE_BLOCKS = {

@@ -13,7 +13,7 @@ from cwndlab.schema.problems import FieldError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cwndlab.schema import link as human
+    from cwndlab.schema.stage import LinkStage
     from cwndlab.text.toml import KeyPath
 
 
@@ -24,7 +24,7 @@ class TraceReader:
     folder: Path
     traces: dict[str, Trace] = field(default_factory=dict)
 
-    def read(self, key: KeyPath, wire: human.LinkStage) -> Trace:
+    def read(self, key: KeyPath, wire: LinkStage) -> Trace:
         """The trace that the stage at `key` names; of a folder, that of its direction."""
         try:
             path = self._path(wire)
@@ -39,7 +39,7 @@ class TraceReader:
         self.traces[trace.content_name] = trace
         return trace
 
-    def delays_ns(self, link: human.LinkStage) -> Mapping[str, int | None]:
+    def delays_ns(self, link: LinkStage) -> Mapping[str, int | None]:
         """The delays `down` and `up` that a link's folder holds; none if it is no folder."""
         if link.trace is None or not self._path(link).is_dir():
             return {}
@@ -49,5 +49,5 @@ class TraceReader:
             raise FieldError(("link", "trace"), str(error)) from None
         return {name: direction.delay_ns for name, direction in directions.items()}
 
-    def _path(self, wire: human.LinkStage) -> Path:
+    def _path(self, wire: LinkStage) -> Path:
         return self.folder / Path(wire.trace or "").expanduser()

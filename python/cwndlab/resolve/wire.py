@@ -10,8 +10,8 @@ from cwndlab.resolve.queues import (
     mean_rate_bits_per_sec,
     packets_of_bdp,
 )
-from cwndlab.schema import link as human
 from cwndlab.schema import scenario as si
+from cwndlab.schema import stage as human
 from cwndlab.schema.problems import FieldError
 from cwndlab.text.quantity import MAX_PACKETS, UNLIMITED
 
@@ -82,6 +82,8 @@ def resolve_stage(
         queue=_queue(wire, rate_bits_per_sec, rtt_ns, framing_bytes, key),
         delay_ns=delay_ns,
         jitter=_jitter(wire.jitter),
+        ack_filter=_ack_filter(wire, key),
+        reorder=_reorder(wire, delay_ns, key),
         police=_police(wire.police, framing_bytes, key),
         loss=_loss(wire.loss),
         framing_bytes=framing_bytes,
@@ -235,5 +237,38 @@ def _jitter(jitter: human.Jitter | None) -> si.Jitter | None:
             return si.NormalJitter(sigma_ns=jitter.sigma)
         case human.ExponentialJitter():
             return si.ExponentialJitter(mean_ns=jitter.mean)
+        case human.WifiJitter():
+            return si.WifiJitter(mean_ns=jitter.mean)
+        case None:
+            return None
+
+
+def _ack_filter(wire: human.LinkStage, key: KeyPath) -> si.AckFilter | None:
+    if wire.ack_filter is not None and isinstance(
+        wire.aqm, human.Pie | human.Red | human.StepMarking
+    ):
+        message = f'it stands on drop_tail, codel and fq_codel, and the aqm is "{wire.aqm.kind}"'
+        raise FieldError((*key, "ack_filter"), message)
+    return wire.ack_filter
+
+
+def _reorder(wire: human.LinkStage, delay_ns: int, key: KeyPath) -> si.Reorder | None:
+    reorder = wire.reorder
+    if reorder is not None and wire.transition == "keep":
+        message = 'transition = "keep" decides the order itself; leave one of them out'
+        raise FieldError((*key, "reorder"), message)
+    match reorder:
+        case human.LateReorder():
+            return si.LateReorder(ppb=reorder.share, delay_ns=reorder.delay, gap=reorder.gap)
+        case human.EarlyReorder():
+            if not delay_ns:
+                message = "without a delay nothing can be early; give the link one"
+                raise FieldError((*key, "reorder"), message)
+            return si.EarlyReorder(ppb=reorder.share, gap=reorder.gap)
+        case human.JitterReorder():
+            if wire.jitter is None:
+                message = 'there is no jitter that could change the order; add one, "2 ms"'
+                raise FieldError((*key, "reorder"), message)
+            return si.JitterReorder()
         case None:
             return None

@@ -5,8 +5,9 @@ scenarios in whole SI units (`cwndlab.resolve`).
 """
 
 from cwndlab.schema.base import canonical_json
-from cwndlab.schema.link import Link, LinkStage
+from cwndlab.schema.link import Link
 from cwndlab.schema.scenario import Scenario, Stage
+from cwndlab.schema.stage import LinkStage
 from cwndlab.schema.study import DEFAULT_STACK, Flow, StudyModel
 
 __all__ = [

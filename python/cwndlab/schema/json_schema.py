@@ -8,6 +8,7 @@ from typing import Any, Literal
 from cwndlab.schema.study import TABLES, StudyModel
 from cwndlab.schema.users import WrittenPopulation
 
+_SHORT = ("aqm", "loss", "jitter", "reorder", "police", "application")  # may be a word or a line
 _BOTH = ("link", "reverse_link", "application")  # may also be a word or a line in [study]
 
 
@@ -65,7 +66,7 @@ def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:
             if name == "kind" and "const" in value:
                 value.setdefault("description", definition.get("description"))
             is_kind = name == "queue" and "anyOf" in value and "discriminator" in str(value)
-            if is_kind or name in ("aqm", "loss", "jitter", "police", "application"):
+            if is_kind or name in _SHORT:
                 both = {"anyOf": [{"type": "string"}, value]}
                 about = value.get("description")
                 definition["properties"][name] = both | ({"description": about} if about else {})

@@ -164,6 +164,36 @@ class ExponentialJitter(Model):
     mean_ns: Count
 
 
+class WifiJitter(Model):
+    """Spikes of a Wi-Fi channel with hidden nodes: draft-huitema-ccwg-c4-test section 2.3."""
+
+    kind: Literal["wifi"] = "wifi"
+    mean_ns: Count
+
+
+class LateReorder(Model):
+    """Some packets take longer, so that those behind overtake them."""
+
+    kind: Literal["late"] = "late"
+    ppb: Ppb
+    delay_ns: Count
+    gap: Annotated[int, Field(ge=1, le=2**32 - 1)] = 1
+
+
+class EarlyReorder(Model):
+    """Some packets have no delay and overtake those before them: netem's own form."""
+
+    kind: Literal["early"] = "early"
+    ppb: Ppb
+    gap: Annotated[int, Field(ge=1, le=2**32 - 1)] = 1
+
+
+class JitterReorder(Model):
+    """Whatever has a shorter jitter overtakes what has a longer one."""
+
+    kind: Literal["jitter"] = "jitter"
+
+
 Rate = Annotated[
     UnlimitedRate | FixedRate | TokenBucketRate | MahimahiRate | LogRate,
     Field(discriminator="kind"),
@@ -173,8 +203,12 @@ Queue = Annotated[
     Field(discriminator="kind"),
 ]
 Loss = Annotated[IidLoss | GilbertElliottLoss, Field(discriminator="kind")]
-Jitter = Annotated[UniformJitter | NormalJitter | ExponentialJitter, Field(discriminator="kind")]
+Jitter = Annotated[
+    UniformJitter | NormalJitter | ExponentialJitter | WifiJitter, Field(discriminator="kind")
+]
+Reorder = Annotated[LateReorder | EarlyReorder | JitterReorder, Field(discriminator="kind")]
 Transition = Literal["retime", "keep"]
+AckFilter = Literal["conservative", "aggressive"]
 OutageKind = Literal["drop", "hold"]
 
 
@@ -214,6 +248,8 @@ class Stage(Model):
     framing_bytes: Packets = 0
     outages: tuple[Outage, ...] = ()
     schedule: tuple[Step, ...] = ()
+    ack_filter: AckFilter | None = None
+    reorder: Reorder | None = None
     transition: Transition = "retime"
 
 

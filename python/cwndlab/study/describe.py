@@ -233,6 +233,10 @@ def _describe_stage(
         facts = stage.jitter.model_dump(exclude={"kind"})
         (value,) = facts.values()
         parts.append(f"jitter {stage.jitter.kind} {format_duration(value)}")
+    if stage.ack_filter is not None:
+        parts.append(f"{stage.ack_filter} ACK filter")
+    if stage.reorder is not None:
+        parts.append(_reorder(stage.reorder))
     if stage.police is not None:
         rate, burst = stage.police.bits_per_sec, stage.police.burst_bytes
         parts.append(f"policed to {format_rate(rate)}, burst {format_size(burst)}")
@@ -246,6 +250,17 @@ def _describe_stage(
     if stage.schedule:
         parts.append(f"{plural(len(stage.schedule), 'change')} scheduled ({stage.transition})")
     return ", ".join(parts)
+
+
+def _reorder(reorder: si.Reorder) -> str:
+    match reorder:
+        case si.LateReorder():
+            share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
+            return f"{share} later by {delay}, at most one in {reorder.gap}"
+        case si.EarlyReorder():
+            return f"{format_share(reorder.ppb)} without delay, at most one in {reorder.gap}"
+        case si.JitterReorder():
+            return "jitter changes the order"
 
 
 def _default(size: QueueSize) -> str:

@@ -111,6 +111,13 @@ impl<P: Packet> Codel<P> {
         Some(head)
     }
 
+    /// Takes a packet out of the middle, which is no decision of the control law either.
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
+        let gone = self.waiting.remove(index)?;
+        self.backlog.remove(gone.bytes);
+        Some(gone)
+    }
+
     /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
     pub(crate) fn dequeue(
         &mut self,

@@ -110,6 +110,9 @@ impl<P: Packet> Discipline<P> {
                 codel.push(Waiting { packet, bytes, arrived: now });
                 Admission::Queued
             }
+            Managed::OnDequeue { queue: DequeueAqm::None(_), .. } => {
+                unreachable!("a discipline manages its queue")
+            }
             Managed::OnDequeue { queue: DequeueAqm::Flows(flows), limits } => {
                 flows.push(Waiting { packet, bytes, arrived: now });
                 let mut admission = Admission::Queued;

@@ -18,6 +18,7 @@ use cwndlab_units::{Time, split_mix_64};
 
 use super::{Codel, CodelSettings, Waiting};
 use crate::Backlog;
+use crate::config::AckFilter;
 use crate::packet::Packet;
 
 /// How many packets the longest queue loses at most at once.
@@ -116,6 +117,16 @@ impl<P: Packet> FlowQueues<P> {
             queue.credits = i64::from(self.settings.quantum_bytes);
             self.new.push_back(place);
         }
+    }
+
+    /// Takes out of its queue the packet that is superfluous once `new` is in it, if any.
+    pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
+        let place = self.place(new.flow());
+        let codel = &mut self.queues[place].codel;
+        let index = filter.find(codel.iter(), new)?;
+        let gone = codel.remove(index)?;
+        self.backlog.remove(gone.bytes);
+        Some(gone)
     }
 
     /// Takes a batch of the first packets out of the longest queue in bytes, of several the one first

@@ -1,8 +1,10 @@
 //! Queues: what waits, what is dropped and what is marked.
 
+mod ack_filter;
 mod codel;
 mod discipline;
 mod drop_tail;
+mod fifo;
 mod fq_codel;
 mod pie;
 mod red;
@@ -13,6 +15,7 @@ mod verdict;
 pub(crate) use codel::{Codel, CodelSettings, Waiting};
 pub use discipline::{Dequeued, Discipline};
 pub(crate) use drop_tail::Limits;
+pub(crate) use fifo::Fifo;
 pub(crate) use fq_codel::{FlowQueueSettings, FlowQueues};
 pub(crate) use pie::Pie;
 pub(crate) use red::Red;
@@ -23,6 +26,7 @@ pub(crate) use verdict::{Arrival, Verdict};
 use cwndlab_units::Time;
 
 use crate::Backlog;
+use crate::config::AckFilter;
 use crate::packet::Packet;
 
 /// A queue that decides when a packet arrives; a [`DequeueAqm`] decides when one is dequeued (RFC
@@ -44,6 +48,8 @@ pub(crate) enum EnqueueAqm {
 /// Active queue management that acts when a packet is dequeued.
 #[derive(Clone, Debug)]
 pub(crate) enum DequeueAqm<P> {
+    /// It lets all pass; an ACK filter needs packets to wait here.
+    None(Fifo<P>),
     Codel(Codel<P>),
     Flows(FlowQueues<P>),
 }
@@ -69,6 +75,7 @@ impl EnqueueAqm {
 impl<P: Packet> DequeueAqm<P> {
     pub(crate) fn backlog(&self) -> Backlog {
         match self {
+            Self::None(fifo) => fifo.backlog(),
             Self::Codel(codel) => codel.backlog(),
             Self::Flows(flows) => flows.backlog(),
         }
@@ -80,6 +87,7 @@ impl<P: Packet> DequeueAqm<P> {
     /// and it waits in service for the tokens of a bucket, as below Linux's.
     pub(crate) fn next(&self) -> Option<(Time, u32)> {
         match self {
+            Self::None(fifo) => fifo.front().map(|head| (head.arrived, head.bytes)),
             Self::Codel(codel) => codel.front().map(|head| (head.arrived, head.bytes)),
             Self::Flows(flows) => flows.waits_since().map(|since| (since, 0)),
         }
@@ -92,13 +100,30 @@ impl<P: Packet> DequeueAqm<P> {
         dropped: impl FnMut(Waiting<P>),
     ) -> Option<(Waiting<P>, bool)> {
         match self {
+            Self::None(fifo) => fifo.pop_front().map(|head| (head, false)),
             Self::Codel(codel) => codel.dequeue(now, dropped),
             Self::Flows(flows) => flows.dequeue(now, dropped),
         }
     }
 
+    /// Takes out the packet that is superfluous once `new` is in the queue, if any.
+    pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
+        match self {
+            Self::None(fifo) => {
+                let index = filter.find(fifo.iter(), new)?;
+                fifo.remove(index)
+            }
+            Self::Codel(codel) => {
+                let index = filter.find(codel.iter(), new)?;
+                codel.remove(index)
+            }
+            Self::Flows(flows) => flows.take_superseded(filter, new),
+        }
+    }
+
     pub(crate) fn for_each(&self, of: impl FnMut(&Waiting<P>)) {
         match self {
+            Self::None(fifo) => fifo.iter().for_each(of),
             Self::Codel(codel) => codel.iter().for_each(of),
             Self::Flows(flows) => flows.iter().for_each(of),
         }

@@ -1,5 +1,6 @@
 //! From the configuration of a stage to a wire.
 
+use core::iter;
 use std::collections::VecDeque;
 
 use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
@@ -16,11 +17,12 @@ use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
 use crate::policer::Policer;
 use crate::queue::{
-    Codel, CodelSettings, DequeueAqm, EnqueueAqm, FlowQueueSettings, FlowQueues, Limits, Pie,
+    Codel, CodelSettings, DequeueAqm, EnqueueAqm, Fifo, FlowQueueSettings, FlowQueues, Limits, Pie,
     Queue, Red, Step,
 };
 use crate::rate::{Capacity, Fixed, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
+use crate::scatter::Scatter;
 use crate::schedule::{Steps, rate_steps, scheduled_events};
 
 impl<P: Packet> Wire<P> {
@@ -38,6 +40,15 @@ impl<P: Packet> Wire<P> {
     ) -> Result<Self, ConfigError> {
         let build = Builder { config, traces, run_seed, name };
         build.wire().map_err(|problem| ConfigError { place: name.to_owned(), problem })
+    }
+}
+
+impl<P> Scatter<P> {
+    /// What stands behind the wire of this stage if its packets leave out of order.
+    pub(crate) fn behind(config: &StageConfig, run_seed: u64, name: &str) -> Option<Self> {
+        let reorder = config.reorder?;
+        let build = Builder { config, traces: &Traces::new(), run_seed, name };
+        Some(Self::new(reorder, build.delay(), build.stream("reorder")))
     }
 }
 
@@ -61,8 +72,9 @@ impl Builder<'_> {
         let event_at = scheduled.last().map_or(Time::NEVER, |&(at, _)| at);
         let (queue, on_dequeue) = self.queue()?;
         let server = self.server(pauses, on_dequeue.is_some())?;
-        let delays = config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
-        let delays = Steps::new(config.delay, delays);
+        if config.reorder.is_some() && config.transition == Transition::Keep {
+            return Err(StageError::KeptReorder);
+        }
         let is_unlimited = config.rate == RateConfig::Unlimited {}
             && config.schedule.iter().all(|step| step.rate.is_none());
         let timing = match (config.transition, &server) {
@@ -76,7 +88,12 @@ impl Builder<'_> {
             other_at: event_at,
             ring: Ring::new(),
             queue,
-            delay: Delay::new(delays, config.jitter, self.stream("jitter")),
+            // What leaves out of order is delayed behind the wire.
+            delay: if config.reorder.is_some() {
+                Delay::new(Steps::new(Duration::ZERO, iter::empty()), None, self.stream("jitter"))
+            } else {
+                self.delay()
+            },
             framing_bytes: config.framing_bytes.unwrap_or(match config.rate {
                 RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
                 _ => 0,
@@ -93,6 +110,13 @@ impl Builder<'_> {
             meter: Meter::default(),
             queue_max: 0,
         })
+    }
+
+    /// The delay over time, with its jitter.
+    fn delay(&self) -> Delay {
+        let delays = self.config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
+        let delays = Steps::new(self.config.delay, delays);
+        Delay::new(delays, self.config.jitter, self.stream("jitter"))
     }
 
     fn stream(&self, part: &str) -> Stream {
@@ -116,6 +140,15 @@ impl Builder<'_> {
 
     fn queue<P: Packet>(&self) -> Result<Queues<P>, StageError> {
         let queue = match self.config.queue {
+            QueueConfig::DropTail { packets, bytes } if self.config.ack_filter.is_some() => {
+                let limits = Limits::new(packets, bytes);
+                return Ok(self.on_dequeue(DequeueAqm::None(Fifo::new()), limits));
+            }
+            QueueConfig::Pie(_) | QueueConfig::Red(_) | QueueConfig::Step { .. }
+                if self.config.ack_filter.is_some() =>
+            {
+                return Err(StageError::AckFilterQueue);
+            }
             QueueConfig::DropTail { packets, bytes } => {
                 Queue::DropTail(Limits::new(packets, bytes))
             }
@@ -135,15 +168,21 @@ impl Builder<'_> {
             QueueConfig::Codel { target, interval, ecn, packets, bytes } => {
                 let codel = Codel::new(codel_settings(target, interval, ecn)?);
                 let limits = Limits::new(packets, bytes);
-                return Ok(on_dequeue(DequeueAqm::Codel(codel), limits));
+                return Ok(self.on_dequeue(DequeueAqm::Codel(codel), limits));
             }
             QueueConfig::FqCodel(ref config) => {
                 let queues = FlowQueues::new(self.flow_queue_settings(config)?);
                 let limits = Limits::new(config.packets, config.bytes);
-                return Ok(on_dequeue(DequeueAqm::Flows(queues), limits));
+                return Ok(self.on_dequeue(DequeueAqm::Flows(queues), limits));
             }
         };
         Ok((queue, None))
+    }
+
+    fn on_dequeue<P>(&self, queue: DequeueAqm<P>, limits: Limits) -> Queues<P> {
+        let ack_filter = self.config.ack_filter;
+        let aqm = OnDequeue { queue, limits, ack_filter, next_dequeue: Time::NEVER };
+        (Queue::DropTail(limits), Some(Box::new(aqm)))
     }
 
     fn flow_queue_settings(&self, config: &FqCodelConfig) -> Result<FlowQueueSettings, StageError> {
@@ -225,11 +264,6 @@ fn codel_settings(
         return Err(StageError::CodelInterval);
     }
     Ok(CodelSettings { target, interval, ecn })
-}
-
-fn on_dequeue<P>(queue: DequeueAqm<P>, limits: Limits) -> Queues<P> {
-    let aqm = OnDequeue { queue, limits, next_dequeue: Time::NEVER };
-    (Queue::DropTail(limits), Some(Box::new(aqm)))
 }
 
 fn wrong_kind(path: &str, found: TraceKind, wanted: TraceKind) -> StageError {

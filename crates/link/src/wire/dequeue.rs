@@ -16,7 +16,17 @@ impl<P: Packet> Wire<P> {
         let flow = packet.flow();
         let waiting = Waiting { packet, bytes, arrived: now };
         let mut aqm = self.on_dequeue.take().expect("the wire decides on dequeue");
+        self.filter_acks(now, &mut aqm, &waiting.packet);
         let admission = match &mut aqm.queue {
+            DequeueAqm::None(fifo) => {
+                let backlog = self.ring.backlog() + fifo.backlog();
+                if aqm.limits.have_room(backlog, bytes) {
+                    fifo.push(waiting);
+                    Admission::Queued
+                } else {
+                    self.drop_packet(now, flow, bytes, DropReason::Overflow)
+                }
+            }
             DequeueAqm::Codel(codel) => {
                 let backlog = self.ring.backlog() + codel.backlog();
                 if aqm.limits.have_room(backlog, bytes) {
@@ -87,6 +97,18 @@ impl<P: Packet> Wire<P> {
         self.on_dequeue = Some(aqm);
         self.set_wake();
     }
+
+    /// Drops the ACK that the arrival makes superfluous, if there is a filter.
+    fn filter_acks(&mut self, now: Time, aqm: &mut OnDequeue<P>, packet: &P) {
+        let Some(filter) = aqm.ack_filter else { return };
+        if let Some(gone) = aqm.queue.take_superseded(filter, packet) {
+            self.count_wait(now, gone.arrived);
+            self.drop_packet(now, gone.packet.flow(), gone.bytes, DropReason::AckFiltered);
+            // It may have been the next one, of another length.
+            aqm.next_dequeue = Time::NEVER;
+        }
+    }
+
     /// Counts the time in the queue of a packet that leaves it otherwise than by being sent.
     fn count_wait(&mut self, now: Time, arrived: Time) {
         let waited = now.as_nanos() - arrived.as_nanos();

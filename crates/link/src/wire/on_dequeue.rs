@@ -2,6 +2,7 @@
 
 use cwndlab_units::Time;
 
+use crate::config::AckFilter;
 use crate::queue::{DequeueAqm, Limits};
 
 /// A queue that decides when a packet is dequeued.
@@ -9,6 +10,7 @@ use crate::queue::{DequeueAqm, Limits};
 pub(super) struct OnDequeue<P> {
     pub(super) queue: DequeueAqm<P>,
     pub(super) limits: Limits,
+    pub(super) ack_filter: Option<AckFilter>,
     /// When a packet is dequeued next, if one waits.
     pub(super) next_dequeue: Time,
 }

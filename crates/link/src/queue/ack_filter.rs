@@ -1,0 +1,29 @@
+//! Older ACKs leave the queue where a newer one says all that they do.
+//!
+//! As CAKE's `ack-filter` (tc-cake(8); Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018,
+//! section III.D): whenever a packet comes, the first of its connection's pure ACKs that it
+//! supersedes leaves the queue. Left out: what a modem may do before its queue.
+
+use super::Waiting;
+use crate::config::AckFilter;
+use crate::packet::Packet;
+
+impl AckFilter {
+    /// Which of the packets that wait is superfluous once `new` has come, if any.
+    pub(crate) fn find<'a, P: Packet + 'a>(
+        self,
+        waiting: impl Iterator<Item = &'a Waiting<P>>,
+        new: &P,
+    ) -> Option<usize> {
+        let new = new.ack()?;
+        let mut superseded = waiting
+            .enumerate()
+            .filter(|(_, older)| older.packet.ack().is_some_and(|older| new.supersedes(&older)))
+            .map(|(index, _)| index);
+        let first = superseded.next()?;
+        match self {
+            Self::Aggressive => Some(first),
+            Self::Conservative => superseded.next().map(|_| first),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A propagation delay that does not keep the order of packets.
+
+use std::collections::BTreeMap;
+
+use cwndlab_units::{Output, Stream, Time};
+
+use crate::config::ReorderConfig;
+use crate::delay::Delay;
+use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
+
+/// The way from a wire's server to its far end, on which packets overtake each other.
+///
+/// It stands behind a wire that has no delay of its own, loses nothing and has no stage: what is on
+/// its way is in no counter and no backlog. Which packets are out of order is decided as in Linux's
+/// netem (`reorder` and `gap` of tc-netem(8)): one in `gap` at most, with a probability.
+#[derive(Clone, Debug)]
+pub struct Scatter<P> {
+    config: ReorderConfig,
+    delay: Delay,
+    random: Stream,
+    /// Packets since the last one out of order.
+    since: u32,
+    /// By their arrival, and those of one time as they came.
+    under_way: BTreeMap<(Time, u64), P>,
+    entered: u64,
+}
+
+impl<P> Scatter<P> {
+    pub(crate) fn new(config: ReorderConfig, delay: Delay, random: Stream) -> Self {
+        Self { config, delay, random, since: 0, under_way: BTreeMap::new(), entered: 0 }
+    }
+
+    /// When a packet arrives that is sent now.
+    fn arrival(&mut self, now: Time) -> Time {
+        match self.config {
+            ReorderConfig::Jitter {} => now + self.delay.sample_at(now),
+            ReorderConfig::Late { gap, probability, delay } => {
+                if self.draw_next(gap.get(), probability) {
+                    return now + self.delay.sample_at(now) + delay;
+                }
+                self.delay.arrival(now)
+            }
+            ReorderConfig::Early { gap, probability } => {
+                if self.draw_next(gap.get(), probability) {
+                    now
+                } else {
+                    self.delay.arrival(now)
+                }
+            }
+        }
+    }
+
+    /// Decides whether this packet is one out of order, and counts it.
+    fn draw_next(&mut self, gap: u32, probability: crate::Probability) -> bool {
+        let is_next = self.since + 1 >= gap && probability.draw(&mut self.random);
+        self.since = if is_next { 0 } else { self.since.saturating_add(1) };
+        is_next
+    }
+}
+
+impl<P: Packet> Link<P> for Scatter<P> {
+    fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
+        debug_assert_eq!(port, 0, "it takes packets at port 0");
+        let arrival = self.arrival(now);
+        self.under_way.insert((arrival, self.entered), packet);
+        self.entered += 1;
+        Admission::Queued
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+        if self.wake_time() > now {
+            return None;
+        }
+        let ((at, _), packet) = self.under_way.pop_first()?;
+        Some(Output::Packet { at, port: 1, packet })
+    }
+
+    fn wake_time(&self) -> Time {
+        self.under_way.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at)
+    }
+}
+
+impl<P> Stages for Scatter<P> {
+    fn stages(&self) -> usize {
+        0
+    }
+
+    fn stages_of(&self, _direction: Direction, _user: u16) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn counters(&mut self, _stage: usize, _now: Time) -> Counters {
+        unreachable!("it has no stage")
+    }
+
+    fn backlog(&mut self, _stage: usize, _now: Time) -> Backlog {
+        unreachable!("it has no stage")
+    }
+
+    fn begin_window(&mut self, _now: Time) {}
+}

@@ -1,0 +1,120 @@
+"""`reorder`, the jitter of a bad Wi-Fi channel, and ACK filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import cwndlab as cw
+from cwndlab import core
+from cwndlab.errors import CoreMissingError, StudyError
+from cwndlab.schema import scenario as si
+from cwndlab.study.describe import describe_link
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MS = 1_000_000
+PLAIN = "rate=10 Mbit/s,delay=20 ms"
+
+
+@pytest.fixture(autouse=True)
+def core_is_there() -> None:
+    try:
+        core.module()
+    except CoreMissingError as missing:
+        pytest.skip(str(missing))
+
+
+def stage(link: str | dict[str, Any]) -> si.Stage:
+    study = cw.Study(link=link, algorithm="cubic", duration="5 s")
+    path = study.cells[0].resolved.scenario.path
+    assert isinstance(path, si.WirePath)
+    return path.forward[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("reorder=1 %, 5 ms", si.LateReorder(ppb=10_000_000, delay_ns=5 * MS)),
+        (
+            "reorder.kind=late,reorder.share=5 %,reorder.delay=1 ms,reorder.gap=9",
+            si.LateReorder(ppb=50_000_000, delay_ns=MS, gap=9),
+        ),
+        (
+            "reorder.kind=early,reorder.share=25 %,reorder.gap=5",
+            si.EarlyReorder(ppb=250_000_000, gap=5),
+        ),
+        ("jitter=4 ms,reorder=jitter", si.JitterReorder()),
+    ],
+)
+def test_which_packets_are_out_of_order_is_said_in_a_word_or_a_table(
+    text: str, expected: si.Reorder
+) -> None:
+    assert stage(f"{PLAIN},{text}").reorder == expected
+    assert stage(PLAIN).reorder is None
+
+
+def test_the_jitter_of_a_bad_wifi_channel_is_a_word_or_a_table() -> None:
+    assert stage(f"{PLAIN},jitter=wifi 7 ms").jitter == si.WifiJitter(mean_ns=7 * MS)
+    table = {"rate": "1 Mbit/s", "delay": "1 ms", "jitter": {"kind": "wifi", "mean": "7 ms"}}
+    assert stage(table).jitter == si.WifiJitter(mean_ns=7 * MS)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("reorder=1 %", '"1 %, 5 ms"; or "jitter"'),
+        ("reorder=jitter", "there is no jitter"),
+        ("reorder=1 %, 5 ms,transition=keep", "decides the order itself"),
+        ("reorder.kind=lat,reorder.share=1 %", "did you mean late?"),
+        ("jitter=wifi 7", "jitter"),
+        ("ack_filter=fierce", "must be 'conservative' or 'aggressive'"),
+        ("ack_filter=aggressive,aqm=pie", 'the aqm is "pie"'),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_key(text: str, said: str) -> None:
+    with pytest.raises(StudyError) as raised:
+        stage(f"{PLAIN},{text}")
+    assert said in str(raised.value)
+
+
+def test_all_are_described() -> None:
+    described = "\n".join(
+        describe_link(f"{PLAIN},jitter=wifi 7 ms,reorder=1 %, 5 ms,ack_filter=aggressive")
+    )
+    assert "aggressive ACK filter" in described
+    assert "jitter wifi 7 ms" in described
+    assert "1 % later by 5 ms, at most one in 1" in described
+
+
+@pytest.mark.parametrize("stack", ["linux-6.1", "ns-2-linux"])
+@pytest.mark.parametrize("kind", ["conservative", "aggressive"])
+def test_a_filter_thins_acks_and_costs_no_goodput(stack: str, kind: str, tmp_path: Path) -> None:
+    """Of a way up that is too slow for every ACK of a way down that loses packets."""
+
+    def run(ack_filter: str | None) -> tuple[dict[str, Any], float]:
+        up = {"rate": "100 kbit/s", "queue": "100 packets", "ack_filter": ack_filter}
+        study = cw.Study(
+            link={"rate": "20 Mbit/s", "delay": "20 ms", "loss": "0.02 %"},
+            reverse_link=up,
+            algorithm="reno",
+            stack=stack,
+            duration="20 s",
+            warm_up="2 s",
+            seed=5,
+        )
+        results = study.run(tmp_path / f"{ack_filter}")
+        flow = results.flows().to_dicts()[0]
+        acks = results.links().filter(pl.col("link") == "reverse.0")["delivered_pkts"][0]
+        return flow, acks / flow["sent_pkts"]
+
+    plain, acks_per_segment = run(None)
+    filtered, filtered_acks_per_segment = run(kind)
+    assert filtered["goodput_mbit_s"] > 0.98 * plain["goodput_mbit_s"]
+    assert filtered_acks_per_segment < 0.9 * acks_per_segment
+    # What was lost is repaired, and by SACK: without a timeout for each.
+    assert filtered["retransmitted_pkts"] > 0
+    assert filtered["timeouts"] <= plain["timeouts"] + 1
