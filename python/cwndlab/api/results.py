@@ -199,7 +199,8 @@ class Results:
             if cell.items() <= each.labels.items():
                 scenario = each.resolved.scenario
                 direction = scenario.flows[0].direction if scenario.flows else "forward"
-                return narrowest_queue(scenario.path, each.resolved.traces, direction)
+                found = each.resolved
+                return narrowest_queue(scenario.path, found.traces, found.server_ns, direction)
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:

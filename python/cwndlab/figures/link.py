@@ -46,7 +46,9 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     if not found:
         msg = f"{spec}: there is nothing to draw ({problem})"
         raise LinkError(msg)
-    figure = draw_link(spec, found, path_lines(describe_path(resolved.path, resolved.traces)))
+    figure = draw_link(
+        spec, found, path_lines(describe_path(resolved.path, resolved.traces, resolved.server_ns))
+    )
     figure.savefig(out)
     plt.close(figure)
     return out

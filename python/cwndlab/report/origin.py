@@ -65,7 +65,9 @@ def origin_of(results: "Results") -> Origin:
         SetUp(
             labels=dict(cell.labels),
             scenario=cell.resolved.scenario.model_dump(mode="json", exclude_none=True),
-            path=describe_path(cell.resolved.scenario.path, cell.resolved.traces),
+            path=describe_path(
+                cell.resolved.scenario.path, cell.resolved.traces, cell.resolved.server_ns
+            ),
             flows=describe_flows(cell.resolved.scenario),
         )
         for cell in study.cells

@@ -45,6 +45,7 @@ class Resolved:
     algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
     start_jitter_ns: tuple[int, ...]  # of each flow
     begin_within_ns: int = 0
+    server_ns: int = 0  # between the link and the server, one way
 
 
 def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
@@ -94,7 +95,15 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
             pcap=CAPTURE_FILE if study.record.pcap else None,
         ),
     )
-    return Resolved(scenario, traces.traces, algorithms.files, jitter, study.begin_within)
+    server_ns = study.link.server if study.link is not None else None
+    return Resolved(
+        scenario,
+        traces.traces,
+        algorithms.files,
+        jitter,
+        study.begin_within,
+        server_ns or 0,
+    )
 
 
 @contextlib.contextmanager
@@ -147,6 +156,7 @@ class ResolvedLink:
 
     path: si.Path
     traces: Mapping[str, Trace]
+    server_ns: int = 0  # between the link and the server, one way
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
@@ -158,4 +168,4 @@ def resolve_link(link: Link, folder: Path) -> ResolvedLink:
     traces = TraceReader(folder)
     with _naming_bounds():
         path, _ = resolve_path(link, None, traces)
-    return ResolvedLink(path, traces.traces)
+    return ResolvedLink(path, traces.traces, link.server or 0)

@@ -67,8 +67,13 @@ class QueueSize:
         return f"{self.packets:,} packets, {self.bdp:.2g} BDP of {rate}{mean} and {rtt}{default}"
 
 
-def size_of(stage: si.Stage, path: si.Path, traces: Mapping[str, Trace]) -> QueueSize | None:
-    """The size of a wire's queue; None if it is managed, endless, in bytes or without a rate."""
+def size_of(
+    stage: si.Stage, path: si.Path, traces: Mapping[str, Trace], server_ns: int
+) -> QueueSize | None:
+    """The size of a wire's queue; None if it is managed, endless, in bytes or without a rate.
+
+    `server_ns` is the part of the path's delay, one way, that no default depends on.
+    """
     rate = stage.rate
     if isinstance(rate, si.MahimahiRate | si.LogRate):
         rate_bits_per_sec = mean_rate_bits_per_sec(traces[rate.path])
@@ -83,16 +88,19 @@ def size_of(stage: si.Stage, path: si.Path, traces: Mapping[str, Trace]) -> Queu
     is_trace = isinstance(rate, si.MahimahiRate | si.LogRate)
     packet_bits = 8 * (FULL_PACKET_BYTES + stage.framing_bytes)
     bdp = queue.packets * packet_bits * _NS_PER_S / (rate_bits_per_sec * rtt_ns)
-    usual = default_packets(rate_bits_per_sec, rtt_ns, stage.framing_bytes, is_trace=is_trace)
+    own_rtt_ns = rtt_ns - 2 * server_ns
+    usual = default_packets(rate_bits_per_sec, own_rtt_ns, stage.framing_bytes, is_trace=is_trace)
     return QueueSize(
         queue.packets, bdp, rate_bits_per_sec, rtt_ns, is_trace, is_default=queue.packets == usual
     )
 
 
 def narrowest_queue(
-    path: si.Path, traces: Mapping[str, Trace], direction: str = "forward"
+    path: si.Path, traces: Mapping[str, Trace], server_ns: int, direction: str = "forward"
 ) -> QueueSize | None:
     """The wire's queue behind the lowest rate of a direction; None where there is none to tell."""
     stages = wire_stages(path, Direction.of(direction))
-    sizes = [size for stage in stages if (size := size_of(stage, path, traces)) is not None]
+    sizes = [
+        size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None
+    ]
     return min(sizes, key=lambda size: size.rate_bits_per_sec, default=None)

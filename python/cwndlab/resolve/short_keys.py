@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from cwndlab.errors import QuantityError
+from cwndlab.resolve.queues import FULL_PACKET_BYTES
 from cwndlab.schema.link import SHORT_KEYS, Cell, Link, Wifi
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.written import merged
@@ -209,6 +210,10 @@ def _two_times(text: str, begin: str, remedy: str) -> tuple[str, str]:
 
 
 def _cell_police(_cell: Any, police: Police) -> dict[str, Any]:  # noqa: ANN401  as above
+    if police.burst < FULL_PACKET_BYTES:
+        size = f"{FULL_PACKET_BYTES} bytes"
+        msg = f"its burst: a packet of {size} would never pass; write at least that"
+        raise QuantityError(msg)
     return {"police": {"rate": format_rate(police.rate), "burst": format_size(police.burst)}}
 
 

@@ -66,7 +66,8 @@ def describe_study(study: StudyDefinition) -> list[str]:
 
 
 def _path_of(cell: Cell) -> list[str]:
-    return path_lines(describe_path(cell.resolved.scenario.path, cell.resolved.traces))
+    resolved = cell.resolved
+    return path_lines(describe_path(resolved.scenario.path, resolved.traces, resolved.server_ns))
 
 
 def _flows_of(cell: Cell) -> list[str]:
@@ -95,7 +96,7 @@ def describe_link(spec: str) -> list[str]:
     lines = [preset.title if preset else spec]
     if preset and preset.description:
         lines += [f"  {line}" for line in preset.description.strip().split("\n")]
-    path = path_lines(describe_path(resolved.path, resolved.traces))
+    path = path_lines(describe_path(resolved.path, resolved.traces, resolved.server_ns))
     lines += ["", *(f"  {line}" for line in path)]
     for trace in resolved.traces.values():
         lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
@@ -126,7 +127,7 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
     if isinstance(resolved.path, si.ChainPath):
-        facts = describe_path(resolved.path, resolved.traces)
+        facts = describe_path(resolved.path, resolved.traces, resolved.server_ns)
         return [{"key": fact.name, "value": fact.text} for fact in facts]
     if not isinstance(resolved.path, si.WirePath):
         return [{"key": key, "value": text} for key, text in texts(resolved.path)]
@@ -161,19 +162,19 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
         raise StudyError([source.problem(error.key, error.message)]) from None
 
 
-def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
+def describe_path(path: si.Path, traces: Mapping[str, Trace], server_ns: int = 0) -> list[Fact]:
     """Each stage of both directions, of a medium each table, of a chain both of each link."""
     match path:
         case LivePath():
             return [Fact("live", _describe_live(path))]
         case si.WirePath():
-            return _describe_wires(path, path, traces)
+            return _describe_wires(path, path, traces, server_ns)
         case si.ChainPath():
             return [
                 Fact(f"{n}.{fact.name}", fact.text)
                 for n, link in enumerate(path.links)
                 for fact in (
-                    _describe_wires(link, path, traces)
+                    _describe_wires(link, path, traces, server_ns)
                     if isinstance(link, si.WirePath)
                     else _describe_medium(link)
                 )
@@ -182,10 +183,12 @@ def describe_path(path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
             return _describe_medium(path)
 
 
-def _describe_wires(wires: si.WirePath, path: si.Path, traces: Mapping[str, Trace]) -> list[Fact]:
+def _describe_wires(
+    wires: si.WirePath, path: si.Path, traces: Mapping[str, Trace], server_ns: int
+) -> list[Fact]:
     """The stages of both directions of a path's wires."""
     return [
-        Fact(name, _describe_stage(stage, traces, size_of(stage, path, traces)))
+        Fact(name, _describe_stage(stage, traces, size_of(stage, path, traces, server_ns)))
         for name, stage in _stages(wires)
     ]
 

@@ -158,6 +158,8 @@ def test_stages_of_wires_say_their_other_direction_themselves_or_in_a_reverse_li
         ),
         ({"stage": [DSL], "wifi": {"standard": "802.11n"}}, {}, '"stage" and "wifi"'),
         ("wired-50,wire.rate=1 Mbit/s", {}, "this link is a wire itself"),
+        ("wifi-good,police=1 Mbit/s, 900 bytes", {}, "police.burst: a packet of 1500 bytes"),
+        ("lte-typical,police=1 Mbit/s, 900 bytes", {}, "police: its burst: a packet of 1500"),
         ("wifi-good,wire.rte=1 Mbit/s", {}, "did you mean rate?"),
         (
             {"stage": [DSL, {"preset": "wifi-good"}]},

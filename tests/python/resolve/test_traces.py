@@ -103,15 +103,18 @@ def test_a_queue_that_nobody_names_follows_the_mean_rate(
         ("trace:fast.csv,delay=20 ms,queue=250 packets", 250, False),
         ("trace:fast.csv,delay=20 ms,queue=0.5 BDP", 550, False),
         ("rate=10 Mbit/s,delay=20 ms", 34, True),
+        # The server lies outside the link and changes no queue.
+        ("trace:fast.csv,delay=20 ms,server=30 ms", 1100, True),
+        ("rate=10 Mbit/s,delay=20 ms,server=30 ms", 34, True),
     ):
         _, resolved = read_link(spec)
-        size = narrowest_queue(resolved.path, resolved.traces)
+        size = narrowest_queue(resolved.path, resolved.traces, resolved.server_ns)
         assert size is not None
         assert (size.packets, size.is_default) == (packets, is_default), spec
         assert any("by default" in line for line in describe_link(spec)) == is_default
     said = "1,100 packets, 1 BDP of 330 Mbit/s on average and 40 ms, by default"
     _, resolved = read_link("trace:fast.csv,delay=20 ms")
-    assert str(narrowest_queue(resolved.path, resolved.traces)) == said
+    assert str(narrowest_queue(resolved.path, resolved.traces, resolved.server_ns)) == said
 
 
 def test_a_folder_of_cellreplay_is_both_directions(
