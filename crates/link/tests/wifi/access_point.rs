@@ -3,7 +3,7 @@
 
 use cwndlab_link::{
     AccessPointConfig, AggregationConfig, AqlConfig, DownlinkConfig, Link, NodeConfig, RadioConfig,
-    Standard, StationQueueConfig, WifiChannel, WifiConfig,
+    RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig,
 };
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -136,5 +136,33 @@ fn shares_are_those_of_the_published_model() {
             saturated(Some(DownlinkConfig::Airtime(aql)), max_packets),
             true,
         );
+    }
+}
+
+/// Mbit/s of datagrams of 1472 bytes, one each 150 us to stations in turn, at MCS 7, over ten
+/// seconds: measured with ns-3.37 (first run number, an access point's beacons as it sends them).
+const NS_3_DOWNLINK: [(u64, f64); 4] = [(1, 59.603), (3, 59.609), (5, 59.611), (12, 59.607)];
+
+#[test]
+fn datagrams_to_several_stations_get_what_they_get_in_ns_3() {
+    for (stations, measured) in NS_3_DOWNLINK {
+        let config = WifiConfig {
+            aggregation: Some(AggregationConfig::default()),
+            rate_control: RateControlConfig::Fixed { index: 7 },
+            ..WifiConfig::new(Standard::N, stations as usize)
+        };
+        let mut channel = WifiChannel::new(&config, 1, "wifi").expect("a channel");
+        let mut outcome = Outcome::default();
+        for number in 0..80_000_u64 {
+            let now = Time::from_micros(150 * number);
+            if now < Time::from_secs(2) {
+                outcome.left.clear();
+            }
+            let station = (number % stations) as u16 + 1;
+            channel.handle_packet(now, 0, Frame::of(station, number as u32, 1500));
+            drain(&mut channel, now, &mut outcome);
+        }
+        let mbit_s = outcome.left.len() as f64 * 1472.0 * 8.0 / 10e6;
+        assert!((mbit_s / measured - 1.0).abs() < 0.005, "{stations}: {mbit_s} for {measured}");
     }
 }
