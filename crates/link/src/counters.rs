@@ -23,6 +23,14 @@ impl Tally {
     }
 }
 
+impl Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
+
 impl Sub for Tally {
     type Output = Self;
 

@@ -40,6 +40,21 @@ impl Delay {
         self.previous
     }
 
+    /// The delay and until when it holds, if every packet has the same, and so has the last one, which
+    /// was sent at `sent`: it did not wait for another to arrive.
+    #[inline]
+    pub(crate) fn fixed_after(&self, sent: Time) -> Option<(Duration, Time)> {
+        let delay = *self.delay.value();
+        let is_fixed = self.jitter.is_none() && self.previous == sent + delay;
+        is_fixed.then(|| (delay, self.delay.until()))
+    }
+
+    /// A packet behind all others arrives then.
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, arrival: Time) {
+        self.previous = arrival;
+    }
+
     /// When a packet arrives as netem has it without a rate: with the delay of the time when it
     /// came, overtaking what had a longer one; jitter alone changes no order.
     pub(crate) fn netem_arrival(&mut self, came: Time, sent: Time) -> Time {

@@ -7,7 +7,7 @@
 
 use cwndlab_units::Time;
 
-use crate::Backlog;
+use crate::{Backlog, Tally};
 
 /// Packets in order of their arrival at the far end.
 #[derive(Clone, Debug)]
@@ -18,8 +18,11 @@ pub(crate) struct Ring<P> {
     head: usize,
     cursor: usize,
     tail: usize,
-    /// Bytes from the cursor to the tail.
-    backlog_bytes: u64,
+    /// By how much all three were lowered.
+    lowered: usize,
+    /// Bytes of all packets that were put in, and of those before the cursor.
+    pushed_bytes: u64,
+    passed_bytes: u64,
 }
 
 /// A packet with its times.
@@ -37,7 +40,7 @@ pub(crate) struct Slot<P> {
 impl<P> Ring<P> {
     pub(crate) fn new() -> Self {
         let slots = core::iter::repeat_with(Slot::free).take(16).collect();
-        Self { slots, head: 0, cursor: 0, tail: 0, backlog_bytes: 0 }
+        Self { slots, head: 0, cursor: 0, tail: 0, lowered: 0, pushed_bytes: 0, passed_bytes: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -47,7 +50,29 @@ impl<P> Ring<P> {
     /// What had not left the server when [`Ring::pass`] was called last.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { packets: self.tail.wrapping_sub(self.cursor) as u32, bytes: self.backlog_bytes }
+        Backlog { packets: self.backlog_packets(), bytes: self.pushed_bytes - self.passed_bytes }
+    }
+
+    /// The packets of it.
+    #[inline]
+    pub(crate) fn backlog_packets(&self) -> u32 {
+        self.tail.wrapping_sub(self.cursor) as u32
+    }
+
+    /// All packets that were ever put in.
+    pub(crate) fn pushed(&self) -> Tally {
+        let packets = self.lowered.wrapping_add(self.tail) as u64;
+        Tally { packets, bytes: self.pushed_bytes }
+    }
+
+    /// Whether fewer than `packets` packets, of which there is one at least, have not left the server by
+    /// `now`. They leave it in their order.
+    #[inline]
+    pub(crate) fn has_fewer_waiting(&self, packets: u32, now: Time) -> bool {
+        debug_assert!(packets > 0, "there are never fewer than none");
+        let packets = packets as usize;
+        self.len() < packets
+            || self.slots[self.place(self.tail.wrapping_sub(packets))].served <= now
     }
 
     /// Counts what left the server until `now` out of the backlog.
@@ -63,12 +88,31 @@ impl<P> Ring<P> {
             cursor = cursor.wrapping_add(1);
         }
         self.cursor = cursor;
-        self.backlog_bytes -= passed_bytes;
+        self.passed_bytes += passed_bytes;
+    }
+
+    /// The same where all have left it.
+    #[inline]
+    pub(crate) fn pass_all(&mut self) {
+        self.cursor = self.tail;
+        self.passed_bytes = self.pushed_bytes;
     }
 
     /// Puts a packet at the end.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, served: Time, bytes: u32, packet: P) {
+        self.push_with(arrival, served, bytes, |place| *place = Some(packet));
+    }
+
+    /// The same of a packet that is put into its place there.
+    #[inline(always)]
+    pub(crate) fn push_with(
+        &mut self,
+        arrival: Time,
+        served: Time,
+        bytes: u32,
+        put: impl FnOnce(&mut Option<P>),
+    ) {
         if self.len() == self.slots.len() {
             self.grow();
         }
@@ -77,9 +121,9 @@ impl<P> Ring<P> {
         slot.arrival = arrival;
         slot.served = served;
         slot.bytes = bytes;
-        slot.packet = Some(packet);
         self.tail = self.tail.wrapping_add(1);
-        self.backlog_bytes += u64::from(bytes);
+        self.pushed_bytes += u64::from(bytes);
+        put(&mut slot.packet);
     }
 
     /// Moves the packet at the end before all that arrive later, but not before any that has not
@@ -109,15 +153,26 @@ impl<P> Ring<P> {
     /// Takes out the first packet, with its arrival.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, P)> {
+        let arrival = self.first_arrival();
+        let mut first = None;
+        if self.head != self.tail {
+            self.pop_with(|packet| first = packet.take());
+        }
+        Some((arrival, first?))
+    }
+
+    /// The same of a ring that is not empty, with `take` to take the packet out.
+    #[inline(always)]
+    pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) {
+        debug_assert_ne!(self.head, self.tail, "there is no packet");
         let place = self.place(self.head);
         let slot = &mut self.slots[place];
-        let packet = slot.packet.take()?;
         if self.cursor == self.head {
             self.cursor = self.cursor.wrapping_add(1);
-            self.backlog_bytes -= u64::from(slot.bytes);
+            self.passed_bytes += u64::from(slot.bytes);
         }
         self.head = self.head.wrapping_add(1);
-        Some((slot.arrival, packet))
+        take(&mut slot.packet);
     }
 
     /// All packets.
@@ -147,6 +202,7 @@ impl<P> Ring<P> {
         let head = self.place(self.head);
         self.slots.rotate_left(head);
         self.slots.extend(core::iter::repeat_with(Slot::free).take(room));
+        self.lowered = self.lowered.wrapping_add(self.head);
         self.cursor = self.cursor.wrapping_sub(self.head);
         self.tail = self.tail.wrapping_sub(self.head);
         self.head = 0;
@@ -203,12 +259,17 @@ mod tests {
         }
         ring.pass(at(10));
         assert_eq!(ring.backlog(), Backlog { packets: 20, bytes: (11..=30).sum() });
+        assert!(ring.has_fewer_waiting(21, at(10)) && !ring.has_fewer_waiting(20, at(10)));
+        assert!(ring.has_fewer_waiting(31, at(0)) && ring.has_fewer_waiting(1, at(30)));
         assert_eq!(ring.waiting().map(|slot| slot.bytes).sum::<u32>(), (11..=30).sum::<u32>());
         // What leaves without having been passed leaves the backlog too.
         for _ in 0..12 {
             ring.pop();
         }
         assert_eq!(ring.backlog(), Backlog { packets: 18, bytes: (13..=30).sum() });
+        ring.pass_all();
+        assert_eq!(ring.backlog(), Backlog::default());
+        assert_eq!(ring.pushed(), Tally { packets: 30, bytes: (1..=30).sum() });
     }
 
     #[test]

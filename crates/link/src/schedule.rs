@@ -44,6 +44,11 @@ impl<T: Clone> Steps<T> {
         is_new
     }
 
+    /// When it changes next.
+    pub(crate) fn until(&self) -> Time {
+        self.until
+    }
+
     pub(crate) fn value(&self) -> &T {
         &self.now
     }

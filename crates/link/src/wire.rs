@@ -12,6 +12,8 @@
 mod build;
 mod dequeue;
 mod on_dequeue;
+mod repeat;
+mod steady;
 
 use std::collections::VecDeque;
 
@@ -31,6 +33,7 @@ use crate::ring::Ring;
 use crate::schedule::Steps;
 use crate::{Link, Stages};
 use on_dequeue::OnDequeue;
+use steady::Steady;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ pub struct Wire<P> {
     /// too long, a queue that decides on dequeue.
     has_ingress: bool,
     timing: Timing,
+    /// What the last packet has met.
+    steady: Steady,
     /// What is asked of an arrival before the queue, if anything.
     ingress: Option<Box<IngressFilter>>,
     /// The queue instead, if it decides when a packet is dequeued.
@@ -86,7 +91,6 @@ impl<P: Packet> Link<P> for Wire<P> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
-        self.meter.arrive(bytes);
         if self.has_ingress {
             if let Some(reason) = self.ingress_drop(now, bytes) {
                 return self.drop_packet(now, packet.flow(), bytes, reason);
@@ -199,6 +203,9 @@ impl<P: Packet> Wire<P> {
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let served = self.server.serve(now, bytes);
         self.send(now, now, served, bytes, packet);
+        if !self.has_ingress {
+            self.remember(bytes, served);
+        }
         if backlog.packets >= self.queue_max && served > now {
             self.queue_max = backlog.packets + 1;
         }
@@ -325,10 +332,12 @@ impl<P: Packet> Wire<P> {
         self.dequeue_until(now);
         self.ring.pass(now);
         let mut counts = self.meter.counts;
+        counts.arrived = self.ring.pushed() + counts.dropped;
         let mut inside = Tally::default();
         self.ring.iter().for_each(|slot| inside.add(slot.bytes));
         if let Some(aqm) = &self.on_dequeue {
             aqm.queue.for_each(|waiting| {
+                counts.arrived.add(waiting.bytes);
                 inside.add(waiting.bytes);
                 let waited = now.as_nanos() - waiting.arrived.as_nanos();
                 counts.queue_time = counts.queue_time.wrapping_add(waited);

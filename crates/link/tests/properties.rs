@@ -292,6 +292,41 @@ proptest! {
     }
 
     #[test]
+    fn packets_that_meet_what_the_last_one_met_go_the_way_of_all(
+        stage in stages(),
+        arrivals in arrivals(),
+        bytes in 40_u32..1_600,
+        trains in prop::collection::vec(1_u32..6, 40),
+    ) {
+        let new = || Wire::new(&stage, &traces(), 42, "forward.0").expect("valid settings");
+        let [mut wire, mut other]: [Wire<Frame>; 2] = [new(), new()];
+        let [mut outcome, mut expected] = [Outcome::default(), Outcome::default()];
+        let mut number = 0;
+        for ((at, frame), count) in arrivals.iter().zip(trains) {
+            common::run_until(&mut wire, *at, &mut outcome);
+            common::run_until(&mut other, *at, &mut expected);
+            let packet = |index| Frame { number: Box::new(number + index), bytes, ..frame.clone() };
+            let put = |place: &mut Option<Frame>, index| *place = Some(packet(index));
+            let taken = wire.take_like_the_last(*at, bytes, count, put);
+            (taken..count).for_each(|index| {
+                wire.handle_packet(*at, 0, packet(index));
+            });
+            (0..count).for_each(|index| {
+                other.handle_packet(*at, 0, packet(index));
+            });
+            number += count;
+            prop_assert_eq!(wire.wake_time(), other.wake_time());
+            if count == 1 {
+                prop_assert_eq!(wire.backlog(0, *at), other.backlog(0, *at));
+            }
+        }
+        common::run_until(&mut wire, LONG, &mut outcome);
+        common::run_until(&mut other, LONG, &mut expected);
+        prop_assert_eq!(outcome, expected);
+        prop_assert_eq!(wire.counters(0, LONG), other.counters(0, LONG));
+    }
+
+    #[test]
     fn late_polling_changes_no_time(
         stages in prop::collection::vec(stages(), 1..3),
         arrivals in arrivals(),

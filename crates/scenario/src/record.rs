@@ -36,11 +36,12 @@ pub struct FlowRecord {
 /// Bytes that only grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Totals {
+    /// What arrived over the data's direction, IP headers included.
+    pub(crate) arrived_bytes: u64,
     /// Payload sent, payload read.
     pub(crate) sent_bytes: u64,
     pub(crate) delivered_bytes: u64,
-    /// What arrived over the data's direction, IP headers included, and the packets that carried it.
-    pub(crate) arrived_bytes: u64,
+    /// The packets that carried what arrived.
     pub(crate) arrived_pkts: u64,
 }
 
@@ -147,9 +148,18 @@ impl FlowRecord {
     /// The sender sent a segment with payload.
     #[inline]
     pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
+        self.handle_train(now, seq, payload_bytes, 1);
+    }
+
+    /// The sender sent so many segments with as much payload each, one behind the other.
+    #[inline]
+    pub fn handle_train(&mut self, now: Time, seq: u32, payload_bytes: u32, count: u32) {
         self.advance(now);
-        self.totals.sent_bytes += u64::from(payload_bytes);
-        self.retransmissions.handle_sent(SeqNumber(seq), payload_bytes);
+        self.totals.sent_bytes += u64::from(payload_bytes) * u64::from(count);
+        for index in 0..count {
+            let seq = seq.wrapping_add(payload_bytes.wrapping_mul(index));
+            self.retransmissions.handle_sent(SeqNumber(seq), payload_bytes);
+        }
     }
 
     /// The sender was given a segment with this acknowledgement.
@@ -250,7 +260,9 @@ impl FlowRecord {
     /// A segment with payload arrived at the receiver's interface.
     #[inline]
     pub fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
-        self.marked_pkts += u64::from(is_marked);
+        if is_marked {
+            self.marked_pkts += 1;
+        }
         self.advance(now);
         self.totals.arrived_bytes += u64::from(wire_bytes);
         self.totals.arrived_pkts += 1;

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cwndlab_link::{Direction, Link};
+use cwndlab_link::{AnyLink, Direction, Link};
 use cwndlab_scenario::Recording;
 use cwndlab_units::{Duration, Output, Time};
 
@@ -75,8 +75,8 @@ impl<'a> Engine<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let mut components = vec![Component::WarmUp];
-        for index in 0..flows.len() {
-            components.extend(Part::ALL.map(|part| Component::Flow(index, part)));
+        for (index, flow) in flows.iter().enumerate() {
+            components.extend(flow.parts().iter().map(|&part| Component::Flow(index, part)));
         }
         let first_node = NEAR + components.len();
         components.extend((0..nodes.len()).map(Component::HostNode));
@@ -136,9 +136,13 @@ impl<'a> Engine<'a> {
     fn run_until_full(&mut self) -> bool {
         self.until = self.end;
         while let Some((now, component)) = self.path.wakes.first(self.until) {
-            match Direction::BOTH.get(component) {
-                Some(&link) => self.poll_link(link, now),
-                None => self.wake(component, now),
+            match component {
+                0 | 1 => {
+                    let is_first = component == 0;
+                    let link = if is_first { Direction::Forward } else { Direction::Reverse };
+                    self.poll_link(link, now);
+                }
+                _ => self.wake(component, now),
             }
         }
         self.recorder.is_full() && !self.stop.load(Ordering::Relaxed)
@@ -212,11 +216,14 @@ impl<'a> Engine<'a> {
     /// its flow.
     #[inline(always)]
     fn poll_link(&mut self, link: Direction, now: Time) {
+        let mut arrived = None;
         loop {
-            let output = self.path.links[link as usize].poll(now);
-            if let Some(Output::Packet { port, packet, .. }) = &output {
-                let Frame(segment) = packet;
-                let direction = Path::direction(link, *port);
+            let mut direction = link;
+            match &mut self.path.links[link as usize] {
+                AnyLink::Wire(wire) if wire.has_arrived(now) => wire.move_arrived(&mut arrived),
+                _ => direction = self.poll_any_link(link, now, &mut arrived),
+            }
+            if let Some(Frame(segment)) = &arrived {
                 let flow = &mut self.flows[segment.flow as usize];
                 if let Some(intake) = flow.receive_line(direction) {
                     self.path.send_to_node(intake, now, segment);
@@ -225,16 +232,36 @@ impl<'a> Engine<'a> {
                     let (path, recorder) = (&mut self.path, &mut self.recorder);
                     flow.handle_segment(direction, now, segment, path, recorder);
                 }
-            } else if let (Some(Output::Event { at, event }), Some(recording)) =
-                (&output, &mut self.recorder.on_demand)
-            {
-                recording.handle_link_event(*at, event);
             }
             if !self.path.settle(link, now) {
                 break;
             }
         }
         self.path.settle_nodes_behind(link, now);
+    }
+
+    /// Moves what comes out of a link to `arrived`, and records an event. Returns the way that it went.
+    #[inline(never)]
+    fn poll_any_link(
+        &mut self,
+        link: Direction,
+        now: Time,
+        arrived: &mut Option<Frame>,
+    ) -> Direction {
+        *arrived = None;
+        match self.path.links[link as usize].poll(now) {
+            Some(Output::Packet { port, packet, .. }) => {
+                *arrived = Some(packet);
+                return Path::direction(link, port);
+            }
+            Some(Output::Event { at, event }) => {
+                if let Some(recording) = &mut self.recorder.on_demand {
+                    recording.handle_link_event(at, &event);
+                }
+            }
+            None => {}
+        }
+        link
     }
 
     /// What has left a device goes on, and what it has received is handed over.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::{Flags, SackBlocks, Segment};
 use cwndlab_scenario::{Application, Datagram, FlowConfig, FlowRecord, Outcome};
-use cwndlab_tcp::{Endpoint, Polled, TcpOutput};
+use cwndlab_tcp::{Endpoint, Polled, TcpOutput, Train};
 use cwndlab_units::{Duration, Ecn, Time};
 
 use crate::ingress::Ingress;
@@ -87,7 +87,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    pub(crate) const ALL: [Self; 4] = [Self::Sender, Self::Receiver, Self::Control, Self::Access];
+    const ALL: [Self; 4] = [Self::Sender, Self::Receiver, Self::Control, Self::Access];
 }
 
 impl Flow {
@@ -141,6 +141,11 @@ impl Flow {
         self.data_ingress = path.ingress(self.direction, self.user);
         self.ack_ingress = path.ingress(self.direction.opposite(), self.user);
         self.set_control(path);
+    }
+
+    /// The components that the flow has; the last, its access delay, only if that takes time.
+    pub(crate) fn parts(&self) -> &'static [Part] {
+        if self.access.delay > Duration::ZERO { &Part::ALL } else { &Part::ALL[..3] }
     }
 
     pub(crate) fn has_started(&self) -> bool {
@@ -352,11 +357,11 @@ impl Flow {
     #[inline(always)]
     fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
         if self.is_reading_at_once {
-            let read = self.receiver.handle_segment_and_read(now, segment);
+            let (read, has_finished) = self.receiver.handle_segment_and_read(now, segment);
             if read > 0 {
                 self.record.handle_read(now, read);
             }
-            if self.receiver.peer_has_finished() {
+            if has_finished {
                 self.is_reading_at_once = false;
                 return self.serve_receiver(now, path);
             }
@@ -432,26 +437,33 @@ impl Flow {
     /// Polls the data sender until it has nothing more at this time.
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
-        let mut has_sent = false;
+        let mut is_unsettled = false;
         let Polled { outputs, next } = self.sender.poll(now);
         for output in outputs {
             match output {
-                TcpOutput::Segment(segment) => {
-                    let payload_bytes = segment.payload_bytes();
+                TcpOutput::Train(train) => {
+                    let Train { first, count } = train;
+                    let payload_bytes = first.payload_bytes();
                     if payload_bytes > 0 {
-                        self.record.handle_sent(now, segment.seq, payload_bytes);
+                        self.record.handle_train(now, first.seq, payload_bytes, *count);
                     }
                     if let Some(recording) = &mut recorder.on_demand {
-                        recording.handle_departure_from_sender(now, segment);
+                        for segment in train.segments() {
+                            recording.handle_departure_from_sender(now, &segment);
+                        }
                     }
-                    has_sent = true;
                     if self.is_direct {
-                        path.send(self.data_ingress, now, segment);
-                    } else if let Some(node) = self.nodes[SENDER] {
-                        let admission = path.send_to_node(node, now, segment);
-                        self.dropped_by_host += u64::from(admission == Admission::Dropped);
-                    } else {
-                        self.access.from_sender.push_back((now + self.access.delay, *segment));
+                        is_unsettled |= path.send(self.data_ingress, now, first, *count);
+                        continue;
+                    }
+                    is_unsettled = true;
+                    for segment in train.segments() {
+                        if let Some(node) = self.nodes[SENDER] {
+                            let admission = path.send_to_node(node, now, &segment);
+                            self.dropped_by_host += u64::from(admission == Admission::Dropped);
+                        } else {
+                            self.access.from_sender.push_back((now + self.access.delay, segment));
+                        }
                     }
                 }
                 TcpOutput::Event { at, event } => {
@@ -462,7 +474,7 @@ impl Flow {
             }
         }
         path.wakes.set_leaf(self.leaf(Part::Sender), next);
-        if has_sent {
+        if is_unsettled {
             if self.is_direct {
                 path.settle(self.data_ingress.link, now);
             } else if let Some(node) = self.nodes[SENDER] {
@@ -476,21 +488,26 @@ impl Flow {
     /// Polls the receiver until it has nothing more at this time.
     #[inline(always)]
     fn poll_receiver(&mut self, now: Time, path: &mut Path) {
-        let mut has_sent = false;
+        let mut is_unsettled = false;
         let Polled { outputs, next } = self.receiver.poll(now);
         for output in outputs {
-            if let TcpOutput::Segment(segment) = output {
+            if let TcpOutput::Train(train) = output {
                 match self.nodes[RECEIVER] {
-                    None => path.send(self.ack_ingress, now, segment),
+                    None => {
+                        let Train { first, count } = train;
+                        is_unsettled |= path.send(self.ack_ingress, now, first, *count);
+                    }
                     Some(node) => {
-                        path.send_to_node(node, now, segment);
+                        for segment in train.segments() {
+                            path.send_to_node(node, now, &segment);
+                        }
+                        is_unsettled = true;
                     }
                 }
-                has_sent = true;
             }
         }
         path.wakes.set_leaf(self.leaf(Part::Receiver), next);
-        if has_sent {
+        if is_unsettled {
             match self.nodes[RECEIVER] {
                 None => {
                     path.settle(self.ack_ingress.link, now);

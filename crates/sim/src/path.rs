@@ -2,6 +2,8 @@
 
 mod nodes;
 
+use core::ops::Range;
+
 use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
 use cwndlab_units::{Bytes, Time};
@@ -59,15 +61,47 @@ impl Path {
     /// Gives a segment to a link, and sets when that acts next.
     #[inline(never)]
     pub(crate) fn send_alone(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
-        self.send(ingress, now, segment);
-        self.settle(ingress.link, now);
+        if self.send(ingress, now, segment, 1) {
+            self.settle(ingress.link, now);
+        }
     }
 
-    /// Gives a segment to a link. [`Path::settle`] must follow.
-    #[inline(always)]
-    pub(crate) fn send(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
+    /// Gives segments to a link that differ in their sequence numbers alone, each of which begins where
+    /// the one before ends. Returns whether [`Path::settle`] must follow.
+    #[inline(never)]
+    pub(crate) fn send(
+        &mut self,
+        ingress: Ingress,
+        now: Time,
+        first: &Segment,
+        count: u32,
+    ) -> bool {
+        let link = ingress.link;
+        let mut taken = 0;
+        if let AnyLink::Wire(wire) = &mut self.links[link as usize] {
+            let put = |place: &mut Option<Frame>, index: u32| {
+                // Copied as a whole, which is faster than field by field.
+                let Frame(segment) = place.insert(Frame(*first));
+                segment.seq = segment.seq.wrapping_add(index.wrapping_mul(first.payload));
+            };
+            taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
+            self.wakes.set_near(link as usize, wire.wake_time());
+        }
+        if taken < count {
+            self.send_each(ingress, now, first, taken..count);
+            return true;
+        }
+        false
+    }
+
+    #[inline(never)]
+    fn send_each(&mut self, ingress: Ingress, now: Time, first: &Segment, indices: Range<u32>) {
         let Ingress { link, port } = ingress;
-        self.links[link as usize].handle_packet(now, port, Frame(*segment));
+        for index in indices {
+            let seq = first.seq.wrapping_add(index.wrapping_mul(first.payload));
+            let segment = Segment { seq, ..*first };
+            self.links[link as usize].handle_packet(now, port, Frame(segment));
+        }
     }
 
     /// The link that carries a direction, and what that direction is to it.

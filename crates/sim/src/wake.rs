@@ -55,9 +55,15 @@ impl WakeTree {
     #[inline]
     pub(crate) fn set(&mut self, component: usize, wake: Time) {
         match component.checked_sub(NEAR) {
-            None => self.near[component] = wake,
+            None => self.set_near(component, wake),
             Some(leaf) => self.set_leaf(leaf, wake),
         }
+    }
+
+    /// The same for one of the first two components.
+    #[inline]
+    pub(crate) fn set_near(&mut self, component: usize, wake: Time) {
+        self.near[component] = wake;
     }
 
     /// The same for a component among the leaves.

@@ -107,14 +107,15 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.handle_segment(now, segment));
     }
 
-    /// The same, and the application reads everything then. Returns how many bytes. Poll afterwards.
+    /// The same, and the application reads everything then. Returns how many bytes, and whether the
+    /// peer has finished. Poll afterwards.
     #[inline(always)]
-    pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
+    pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         match &mut self.stack {
             Stack::Linux(endpoint) => endpoint.handle_segment_and_read(now, segment),
             Stack::Classic(endpoint) => {
                 endpoint.handle_segment(now, segment);
-                endpoint.read(now, u64::MAX)
+                (endpoint.read(now, u64::MAX), endpoint.peer_has_finished())
             }
         }
     }

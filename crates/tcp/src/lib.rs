@@ -22,5 +22,5 @@ pub use linux::{
     EcnMode, HeldAckSettings, HostTraits, LinuxSettings, OptionSettings, ReceiveSettings,
     ReorderingSettings, RepairSettings, SendSettings, TimerSettings, WindowReduction,
 };
-pub use outbox::{Polled, TcpOutput};
+pub use outbox::{Polled, TcpOutput, Train};
 pub use profile::{Profile, ProfileError, StackSettings};

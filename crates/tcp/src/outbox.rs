@@ -5,11 +5,31 @@ use cwndlab_units::Time;
 
 use crate::info::TcpEvent;
 
+/// Segments that leave one behind the other and differ in nothing but their sequence numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Train {
+    /// The first of them.
+    pub first: Segment,
+    /// How many there are: one at least.
+    pub count: u32,
+}
+
+impl Train {
+    /// The segments, each of which begins where the one before ends.
+    pub fn segments(self) -> impl Iterator<Item = Segment> {
+        let Self { first, count } = self;
+        (0..count).map(move |index| Segment {
+            seq: first.seq.wrapping_add(index.wrapping_mul(first.payload)),
+            ..first
+        })
+    }
+}
+
 /// What an endpoint gives out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcpOutput {
-    /// A segment leaves.
-    Segment(Segment),
+    /// Segments leave.
+    Train(Train),
     /// Something happened that a recorder may want to know.
     Event {
         /// When it happened.
@@ -17,6 +37,17 @@ pub enum TcpOutput {
         /// What happened.
         event: TcpEvent,
     },
+}
+
+impl TcpOutput {
+    /// The segments that leave, if any do.
+    pub fn segments(&self) -> impl Iterator<Item = Segment> {
+        let train = match *self {
+            Self::Train(train) => Some(train),
+            Self::Event { .. } => None,
+        };
+        train.into_iter().flat_map(Train::segments)
+    }
 }
 
 /// The answer to a poll.
@@ -27,6 +58,9 @@ pub struct Polled<'a> {
     /// When to poll again unless there is input; later than the poll.
     pub next: Time,
 }
+
+/// An outbox has room for so many outputs before the memory of what was given is used again.
+const LEAST_ROOM: usize = 12;
 
 /// What leaves an endpoint, from where it is put until at least the next poll.
 #[derive(Clone, Debug, Default)]
@@ -39,11 +73,16 @@ pub(crate) struct Outbox {
 impl Outbox {
     #[inline]
     pub(crate) fn push_segment(&mut self, segment: Segment) -> &mut Segment {
-        self.push(TcpOutput::Segment(segment));
+        self.push_train(segment, 1);
         match self.outputs.last_mut() {
-            Some(TcpOutput::Segment(segment)) => segment,
+            Some(TcpOutput::Train(train)) => &mut train.first,
             _ => unreachable!("a segment was pushed"),
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn push_train(&mut self, first: Segment, count: u32) {
+        self.push(TcpOutput::Train(Train { first, count }));
     }
 
     pub(crate) fn push_event(&mut self, at: Time, event: TcpEvent) {
@@ -63,6 +102,7 @@ impl Outbox {
     fn forget_given(&mut self) {
         self.outputs.drain(..self.given);
         self.given = 0;
+        self.outputs.reserve(LEAST_ROOM);
     }
 
     /// Everything that was put in since the last time.
@@ -84,11 +124,7 @@ mod tests {
         let next = Time::from_secs(1);
         let seqs = |polled: Polled<'_>| -> Vec<u32> {
             assert_eq!(polled.next, next);
-            let seq = |output: &TcpOutput| match output {
-                TcpOutput::Segment(segment) => segment.seq,
-                TcpOutput::Event { .. } => panic!("no event was put in"),
-            };
-            polled.outputs.iter().map(seq).collect()
+            polled.outputs.iter().flat_map(TcpOutput::segments).map(|segment| segment.seq).collect()
         };
         let push = |out: &mut Outbox, seq| {
             out.push_segment(Segment { seq, ..Segment::default() });
@@ -107,7 +143,21 @@ mod tests {
     }
 
     #[test]
+    fn the_segments_of_a_train_follow_one_another() {
+        let mut out = Outbox::default();
+        let first = Segment { seq: u32::MAX - 99, payload: 100, ack: 7, ..Segment::default() };
+        out.push_train(first, 3);
+        let polled = out.give(Time::ZERO);
+        let segments: Vec<_> = polled.outputs.iter().flat_map(TcpOutput::segments).collect();
+        assert_eq!(
+            segments.iter().map(|segment| segment.seq).collect::<Vec<_>>(),
+            [first.seq, 0, 100]
+        );
+        assert!(segments.iter().all(|segment| segment.ack == 7 && segment.payload == 100));
+    }
+
+    #[test]
     fn a_segment_is_copied_in_few_moves() {
-        assert!(size_of::<TcpOutput>() <= 80, "{} bytes", size_of::<TcpOutput>());
+        assert!(size_of::<TcpOutput>() <= 88, "{} bytes", size_of::<TcpOutput>());
     }
 }

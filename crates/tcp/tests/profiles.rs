@@ -103,21 +103,20 @@ impl Transfer {
 
     fn poll(&mut self, index: usize) -> Time {
         let polled = self.ends[index].poll(self.now);
-        for &output in polled.outputs {
-            match output {
-                TcpOutput::Segment(segment) => {
-                    self.log.push((self.now, index, segment));
-                    let is_data = index == 0 && segment.payload > 0;
-                    let is_lost = is_data && self.lost.contains(&self.data_segments);
-                    self.data_segments += usize::from(is_data);
-                    let to = 1 - index;
-                    self.free[to] = self.free[to].max(self.now) + PER_SEGMENT;
-                    if !is_lost {
-                        self.under_way[to].push_back((self.free[to] + DELAY, segment));
-                    }
+        for output in polled.outputs {
+            for segment in output.segments() {
+                self.log.push((self.now, index, segment));
+                let is_data = index == 0 && segment.payload > 0;
+                let is_lost = is_data && self.lost.contains(&self.data_segments);
+                self.data_segments += usize::from(is_data);
+                let to = 1 - index;
+                self.free[to] = self.free[to].max(self.now) + PER_SEGMENT;
+                if !is_lost {
+                    self.under_way[to].push_back((self.free[to] + DELAY, segment));
                 }
-                TcpOutput::Event { at, event } if index == 0 => self.events.push((at, event)),
-                TcpOutput::Event { .. } => {}
+            }
+            if let (0, TcpOutput::Event { at, event }) = (index, *output) {
+                self.events.push((at, event));
             }
         }
         polled.next
@@ -254,7 +253,7 @@ fn unanswered_start_is_repeated_after_three_seconds_or_one() {
         let mut starts = Vec::new();
         while starts.len() < 2 {
             let polled = alone.ends[0].poll(alone.now);
-            if polled.outputs.iter().any(|output| matches!(output, TcpOutput::Segment(_))) {
+            if polled.outputs.iter().any(|output| matches!(output, TcpOutput::Train(_))) {
                 starts.push(alone.now.as_millis());
             }
             alone.now = polled.next;

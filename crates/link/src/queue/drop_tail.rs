@@ -28,6 +28,12 @@ impl Limits {
     pub(crate) fn have_room(self, backlog: Backlog, bytes: u32) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(bytes) <= self.bytes
     }
+
+    /// How many packets may be there, if that is all that matters.
+    #[inline]
+    pub(crate) fn packets_alone(self) -> Option<u32> {
+        (self.bytes == u64::MAX).then_some(self.packets)
+    }
 }
 
 #[cfg(test)]

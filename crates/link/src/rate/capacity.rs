@@ -95,6 +95,13 @@ impl Capacity {
         if finish <= self.until { finish } else { self.sent_after(start, nanobits_of(bytes)) }
     }
 
+    /// How long so many bytes take while the present rate holds, and until when it does.
+    #[inline]
+    pub(crate) fn steady_time(&self, bytes: u32) -> (Duration, Time) {
+        debug_assert_eq!(bytes, self.bytes, "the last packet is meant");
+        (self.time, self.until)
+    }
+
     /// When this many billionths of bits are sent that are begun at `start`, rounded down.
     #[cold]
     fn sent_after(&self, start: Time, mut left: u128) -> Time {

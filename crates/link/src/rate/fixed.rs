@@ -7,9 +7,9 @@ use super::Capacity;
 /// A sender that works as fast as its capacity allows at the time of sending.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
-    capacity: Capacity,
+    pub(crate) capacity: Capacity,
     /// When the packet before has left.
-    free_at: Time,
+    pub(crate) free_at: Time,
 }
 
 impl Fixed {

@@ -7,6 +7,7 @@ use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
 use super::on_dequeue::OnDequeue;
+use super::steady::Steady;
 use super::{IngressFilter, Timing, Wire};
 use crate::config::{FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
 use crate::delay::Delay;
@@ -99,6 +100,7 @@ impl Builder<'_> {
                 _ => 0,
             }),
             timing,
+            steady: Steady::unknown(),
             has_ingress: ingress.is_some()
                 || on_dequeue.is_some()
                 || server.longest_bytes() < u32::MAX,

@@ -10,7 +10,6 @@ use proptest::prelude::*;
 use super::endpoint::ClassicEndpoint;
 use super::settings::{ClassicSettings, Recovery};
 use super::testing::{ns_2_full, ns_2_linux, ns_2_packet, ns_3, textbook};
-use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -60,11 +59,11 @@ impl Wire {
                 }
                 let polled = end.poll(self.now);
                 for output in polled.outputs {
-                    if let TcpOutput::Segment(segment) = output {
+                    for segment in output.segments() {
                         if !self.lost.contains(&self.log.len()) {
-                            self.under_way.push_back((self.now + DELAY, 1 - index, *segment));
+                            self.under_way.push_back((self.now + DELAY, 1 - index, segment));
                         }
-                        self.log.push((index, *segment));
+                        self.log.push((index, segment));
                     }
                 }
                 assert!(polled.next > self.now, "a wait for the past");

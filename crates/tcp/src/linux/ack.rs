@@ -407,8 +407,9 @@ impl LinuxEndpoint {
             self.rtt.min.take(self.sk.cc_jiffies32, value);
             self.sk.rtt_min_us = self.rtt.min.value();
         }
-        let tick_us = self.settings.timer.rtt_tick_us.max(1);
-        let rtt_us = (rtt_us / tick_us).max(1) * tick_us;
+        let tick_us = self.settings.timer.rtt_tick_us;
+        let rtt_us = if tick_us <= 1 { rtt_us } else { rtt_us / tick_us * tick_us };
+        let rtt_us = rtt_us.max(tick_us).max(1);
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
         self.rtt.estimator.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
         let max_us = u64::from(self.settings.timer.rto_max_ms) * 1_000;

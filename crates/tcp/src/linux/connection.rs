@@ -8,6 +8,7 @@ use cwndlab_units::{Ecn, Time};
 use super::LinuxEndpoint;
 use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
+use super::expected::Expected;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
@@ -34,6 +35,7 @@ pub(super) struct Connection {
     /// From earlier connections between the same hosts.
     pub(super) metrics: Metrics,
     pub(super) options: Options,
+    pub(super) expected: Expected,
     /// The algorithm's phase that was reported last.
     told_phase: u8,
 }
@@ -50,6 +52,7 @@ impl Connection {
             iss: (seed >> 32) as u32,
             metrics: Metrics::new(settings.cached_ssthresh),
             options: Options::new(settings, seed as u32),
+            expected: Expected::default(),
             told_phase: 0,
         }
     }
@@ -118,6 +121,7 @@ impl LinuxEndpoint {
             return 0;
         }
         self.set_now(now);
+        self.connection.expected.forget();
         self.check_app_limited();
         if self.sk.packets_out == 0 && !self.has_unsent() {
             self.check_idle_restart();
@@ -190,7 +194,7 @@ impl LinuxEndpoint {
     }
 
     /// The application reads (`tcp_recvmsg`).
-    #[inline]
+    #[inline(never)]
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         if self.receiver.readable() == 0 {
             return 0;
@@ -211,6 +215,7 @@ impl LinuxEndpoint {
             return;
         }
         self.set_now(now);
+        self.connection.expected.forget();
         self.buffer.is_fin_queued = true;
         self.buffer.write_seq = self.buffer.write_seq.wrapping_add(1);
         self.write_xmit(false);
@@ -389,8 +394,15 @@ impl LinuxEndpoint {
     pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.set_now(now);
         self.rtt.last_us = None;
-        if self.is_established() || self.handle_handshake(segment) {
-            self.handle_established(segment);
+        if self.is_plain_ack_again(segment) {
+            self.note_options(segment);
+            self.handle_plain_ack(segment);
+            self.follow_segment(true);
+        } else {
+            self.connection.expected.forget();
+            if self.is_established() || self.handle_handshake(segment) {
+                self.handle_established(segment);
+            }
         }
         if self.timer.is_postponed {
             self.schedule_loss_probe(true);
@@ -437,7 +449,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_rcv_established`.
-    #[inline]
+    #[inline(never)]
     fn handle_established(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::SYN) {
             // The SYN-ACK again: our ACK was lost.
@@ -453,10 +465,17 @@ impl LinuxEndpoint {
             && segment.ack != self.sk.snd_una
             && self.is_plain_ack(segment);
         if is_plain_ack {
+            self.connection.expected = Expected::PlainAck { window: segment.window };
             self.handle_plain_ack(segment);
         } else if !self.handle_any(segment, end, is_predicted) {
             return;
         }
+        self.follow_segment(is_predicted);
+    }
+
+    /// What is due when a segment has been handled: data and an ACK leave, the application writes.
+    #[inline(always)]
+    fn follow_segment(&mut self, is_predicted: bool) {
         if self.has_unsent() {
             self.write_xmit(false);
         }

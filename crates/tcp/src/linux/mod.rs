@@ -18,6 +18,7 @@ mod burst;
 mod clock;
 mod connection;
 mod ecn;
+mod expected;
 mod host_queue;
 mod incoming;
 mod metrics;
@@ -230,6 +231,7 @@ impl LinuxEndpoint {
     #[cold]
     fn run_due(&mut self, now: Time) -> Time {
         self.set_now(now);
+        self.connection.expected.forget();
         if self.buffer.is_corked {
             self.buffer.is_corked = false;
             self.write_xmit(false);

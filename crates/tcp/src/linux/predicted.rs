@@ -7,14 +7,15 @@
 //! ```
 
 use cwndlab_cc::{AckSample, RateSample};
+use cwndlab_packet::Segment;
 use cwndlab_packet::seq::after;
-use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::ack::Rexmit;
 use super::ack_flags::AckFlags;
 use super::connection::SHORT_BYTES;
 use super::ecn::EcnFlags;
+use super::expected::{Expected, is_plain_header};
 use super::rtx::{TxSegment, Untouched};
 use super::send_buffer::Limit;
 use super::state::State;
@@ -36,30 +37,45 @@ impl Prediction {
     /// Whether a header says nothing but that the next data came, or an ACK.
     #[inline(always)]
     fn matches(self, segment: &Segment) -> bool {
-        segment.flags.0 & !Flags::PSH == Flags::ACK
+        is_plain_header(segment)
             && segment.seq == self.seq
-            && segment.sacks.is_empty()
             && u32::from(segment.window) << self.scale == self.window_bytes
             && !after(segment.ack, self.snd_nxt)
     }
 }
 
 impl LinuxEndpoint {
-    /// Takes a segment, then the application reads everything. Returns how many bytes.
+    /// Takes a segment, then the application reads everything. Returns how many bytes, and whether the
+    /// peer has finished.
     #[inline(always)]
-    pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
-        if self.is_next_data(segment) {
+    pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
+        let is_expected = self.connection.expected.is_data(segment)
+            && segment.seq == self.sk.rcv_nxt
+            && self.connection.options.is_in_order(segment)
+            && self.receiver.window.left_bytes(self.sk.rcv_nxt) > 0;
+        if is_expected || self.recognize_next_data(segment) {
             self.set_now(now);
-            self.read_next_data(segment)
+            (self.read_next_data(segment), false)
         } else {
             self.handle_any_segment_and_read(now, segment)
         }
     }
 
+    /// Whether it is the next data though it was not expected; then others like it are.
     #[inline(never)]
-    fn handle_any_segment_and_read(&mut self, now: Time, segment: &Segment) -> u64 {
+    fn recognize_next_data(&mut self, segment: &Segment) -> bool {
+        let is_next = self.is_next_data(segment);
+        if is_next {
+            let Segment { ack, window, .. } = *segment;
+            self.connection.expected = Expected::Data { ack, window };
+        }
+        is_next
+    }
+
+    #[inline(never)]
+    fn handle_any_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         self.handle_segment(now, segment);
-        self.read(now, u64::MAX)
+        (self.read(now, u64::MAX), self.peer_has_finished())
     }
 
     /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).
@@ -78,7 +94,6 @@ impl LinuxEndpoint {
 
     /// Whether the segment is the next data and nothing else, and this end has neither anything to
     /// send nor data that were not read.
-    #[inline(always)]
     fn is_next_data(&self, segment: &Segment) -> bool {
         self.connection.state == State::Established
             && self.is_predicted(segment)
@@ -124,7 +139,18 @@ impl LinuxEndpoint {
             })
     }
 
+    /// Whether it is such an ACK, as the last one was.
+    #[inline(always)]
+    pub(super) fn is_plain_ack_again(&self, segment: &Segment) -> bool {
+        self.connection.expected.is_plain_ack(segment)
+            && segment.seq == self.sk.rcv_nxt
+            && !after(segment.ack, self.sk.snd_nxt)
+            && self.connection.options.is_in_order(segment)
+            && self.rtx.first().is_some_and(|first| !after(first.end_seq, segment.ack))
+    }
+
     /// `tcp_ack` of such an ACK.
+    #[inline(always)]
     pub(super) fn handle_plain_ack(&mut self, segment: &Segment) {
         let ack = segment.ack;
         let (prior_una, prior_delivered, prior_lost) =
@@ -198,7 +224,7 @@ impl LinuxEndpoint {
 
 #[cfg(test)]
 mod tests {
-    use cwndlab_packet::{SackBlock, SackBlocks};
+    use cwndlab_packet::{Flags, SackBlock, SackBlocks};
     use cwndlab_units::Duration;
 
     use super::*;
@@ -248,7 +274,7 @@ mod tests {
             for (index, segment) in segments.iter().enumerate() {
                 let now = short.now + Duration::from_millis(10 + index as u64);
                 short_ways += u32::from(short.ends[RECEIVER].is_next_data(segment));
-                let read = short.ends[RECEIVER].handle_segment_and_read(now, segment);
+                let (read, _) = short.ends[RECEIVER].handle_segment_and_read(now, segment);
                 long.ends[RECEIVER].handle_segment(now, segment);
                 assert_eq!(read, long.ends[RECEIVER].read(now, u64::MAX));
                 let is_same = short.state_of(RECEIVER) == long.state_of(RECEIVER);

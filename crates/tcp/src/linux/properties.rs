@@ -12,7 +12,6 @@ use proptest::prelude::*;
 use super::rtx::{LOST, SACKED_ACKED, SACKED_RETRANS};
 use super::{EcnMode, LinuxEndpoint, LinuxSettings, OptionSettings};
 use crate::info::CaState;
-use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 use crate::profile::Profile;
 
@@ -204,7 +203,7 @@ impl Channel {
             let outputs = polled.outputs.to_vec();
             check_counts(&self.ends[index]);
             for output in outputs {
-                if let TcpOutput::Segment(segment) = output {
+                for segment in output.segments() {
                     self.check_segment(index, &segment);
                     self.send(1 - index, segment);
                 }

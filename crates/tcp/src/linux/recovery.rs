@@ -40,6 +40,7 @@ impl Recovery {
 
 impl LinuxEndpoint {
     pub(crate) fn set_ca_state(&mut self, state: CaState) {
+        self.connection.expected.forget();
         let is_change = self.ca_state() != state as u8;
         self.congestion.set_state(&mut self.sk, state as u8);
         self.sk.inet_conn.icsk_ca_state = state as u8;

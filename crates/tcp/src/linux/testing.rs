@@ -52,11 +52,7 @@ impl Pair {
     /// What an end sends now.
     pub(super) fn sent_by(&mut self, end: usize) -> Vec<Segment> {
         let polled = self.ends[end].poll(self.now);
-        let segment = |output: &TcpOutput| match output {
-            TcpOutput::Segment(segment) => Some(*segment),
-            TcpOutput::Event { .. } => None,
-        };
-        polled.outputs.iter().filter_map(segment).collect()
+        polled.outputs.iter().flat_map(TcpOutput::segments).collect()
     }
 
     /// The sender writes, and what leaves it is under way.

@@ -71,7 +71,7 @@ impl RetransmitTimer {
 
 impl LinuxEndpoint {
     /// Sets the timer for `delay` from now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reset_timer(&mut self, pending: Pending, delay: Jiffies) {
         let delay = delay.min(self.timer.rto_max);
         let fires = self.clock.timer(delay);

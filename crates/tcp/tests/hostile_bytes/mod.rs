@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, StackSettings, TcpOutput};
+use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, StackSettings};
 use cwndlab_units::{Duration, Ecn, Time};
 
 /// Bytes one after the other; zeros when they are used up.
@@ -210,7 +210,7 @@ impl Hostile<'_> {
         let polled = self.endpoint.poll(self.now);
         assert!(polled.next > self.now, "a timer for the past");
         for output in polled.outputs {
-            if let TcpOutput::Segment(segment) = output {
+            for segment in output.segments() {
                 if segment.syn.is_some() {
                     self.seen.first = segment.seq;
                 }

@@ -325,11 +325,13 @@ impl Player {
         let outputs = polled.outputs.to_vec();
         for output in outputs {
             match output {
-                TcpOutput::Segment(segment) => {
-                    let mut peer = self.peer;
-                    peer.note_sent_by_endpoint(&segment);
-                    self.note_sent(&segment, &peer.outward());
-                    self.left.push_back((self.now, segment));
+                TcpOutput::Train(train) => {
+                    for segment in train.segments() {
+                        let mut peer = self.peer;
+                        peer.note_sent_by_endpoint(&segment);
+                        self.note_sent(&segment, &peer.outward());
+                        self.left.push_back((self.now, segment));
+                    }
                 }
                 TcpOutput::Event { event, .. } => {
                     let value = event.value().map_or(String::new(), |value| format!(" {value}"));
