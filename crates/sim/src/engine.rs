@@ -305,7 +305,7 @@ impl<'a> Engine<'a> {
         if let Some(samples) = on_demand.and_then(|recorded| recorded.samples.as_mut()) {
             for flow in self.flows.iter_mut().filter(|flow| flow.is_alive(now)) {
                 let queue = self.path.backlog(flow.direction, flow.user, now);
-                let host_queue = flow.nodes[0].map(|node| self.path.waiting_in(node));
+                let host_queue = flow.attachment.nodes[0].map(|node| self.path.waiting_in(node));
                 push_sample(samples, now, interval, flow, queue, host_queue);
             }
         }

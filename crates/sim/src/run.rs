@@ -275,16 +275,19 @@ fn build_flows(
         let ends = [sender, receiver];
         let mut flow = Flow::new(config, index, ends, application, scenario.warm_up, end);
         let (data, acks, user) = (flow.direction, flow.direction.opposite(), config.user);
-        flow.nodes = [(&config.sender, data), (&config.receiver, acks)].map(|(end, direction)| {
-            nodes.find_or_add(end.host, direction, user, false, scenario.seed)
-        });
+        flow.attachment.nodes =
+            [(&config.sender, data), (&config.receiver, acks)].map(|(end, direction)| {
+                nodes.find_or_add(end.host, direction, user, false, scenario.seed)
+            });
         let receive_lines =
             [(&config.sender, acks), (&config.receiver, data)].map(|(end, direction)| {
                 let line = end.host.and_then(HostConfig::receiving);
                 nodes.find_or_add(line, direction, user, true, scenario.seed)
             });
-        flow.receive_lines = receive_lines.iter().any(Option::is_some).then_some(receive_lines);
-        for (node, end) in flow.nodes.iter().zip([&mut flow.sender, &mut flow.receiver]) {
+        flow.attachment.receive_lines =
+            receive_lines.iter().any(Option::is_some).then_some(receive_lines);
+        for (node, end) in flow.attachment.nodes.iter().zip([&mut flow.sender, &mut flow.receiver])
+        {
             if let Some(node) = *node {
                 end.attach_host(nodes.traits_of(node));
             }

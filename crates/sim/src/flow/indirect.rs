@@ -1,0 +1,158 @@
+//! The flow behind a machine's device or a delay of its own: what stands between its ends and the path.
+
+use cwndlab_link::Direction;
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_units::{Duration, Time};
+
+use super::attachment::{RECEIVER, SENDER, pop_due};
+use super::{Flow, Part};
+use crate::path::Path;
+use crate::recorder::Recorder;
+
+impl Flow {
+    /// The device through which what went this way comes in, if that takes time.
+    #[inline]
+    pub(crate) fn receive_line(&self, direction: Direction) -> Option<usize> {
+        self.attachment.receive_lines?[usize::from(direction == self.direction)]
+    }
+
+    /// How often the sender's device had no room, if it has one.
+    pub(crate) fn host_refusals(&self) -> Option<u64> {
+        let refusals = self.sender.counters().refusals;
+        self.attachment.nodes[SENDER].map(|_| refusals + self.attachment.dropped_by_host)
+    }
+
+    /// A segment for a sender that is not at the path itself.
+    #[inline(never)]
+    pub(super) fn handle_indirect(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        if self.attachment.access.delay > Duration::ZERO {
+            self.attachment
+                .access
+                .to_sender
+                .push_back((now + self.attachment.access.delay, *segment));
+            self.set_access(path);
+        } else if !self.defer(SENDER, now, segment, path) {
+            self.give_to_sender(now, segment, path, recorder);
+        }
+    }
+
+    /// Gives what comes from the link to the end's device, which hands it over later, or a datagram to
+    /// the application. Returns whether one of them took it; if not, it is for TCP now.
+    #[inline(never)]
+    pub(super) fn defer(
+        &mut self,
+        end: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+    ) -> bool {
+        if self.application.is_of_datagrams() {
+            self.application.handle_datagram(now, segment.seq);
+            self.record.handle_read(now, u64::from(segment.payload));
+            return true;
+        }
+        let Some(node) = self.attachment.nodes[end] else { return false };
+        let is_later = path.receive(node, now, segment);
+        if !is_later {
+            self.tell_room(now, path);
+        }
+        is_later
+    }
+
+    /// A device hands over what it has received.
+    pub(crate) fn handle_received(
+        &mut self,
+        node: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        self.tell_room(now, path);
+        if self.attachment.nodes[RECEIVER] == Some(node) {
+            self.give_to_receiver(now, segment, path);
+        } else {
+            self.give_to_sender(now, segment, path, recorder);
+        }
+    }
+
+    /// Tells both ends what their devices take, before they send.
+    pub(super) fn tell_room(&mut self, now: Time, path: &mut Path) {
+        for (node, end) in self.attachment.nodes.iter().zip([&mut self.sender, &mut self.receiver])
+        {
+            if let Some(node) = *node {
+                end.set_room(path.room(node, self.index, now));
+            }
+        }
+    }
+
+    /// A segment has left the device of one of the ends.
+    pub(crate) fn handle_departed(
+        &mut self,
+        node: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        let is_receivers = self.attachment.nodes[RECEIVER] == Some(node);
+        if is_receivers {
+            path.send_alone(self.attachment.ack_ingress, now, segment);
+        } else if self.attachment.access.delay == Duration::ZERO {
+            path.send_alone(self.attachment.data_ingress, now, segment);
+        } else {
+            self.attachment
+                .access
+                .from_sender
+                .push_back((now + self.attachment.access.delay, *segment));
+            self.set_access(path);
+        }
+        self.release(node, now, segment, path, recorder);
+    }
+
+    /// A segment is no longer in the device of one of the ends, which may go on sending.
+    pub(crate) fn release(
+        &mut self,
+        node: usize,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        let occupies_buffer = segment.payload_bytes() > 0 || segment.flags.has(Flags::FIN);
+        if !occupies_buffer || self.application.is_of_datagrams() {
+            return;
+        }
+        self.tell_room(now, path);
+        if self.attachment.nodes[RECEIVER] == Some(node) {
+            if self.receiver.handle_departure(now) {
+                self.poll_receiver(now, path);
+            }
+        } else if self.sender.handle_departure(now) {
+            self.poll_sender(now, path, recorder);
+        }
+    }
+
+    /// What has crossed the access delay goes on.
+    pub(super) fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        while let Some(segment) = pop_due(&mut self.attachment.access.from_sender, now) {
+            path.send_alone(self.attachment.data_ingress, now, &segment);
+        }
+        while let Some(segment) = pop_due(&mut self.attachment.access.to_sender, now) {
+            if !self.defer(SENDER, now, &segment, path) {
+                self.give_to_sender(now, &segment, path, recorder);
+            }
+        }
+        self.set_access(path);
+    }
+
+    pub(super) fn set_access(&self, path: &mut Path) {
+        path.wakes.set_leaf(self.leaf(Part::Access), self.attachment.access.due());
+    }
+}
