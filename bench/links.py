@@ -70,8 +70,8 @@ def main() -> int:
 def preset(name: str, folder: Path) -> tuple[Case, ...]:
     """A flow over a preset's link, and a window of one packet."""
     file = folder / f"{name}.json"
-    path = resolve_link(Link(preset=name), folder).path
-    file.write_text(json.dumps(path.model_dump(mode="json", exclude_none=True)))
+    path = resolve_link(Link.read(name), folder).path
+    file.write_text(json.dumps(path))
     return Case(name, (str(file),)), Case(f"{name}, a window of 1", (str(file), *LIGHT))
 
 

@@ -11,7 +11,7 @@ Bad input raises ValueError, whose message names the place: of a scenario
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NotRequired, TypedDict, type_check_only
+from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,30 @@ __all__ = [
     "analyse_capture",
     "behaviour_epoch",
     "call_layout",
+    "check_link",
     "check_object",
     "check_scenario",
     "columns",
     "contract_files",
     "describe_object",
+    "expand_link",
+    "format_quantity",
+    "format_queue",
+    "link_definitions",
+    "medium_figures",
+    "parse_link_line",
+    "parse_quantity",
+    "parse_queue",
+    "queue_size",
+    "read_preset",
     "read_trace",
     "read_trace_folder",
+    "resolve_link",
     "run",
     "saturate",
     "stacks",
     "version",
+    "without_defaults",
 ]
 
 version: str
@@ -544,3 +557,125 @@ def read_trace_folder(files: list[tuple[str, bytes]], name: str) -> RecordedPath
     Raises:
         ValueError: the folder is none, or one of its files is wrong.
     """
+
+@type_check_only
+class Files(Protocol):
+    """Opens what links name; what the user can mend is raised as `cwndlab.errors.CwndlabError`."""
+
+    def preset(self, name: str) -> tuple[str, str, str]:
+        """The file of a preset, what paths in it are relative to, and what it says."""
+
+    def recording(
+        self,
+        path: str,
+        column: str | None,
+        unit: str | None,
+        time_column: str | None,
+        time_unit: str | None,
+        way: str,
+    ) -> tuple[str, bool, int, bool, int | None]:
+        """A recorded link; of a folder, that of one direction, `down` or `up`.
+
+        Returns:
+            Its name in scenarios, whether it is a Mahimahi trace, its mean rate in bits a second,
+            whether it is of a folder, and its delay in nanoseconds if the folder has that.
+        """
+
+_Problems: TypeAlias = list[tuple[tuple[str | int, ...], str]]
+
+def check_link(written: object) -> tuple[dict[str, Any], _Problems]:
+    """See whether a link's keys are known and their values of the right form.
+
+    Args:
+        written: the table, or the line that is short for one.
+
+    Returns:
+        The table, each table in it in its one form, and what is wrong, by the way to the value.
+    """
+
+def expand_link(
+    link: Mapping[str, Any], files: Files
+) -> tuple[dict[str, Any], list[tuple[str, int]], _Problems]:
+    """Add its preset's keys to a checked link, and put long keys in the place of short ones.
+
+    Returns:
+        The table, each of its figures in its smallest unit by its path, and what is wrong.
+    """
+
+def format_quantity(kind: str, count: int) -> str:
+    """Write so many of a quantity's smallest unit."""
+
+def format_queue(unit: str, count: int) -> str:
+    """Write the limit of a queue."""
+
+def link_definitions() -> dict[str, Any]:
+    """The JSON Schema's definitions of a link and of all that may stand in it, by name."""
+
+def medium_figures(path_json: str) -> list[tuple[str, str]]:
+    """Each figure of a cell or a channel that differs from its default: its path and its text."""
+
+def parse_link_line(text: str) -> dict[str, Any]:
+    """Read a link in one line as the table that it stands for.
+
+    Raises:
+        QuantityError: it is none, or names a key twice or without a value.
+    """
+
+def parse_quantity(kind: str, value: object) -> int:
+    """Read a quantity as a whole number of its smallest unit.
+
+    Args:
+        kind: `rate`, `duration`, `size`, `share`, `decibel`, `power`, `length` or `frequency`.
+        value: what was written.
+
+    Raises:
+        QuantityError: it is none; says what to write.
+    """
+
+def parse_queue(
+    value: object,
+) -> tuple[Literal["packets", "bytes", "milli_bdp", "unlimited"], int]:
+    """Read the limit of a queue: its unit, and how many.
+
+    Raises:
+        QuantityError: it is none; says what to write.
+    """
+
+@type_check_only
+class QueueSize(TypedDict):
+    """How much a drop-tail queue behind a rate holds."""
+
+    packets: int
+    bdp: float
+    rate_bits_per_sec: int
+    rtt_ns: int
+    is_trace: bool
+    is_default: bool
+
+def queue_size(
+    stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: dict[str, int]
+) -> QueueSize | None:
+    """How much the queue of a wire holds on a path of this round trip.
+
+    Of the round trip, `server_ns` one way is between the link and the server. None where it is
+    managed, endless, in bytes or without a rate.
+    """
+
+def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
+    """Read a preset's file; its links' tables come in their one form.
+
+    Raises:
+        ValueError: it is none; names file, line and key.
+    """
+
+def resolve_link(
+    link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
+) -> tuple[str | None, bool, int, _Problems]:
+    """Make the path of a scenario of checked links, with presets and defaults put in.
+
+    Returns:
+        The path's JSON, whether its reverse direction has a rate and a queue, and what is wrong.
+    """
+
+def without_defaults(path_json: str) -> dict[str, Any]:
+    """A scenario's path without what is as it usually is, and without its kinds."""

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab.errors import CoreMissingError, UnknownNameError
 
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
-    from cwndlab._core import Chosen, Column, Robustness, Stop
+    from cwndlab._core import Chosen, Column, Files, QueueSize, Robustness, Stop
 
 Columns = dict[str, Any]
+Problems = list[tuple[tuple[str | int, ...], str]]
+"""What is wrong in a document: the way to the value, and what to write instead."""
+QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
 
@@ -182,6 +185,121 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
         ValueError: it cannot be run; names the place.
     """
     return str(module().check_scenario(scenario_json, traces and dict(traces)))
+
+
+def parse_quantity(kind: str, value: object) -> int:
+    """Read a rate, duration, size and so on as a whole number of its smallest unit.
+
+    Raises:
+        QuantityError: it is none.
+    """
+    return int(module().parse_quantity(kind, value))
+
+
+def format_quantity(kind: str, count: int) -> str:
+    """As `parse_quantity` reads it."""
+    return str(module().format_quantity(kind, count))
+
+
+def parse_queue(value: object) -> tuple[QueueUnit, int]:
+    """Read the limit of a queue.
+
+    Raises:
+        QuantityError: it is none.
+    """
+    limit: tuple[QueueUnit, int] = module().parse_queue(value)
+    return limit
+
+
+def format_queue(unit: QueueUnit, count: int) -> str:
+    """As `parse_queue` reads it."""
+    return str(module().format_queue(unit, count))
+
+
+def parse_link_line(text: str) -> dict[str, Any]:
+    """The table that a link in one line stands for.
+
+    Raises:
+        QuantityError: it is none, or names a key twice or without a value.
+    """
+    table: dict[str, Any] = module().parse_link_line(text)
+    return table
+
+
+def check_link(written: object) -> tuple[dict[str, Any], Problems]:
+    """A link's table, each table in it in its one form, and what is wrong with it, by key."""
+    checked: tuple[dict[str, Any], Problems] = module().check_link(written)
+    return checked
+
+
+def expand_link(
+    table: Mapping[str, Any], files: Files
+) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
+    """A checked link with its preset's keys, and each of its figures in its smallest unit."""
+    expanded, counts, problems = module().expand_link(table, files)
+    return expanded, dict(counts), problems
+
+
+def resolve_link(
+    link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
+) -> tuple[str | None, bool, int, Problems]:
+    """The path, whether its way back has a rate and a queue, the server's delay, what is wrong.
+
+    The path is the scenario's JSON; the delay between link and server, one way, is in nanoseconds.
+    """
+    resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
+        link, reverse_link, files
+    )
+    return resolved
+
+
+def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
+    """The document of a preset's file, its links' tables in their one form.
+
+    Args:
+        name: what errors call the file.
+        folder: to which paths of traces are relative.
+        text: of the file.
+
+    Raises:
+        ValueError: it is none; names file, line and key.
+    """
+    document: dict[str, Any] = module().read_preset(name, folder, text)
+    return document
+
+
+def queue_size(
+    stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: Mapping[str, int]
+) -> QueueSize | None:
+    """How much the queue of a scenario's wire holds; None where it has no size to tell.
+
+    Args:
+        stage_json: the wire.
+        rtt_ns: the delays of its whole path.
+        server_ns: the part of them, one way, that no default depends on.
+        mean_bits_per_sec: of the traces that it may name.
+    """
+    rates = dict(mean_bits_per_sec)
+    size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)
+    return size
+
+
+def medium_figures(path_json: str) -> list[tuple[str, str]]:
+    """Each figure of a cell or a channel that differs from its default: its path and its text."""
+    figures: list[tuple[str, str]] = module().medium_figures(path_json)
+    return figures
+
+
+def without_defaults(path_json: str) -> dict[str, Any]:
+    """A scenario's path without what is as it usually is, and without its kinds."""
+    rest: dict[str, Any] = module().without_defaults(path_json)
+    return rest
+
+
+def link_definitions() -> dict[str, Any]:
+    """The JSON Schema's definitions of a link and of all that may stand in it, by name."""
+    definitions: dict[str, Any] = module().link_definitions()
+    return definitions
 
 
 @functools.cache

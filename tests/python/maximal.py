@@ -1,60 +1,19 @@
-"""A scenario in which every key that there is has a value."""
+"""Scenarios in which every key that there is has a value."""
 
 from __future__ import annotations
 
-import types
-import typing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cwndlab import core
 from cwndlab.schema import application as apps
 from cwndlab.schema import scenario as si
-from cwndlab.schema.base import Model
-from cwndlab.schema.cell import CellPath
 from cwndlab.schema.host import Host
 from cwndlab.schema.live import LivePath
-from cwndlab.schema.wifi import WifiPath
+from cwndlab.schema.path import PathPart
 
-_QUEUES: tuple[si.Queue, ...] = (
-    si.DropTailQueue(packets=50, bytes=75_000),
-    si.CodelQueue(target_ns=1, interval_ns=2, ecn=True, packets=3, bytes=4),
-    si.FqCodelQueue(
-        queues=1, quantum_bytes=2, target_ns=3, interval_ns=4, ecn=True, packets=5, bytes=6
-    ),
-    si.PieQueue(target_ns=1, burst_ns=2, ecn=True, packets=3, bytes=4),
-    si.RedQueue(
-        min_bytes=1,
-        max_bytes=3,
-        limit_bytes=4,
-        max_probability_ppb=5,
-        weight_shift=6,
-        idle_packet_ns=7,
-        ecn=True,
-        gentle=True,
-        hard_drop=True,
-    ),
-    si.StepQueue(mark_packets=1, mark_bytes=2, packets=3, bytes=4),
-)
-_RATES: tuple[si.Rate, ...] = (
-    si.FixedRate(bits_per_sec=10_000_000),
-    si.TokenBucketRate(bits_per_sec=10_000_000, burst_bytes=15_000),
-    si.MahimahiRate(path="sha256:0"),
-    si.LogRate(path="sha256:1", hold=False),
-)
-_LOSSES: tuple[si.Loss, ...] = (
-    si.IidLoss(ppb=1),
-    si.GilbertElliottLoss(p_ppb=1, r_ppb=2, loss_good_ppb=3, loss_bad_ppb=4),
-)
-_JITTERS: tuple[si.Jitter, ...] = (
-    si.UniformJitter(max_ns=1),
-    si.NormalJitter(sigma_ns=2),
-    si.ExponentialJitter(mean_ns=3),
-    si.WifiJitter(mean_ns=4),
-)
-_REORDERS: tuple[si.Reorder, ...] = (
-    si.LateReorder(ppb=1, delay_ns=2, gap=3),
-    si.EarlyReorder(ppb=1, gap=2),
-    si.JitterReorder(),
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 _APPLICATIONS: tuple[apps.Application, ...] = (
     apps.Bulk(),
     apps.Sized(bytes=1),
@@ -70,12 +29,58 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
 )
 
 
-def media() -> tuple[si.Path, ...]:
-    """Cells and Wi-Fi channels of every kind, and a chain; they need not make sense."""
-    kinds = 12  # three radios, and four pairs of directions
-    media = tuple(_filled(model, n) for model in (CellPath, WifiPath) for n in range(kinds))
-    wire = si.WirePath(forward=(si.Stage(),), reverse=())
-    return (*media, si.ChainPath(links=(wire, media[0], media[-1])))
+def written_links() -> Iterator[dict[str, Any]]:
+    """Links in which every key of the core's schema is written, with every kind of everything."""
+    definitions = core.link_definitions()
+    for n in range(24):
+        wire = _filled(definitions, {"$ref": "#/$defs/LinkStage"}, n)
+        of_rate = {"rate": wire["rate"], "burst": "64 kB"}
+        wire["police"]["burst"] = "64 kB"
+        for outage in wire["outages"]:
+            outage["stop"] = "2 h"
+        if wire["aqm"]["kind"] not in {"drop_tail", "codel", "fq_codel"}:
+            del wire["ack_filter"]
+        if wire["transition"] == "keep":
+            del wire["reorder"]
+        for key in ("rate", "burst", "trace", "column", "unit", "time_column", "time_unit", "hold"):
+            del wire[key]
+        yield {**wire, "rate": of_rate["rate"]}
+        yield {"stage": [{**wire, **of_rate}, {**wire, "rate": of_rate["rate"]}]}
+        yield {"cell": _filled(definitions, {"$ref": "#/$defs/CellPath"}, n)}
+        channel = _filled(definitions, {"$ref": "#/$defs/WifiPath"}, n)
+        yield {"wifi": channel}
+        yield {"wire": {**wire, "rate": of_rate["rate"], "reverse": of_rate}, "wifi": channel}
+
+
+def _filled(definitions: Mapping[str, Any], schema: Mapping[str, Any], n: int) -> Any:  # noqa: ANN401  JSON
+    """A value that fits a schema, of several kinds the one with this number."""
+    if "$ref" in schema:
+        properties = definitions[schema["$ref"].rpartition("/")[2]]["properties"]
+        return {key: _filled(definitions, about, n + m) for m, (key, about) in _each(properties)}
+    if "anyOf" in schema:
+        tables = [kind for kind in schema["anyOf"] if "$ref" in kind] or schema["anyOf"][1:]
+        return _filled(definitions, tables[n % len(tables)], n // len(tables))
+    if schema.get("type") == "array":
+        return [_filled(definitions, schema["items"], n + m) for m in range(2)]
+    return _filled_value(schema, n)
+
+
+def _filled_value(schema: Mapping[str, Any], n: int) -> str | int | bool:
+    choices = schema.get("enum") or [schema.get("const")]
+    if choices[0] is not None:
+        return str(choices[n % len(choices)])
+    if schema["type"] != "string":
+        least: int = schema.get("minimum", 1)
+        return schema["type"] == "boolean" or max(1, least)
+    examples = schema.get("examples", ["a text"])
+    return str(examples[(n + n // 6) % len(examples)] if "unlimited" in examples else examples[0])
+
+
+def _each(properties: Mapping[str, Any]) -> Iterator[tuple[int, tuple[str, Any]]]:
+    """The keys; one that is short for another is not written beside it."""
+    return enumerate(
+        (key, about) for key, about in properties.items() if "short for" not in about["description"]
+    )
 
 
 def live_paths() -> tuple[LivePath, ...]:
@@ -92,50 +97,8 @@ def live_paths() -> tuple[LivePath, ...]:
     return (path,)
 
 
-def _filled(annotation: Any, n: int) -> Any:  # noqa: ANN401  types
-    """A value of a type, of its kinds the one with this number."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Annotated:
-        return _filled(arguments[0], n)
-    if origin in (typing.Union, types.UnionType):
-        kinds = [kind for kind in arguments if kind is not types.NoneType]
-        return _filled(kinds[n % len(kinds)], n // len(kinds) + n % len(kinds))
-    if origin is tuple:
-        return (_filled(arguments[0], n), _filled(arguments[0], n + 1))
-    if origin is typing.Literal:
-        return arguments[n % len(arguments)]
-    if isinstance(annotation, type) and issubclass(annotation, Model):
-        return annotation(
-            **{
-                name: _filled(field.annotation, n)
-                for name, field in annotation.model_fields.items()
-            }
-        )
-    plain = {str: f"text {n}", bool: True}
-    return plain.get(annotation, 1 + n)
-
-
 def maximal_scenario() -> si.Scenario:
     """Every kind of everything, every key given."""
-    stages = tuple(
-        si.Stage(
-            rate=_RATES[n % len(_RATES)],
-            queue=_QUEUES[n % len(_QUEUES)],
-            delay_ns=1 + n,
-            jitter=_JITTERS[n % len(_JITTERS)],
-            loss=_LOSSES[n % len(_LOSSES)],
-            police=si.PoliceRate(bits_per_sec=5_000_000 + n, burst_bytes=30_000),
-            framing_bytes=14,
-            outages=(si.Outage(start_ns=1, stop_ns=2, kind="hold"),),
-            schedule=()
-            if _RATES[n % len(_RATES)].kind in ("mahimahi", "log")
-            else (si.Step(at_ns=1, bits_per_sec=2, delay_ns=3, loss=_LOSSES[1]),),
-            ack_filter="aggressive" if n % 2 else "conservative",
-            reorder=_REORDERS[n % len(_REORDERS)] if n % len(_RATES) else None,
-            transition="keep" if n % len(_RATES) == 0 else "retime",
-        )
-        for n in range(len(_QUEUES))
-    )
     sender = si.End(
         stack="linux-6.1",
         algorithm="cubic",
@@ -175,7 +138,7 @@ def maximal_scenario() -> si.Scenario:
         seed=2**53 - 1,
         duration_ns=10**9,
         warm_up_ns=1000,
-        path=si.WirePath(forward=stages, reverse=stages),
+        path=PathPart(kind="wire", forward=[], reverse=[]),
         flows=flows,
         before=(flows[:1], flows[1:]),
         record=si.ScenarioRecord(

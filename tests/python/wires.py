@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from cwndlab.schema import scenario as si
+from typing import TYPE_CHECKING
+
+from cwndlab.schema.path import PathPart
+
+if TYPE_CHECKING:
+    from cwndlab.schema import scenario as si
 
 
-def wires(scenario: si.Scenario) -> si.WirePath:
+def wires(scenario: si.Scenario) -> PathPart:
     """The path, which is none of a medium."""
-    assert isinstance(scenario.path, si.WirePath)
+    assert isinstance(scenario.path, PathPart)
+    assert scenario.path.kind == "wire"
     return scenario.path

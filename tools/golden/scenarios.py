@@ -118,9 +118,9 @@ def _parameters() -> Iterator[Golden]:
 
 def _presets() -> Iterator[Golden]:
     for name in sorted(presets()):
-        resolved = resolve_link(Link(preset=name), Path())
+        resolved = resolve_link(Link.read(name), Path())
         traces = {each.content_name: each.content for each in resolved.traces.values()}
-        path = resolved.path.model_dump(mode="json", exclude_none=True)
+        path = resolved.path
         for algorithm, direction in itertools.product(("cubic", "bbr"), ("forward", "reverse")):
             flows = [make_flow("linux-6.1", algorithm, direction=direction)]
             scenario = make_scenario(path, flows, 10)

@@ -6,10 +6,12 @@
 mod batch;
 mod capture;
 mod columns;
+mod documents;
 mod errors;
 mod judge;
 mod listing;
 mod loaded;
+mod texts;
 mod traces;
 
 use std::collections::BTreeMap;
@@ -38,6 +40,12 @@ mod _core {
     use super::listing::{algorithms, stacks};
     #[pymodule_export]
     use super::loaded::{call_layout, check_object, contract_files, describe_object};
+    #[pymodule_export]
+    use super::texts::{
+        check_link, expand_link, format_quantity, format_queue, link_definitions, medium_figures,
+        parse_link_line, parse_quantity, parse_queue, queue_size, read_preset, resolve_link,
+        without_defaults,
+    };
     #[pymodule_export]
     use super::traces::{read_trace, read_trace_folder};
     #[pymodule_export]

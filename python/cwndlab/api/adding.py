@@ -42,7 +42,7 @@ def adding(
     """
     alone = Study(**document, title=title)
     shared = {key: value for key, value in document.items() if key not in _GROWING}
-    path = alone.cells[0].resolved.scenario.path.model_dump(mode="json")
+    path = alone.cells[0].resolved.scenario.model_dump(mode="json", exclude_none=True)["path"]
     digest = hashlib.sha256(canonical_json([shared, path]).encode()).hexdigest()[:8]
     for number in itertools.count(1):
         name = f"compare-{digest}" if number == 1 else f"compare-{digest}-{number}"

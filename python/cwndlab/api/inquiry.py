@@ -19,9 +19,8 @@ from cwndlab.judge.populations import expand, load_population, population_of_lin
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
+from cwndlab.resolve.queues import rate_of
 from cwndlab.run.campaign import default_folder
-from cwndlab.schema import scenario as si
-from cwndlab.schema.cell import CellPath
 from cwndlab.schema.direction import Direction
 from cwndlab.schema.paths import has_medium, links_of, wire_stages
 from cwndlab.text.linkspec import short_spec
@@ -209,23 +208,11 @@ def duration_s(resolved: ResolvedLink, direction: str) -> int:
     """Return how long a run is: by the packets it has, so that it is the same on every machine."""
     path = resolved.path
     if has_medium(path):
-        is_fast = any(
-            isinstance(link, CellPath) and link.radio.kind == "nr" for link in links_of(path)
-        )
+        is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))
         return _SHORTEST_S if is_fast else _USUAL_S
     stages = wire_stages(path, Direction(direction))
-    rates = [rate for stage in stages if (rate := _bits_per_sec(stage.rate, resolved)) is not None]
+    rates = [rate for stage in stages if (rate := rate_of(stage, resolved.traces)) is not None]
     if not rates:
         return _USUAL_S
     seconds = int(_MOST_PACKETS * _PACKET_BITS / min(rates))
     return max(_SHORTEST_S, min(2 * _USUAL_S, seconds))
-
-
-def _bits_per_sec(rate: si.Rate, resolved: ResolvedLink) -> float | None:
-    match rate:
-        case si.FixedRate() | si.TokenBucketRate():
-            return float(rate.bits_per_sec)
-        case si.MahimahiRate() | si.LogRate():
-            return float(resolved.traces[rate.path].info["mean_rate_mbit_s"]) * 1e6
-        case _:
-            return None

@@ -26,7 +26,7 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
     """
     if isinstance(link, str):
         return read_link(link)[1]
-    return resolve_link(Link.model_validate(dict(link)), Path())
+    return resolve_link(Link.read(link), Path())
 
 
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:

@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cwndlab.schema.cell import CellPath
-from cwndlab.schema.scenario import ChainPath
-from cwndlab.schema.wifi import WifiPath
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cwndlab.schema import scenario as si
+    from cwndlab.schema.live import LivePath
+    from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
 """What most flows on the Internet run, and Linux by default."""
@@ -92,7 +89,7 @@ class Encounter:
 class Network:
     """What must be known of a link to make mixes of it."""
 
-    path: si.Path
+    path: PathPart | LivePath
     direction: str
     base_rtt_ms: float
     bdp_bytes: float
@@ -100,12 +97,12 @@ class Network:
     @property
     def is_shared(self) -> bool:
         """Whether users have queues of their own."""
-        return isinstance(self.path, CellPath | WifiPath)
+        return self.path.kind in ("cell", "wifi")
 
     @property
     def has_queue_key(self) -> bool:
         """Whether one key says how much its queue holds; a chain with a medium has several."""
-        return not isinstance(self.path, ChainPath)
+        return self.path.kind != "chain"
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
@@ -186,7 +183,7 @@ def document_of(
 
 
 def network_of(
-    path: si.Path, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
+    path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
     """Return what the runs of a neighbour alone tell of a link.
 
@@ -249,17 +246,17 @@ def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
     if network is None:
         return {}
     keys: dict[str, Any] = {}
-    match network.path:
-        case CellPath():
+    match network.path.kind:
+        case "cell":
             way = "downlink" if network.direction == "forward" else "uplink"
             place, users = f"link.cell.{way}.queue", "link.cell.users"
-        case WifiPath():
+        case "wifi":
             place, users = "link.wifi.queue_packets", "link.wifi.stations"
         case _:
             place, users = "link.queue", ""
     if mix.queue_bdp is not None:
         packets = max(2, round(mix.queue_bdp * network.bdp_bytes / _PACKET_BYTES))
-        is_count = isinstance(network.path, WifiPath)
+        is_count = network.path.kind == "wifi"
         keys[place] = packets if is_count else f"{packets * _PACKET_BYTES} bytes"
     if mix.is_across_users and users:
         keys[users] = 2

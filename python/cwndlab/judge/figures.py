@@ -11,15 +11,11 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.schema.base import Model
-from cwndlab.schema.stage import IidLoss
 from cwndlab.text import quantity
 from cwndlab.text.quantity import QueueLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from cwndlab.schema.link import Link
 
 _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
     ({"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}, quantity.format_duration),
@@ -81,25 +77,26 @@ def read_number(value: str | float) -> tuple[float, Unit]:
 class Figures:
     """The figures of one link, whose preset has been put in."""
 
-    def __init__(self, link: Link) -> None:
-        """Look at `link`, which `expand_preset` has given."""
-        self._link = link
+    def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
+        """Look at what `expand_link` has given."""
+        self.table = table
+        self._counts = counts
 
     def count(self, path: str) -> int | None:
         """A figure in its smallest unit; None if the link does not have it."""
-        value = self.value(path)
-        if isinstance(value, IidLoss):
-            return value.share
-        if isinstance(value, QueueLimit):
-            return value.count
-        return value if isinstance(value, int) else None
+        return self._counts.get(path)
 
-    def value(self, path: str) -> object:
-        """What stands at a path such as `link.cell.user.downlink`, as the schema has read it."""
-        value: object = self._link
+    def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
+        """What stands at a path such as `link.cell.user.downlink`, as a study writes it."""
+        value: Any = self.table
         for part in path.split(".")[1:]:
             value = _inside(value, part)
         return value
+
+    @property
+    def medium(self) -> str | None:
+        """The key of the medium that the link is, if it is one."""
+        return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What a study has to write, by path, for these values by path."""
@@ -111,9 +108,7 @@ class Figures:
             if depth == len(parts):
                 changes[path] = value
                 continue
-            if whole not in changes:
-                changes[whole] = _written(self.value(whole))
-            node = changes[whole] = copy.deepcopy(changes[whole])
+            node = changes[whole] = copy.deepcopy(changes.get(whole) or self.value(whole))
             for part in parts[depth:-1]:
                 node = node[_place(node, part)]
             node[_place(node, parts[-1])] = value
@@ -123,11 +118,9 @@ class Figures:
         """How much of a path leads to what has to be written whole; all of it, or less."""
         if parts[0] != "link":
             return len(parts)
-        value: object = self._link
+        value: Any = self.table
         for depth, part in enumerate(parts[1:], start=1):
-            is_of_a_kind = isinstance(value, Model) and "kind" in type(value).model_fields
-            is_medium = parts[1:depth] in (["cell"], ["wifi"])
-            if isinstance(value, tuple) or (is_of_a_kind and not is_medium):
+            if isinstance(value, list) or (isinstance(value, dict) and "kind" in value):
                 return depth
             value = _inside(value, part)
         return len(parts)
@@ -137,15 +130,7 @@ def _place(node: object, part: str) -> int | str:
     return int(part) if isinstance(node, list) else part
 
 
-def _inside(value: object, part: str) -> object:
-    if isinstance(value, tuple):
+def _inside(value: Any, part: str) -> Any:  # noqa: ANN401  part of a link
+    if isinstance(value, list):
         return value[int(part)] if part.isdigit() and int(part) < len(value) else None
-    return getattr(value, part, None) if isinstance(value, Model) else None
-
-
-def _written(value: object) -> Any:  # noqa: ANN401  part of a study
-    if isinstance(value, tuple):
-        return [_written(item) for item in value]
-    if isinstance(value, Model):
-        return value.model_dump(mode="json", exclude_unset=True)
-    return value
+    return value.get(part) if isinstance(value, dict) else None

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from cwndlab.errors import LinkError
+from cwndlab.errors import LinkError, UnknownNameError
 from cwndlab.judge.figures import Figures, Unit, read_number
 from cwndlab.resolve import resolve_link
-from cwndlab.resolve.presets import expand_preset, load_preset
-from cwndlab.schema import scenario as si
+from cwndlab.resolve.path import expand_link
+from cwndlab.resolve.presets import load_preset
 from cwndlab.schema.base import Model
-from cwndlab.schema.problems import field_errors
+from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.ranges import Basis, Choice, Range
 from cwndlab.text.toml import TomlSource
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from cwndlab.schema.link import Link
+    from cwndlab.schema.path import PathPart
 
 _FILE = Path(__file__).parents[1] / "data" / "ranges.toml"
 _DISTANCES = ("core_delay", "wire_delay")
@@ -120,10 +121,12 @@ def keys_of(
         FieldError: there is no such preset, or the link cannot be resolved.
         LinkError: a range cannot be read; names the preset.
     """
-    whole, _ = expand_preset(link, ("link",), folder)
-    figures = Figures(whole)
+    try:
+        preset = load_preset(link.preset, folder) if link.preset else None
+    except (LinkError, UnknownNameError) as error:
+        raise FieldError(("link", "preset"), str(error)) from None
+    figures = Figures(*expand_link(link, folder))
     common = _read_file()
-    preset = load_preset(link.preset, folder) if link.preset else None
     known = {*given, *_paths_given(link)}
     found: list[Key] = []
     if preset is not None and preset.ranges:
@@ -132,7 +135,7 @@ def keys_of(
                 found.append(_key(name, span, figures, link.preset or ""))
     else:
         path = resolve_link(link, folder).path
-        found += _keys_of_any(common.any_link, figures, whole, path, known)
+        found += _keys_of_any(common.any_link, figures, path, known)
     for name, span in common.ends.items():
         if not any(_overlap(path, other) for path in span.all_paths for other in known):
             found.append(_key(name, span, figures, _FILE.name))
@@ -141,17 +144,17 @@ def keys_of(
 
 def _paths_given(link: Link) -> Iterator[str]:
     """The paths that a study itself sets in its link; a cell's core is the way to the server."""
-    for path in _leaves(link, "link"):
+    for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:
             yield "link.server"
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
-    names = value.model_fields_set if isinstance(value, Model) else ()
+    names = value.keys() if isinstance(value, dict) else ()
     for name in sorted(names):
         if name not in _NO_RANGES_OF_ITS_OWN:
-            yield from _leaves(getattr(value, name), f"{path}.{name}")
+            yield from _leaves(value[name], f"{path}.{name}")  # type: ignore[index]  # as above
     if not names and path != "link":
         yield path
 
@@ -191,8 +194,7 @@ def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
 def _keys_of_any(
     common: Mapping[str, Range | Relative],
     figures: Figures,
-    link: Link,
-    path: si.Path,
+    path: PathPart,
     known: set[str],
 ) -> Iterator[Key]:
     """The ranges of a link that has none of its own: of its server, its queues and its loss."""
@@ -202,7 +204,7 @@ def _keys_of_any(
                 yield _key(name, span, figures, _FILE.name)
             continue
         is_queue = name == "queue"
-        targets = tuple(_queues(link, figures, path) if is_queue else _losses(link, figures))
+        targets = tuple(_queues(figures, path) if is_queue else _losses(figures))
         if targets:
             yield _relative(name, span, targets)
 
@@ -224,48 +226,50 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
     )
 
 
-def _queues(link: Link, figures: Figures, path: si.Path) -> Iterator[Target]:
+def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
     """Where the link's queues are, each with what it holds."""
-    if isinstance(path, si.WirePath | si.ChainPath):
-        for where, stage in _forward_wires(link, path):
+    if path.kind in ("wire", "chain"):
+        for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None
-            is_drop_tail = isinstance(stage.queue, si.DropTailQueue)
+            is_drop_tail = stage.queue.kind == "drop_tail"
             if is_default and not is_drop_tail:
                 continue  # the queue discipline decides, not the limit
-            packets, size_bytes = (getattr(stage.queue, key, None) for key in ("packets", "bytes"))
+            packets, size_bytes = stage.queue.packets, stage.queue.bytes
             if packets:
                 yield Target(f"{where}.queue", Unit.named("packets"), packets)
             elif size_bytes:
                 yield Target(f"{where}.queue", Unit.named("kB"), size_bytes)
-    elif link.medium is not None:
-        ways = ("downlink.", "uplink.") if link.medium[0] == "cell" else ("",)
+    elif figures.medium is not None:
+        ways = ("downlink.", "uplink.") if figures.medium == "cell" else ("",)
         for way, queue in itertools.product(ways, ("queue", "queue_packets")):
-            where = f"link.{link.medium[0]}.{way}{queue}"
+            where = f"link.{figures.medium}.{way}{queue}"
             if count := figures.count(where):
                 yield Target(where, Unit.named("kB" if queue == "queue" else ""), count)
 
 
-def _forward_wires(link: Link, path: si.WirePath | si.ChainPath) -> Iterator[tuple[str, si.Stage]]:
+def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
     """The wires of the way down, each with the path of its keys."""
-    if isinstance(path, si.WirePath):
-        yield from zip(_wires(link), path.forward, strict=True)
+    if path.kind == "wire":
+        yield from zip(_wires(figures), path.forward, strict=True)
         return
-    wheres = [f"link.stage.{n}" for n in range(len(link.stage))] or ["link.wire"]
+    stages = figures.table.get("stage") or ()
+    wheres = [f"link.stage.{n}" for n in range(len(stages))] or ["link.wire"]
     for where, part in zip(wheres, path.links, strict=False):
-        if isinstance(part, si.WirePath):
+        if part.kind == "wire":
             yield where, part.forward[0]
 
 
-def _losses(link: Link, figures: Figures) -> Iterator[Target]:
-    for path in _wires(link):
+def _losses(figures: Figures) -> Iterator[Target]:
+    for path in _wires(figures):
         if count := figures.count(f"{path}.loss"):
             yield Target(f"{path}.loss", Unit.named("%"), count)
 
 
-def _wires(link: Link) -> list[str]:
-    if link.medium is not None:
+def _wires(figures: Figures) -> list[str]:
+    if figures.medium is not None:
         return []
-    return [f"link.stage.{n}" for n in range(len(link.stage))] or ["link"]
+    stages = figures.table.get("stage") or ()
+    return [f"link.stage.{n}" for n in range(len(stages))] or ["link"]
 
 
 @functools.cache

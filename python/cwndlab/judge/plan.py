@@ -24,6 +24,7 @@ from cwndlab.stats.students_t import quantile
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.judge.cell import Comparison
+    from cwndlab.schema.path import PathPart
     from cwndlab.study.definition import StudyDefinition
 
 LEVEL = 0.05
@@ -193,5 +194,5 @@ def _overhead_s(pilot: Results | None) -> float:
     return max(0.0, float(np.median(spent)) - pilot.study.model.duration / 1e9)
 
 
-def _pause_s(path: si.Path) -> float:
+def _pause_s(path: PathPart | LivePath) -> float:
     return path.pause_ns / 1e9 if isinstance(path, LivePath) else 0.0

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab.judge.keys import keys_of
 from cwndlab.schema.link import Link
-from cwndlab.text.linkspec import parse_spec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -117,9 +116,7 @@ def _draw(name: str, values: list[tuple[Key, float | str]], figures: Figures) ->
 
 
 def _read(link: str | Mapping[str, Any] | Link) -> Link:
-    if isinstance(link, Link):
-        return link
-    return Link.model_validate(parse_spec(link) if isinstance(link, str) else dict(link))
+    return Link.read(link)
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:

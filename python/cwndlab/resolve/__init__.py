@@ -1,8 +1,9 @@
 """From what a study says to what runs: a canonical scenario in whole SI units.
 
-Defaults are filled in here: the delay holds for both directions unless `[reverse_link]` has its
-own, a queue holds 1 BDP: at least the initial window behind a rate, at least 250 packets behind a
-trace, whose mean rate counts. A Mahimahi trace counts 4 bytes of framing a packet.
+Defaults are filled in here and, of links, by the core: the delay holds for both directions unless
+`[reverse_link]` has its own, a queue holds 1 BDP: at least the initial window behind a rate, at
+least 250 packets behind a trace, whose mean rate counts. A Mahimahi trace counts 4 bytes of framing
+a packet.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from pydantic import ValidationError
 
 from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
-from cwndlab.resolve.path import resolve_path
-from cwndlab.resolve.trace_reader import TraceReader
+from cwndlab.resolve.path import LinkFiles, resolve_path
 from cwndlab.schema import scenario as si
 from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, plain_message
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve.algorithms import FileAlgorithm
     from cwndlab.resolve.traces import Trace
     from cwndlab.schema.link import Link
+    from cwndlab.schema.path import PathPart
     from cwndlab.schema.study import StudyModel
 
 __all__ = ["Resolved", "ResolvedLink", "resolve", "resolve_link"]
@@ -64,18 +65,18 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
 
 
 def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
-    traces = TraceReader(folder)
+    files = LinkFiles(folder)
     if study.link is None and study.live is not None:
-        path: si.Path = to_si(study.live, LivePath, ("live",))
-        has_reverse_link = True
+        path: PathPart | LivePath = to_si(study.live, LivePath, ("live",))
+        has_reverse_link, server_ns = True, 0
     else:
-        path, has_reverse_link = resolve_path(study.link, study.reverse_link, traces)
+        path, has_reverse_link, server_ns = resolve_path(study.link, study.reverse_link, files)
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
         raise FieldError(("direction",), message)
-    if isinstance(path, si.WirePath | si.ChainPath):
+    if path.kind in ("wire", "chain"):
         _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
         raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")
@@ -95,15 +96,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
             pcap=CAPTURE_FILE if study.record.pcap else None,
         ),
     )
-    server_ns = study.link.server if study.link is not None else None
-    return Resolved(
-        scenario,
-        traces.traces,
-        algorithms.files,
-        jitter,
-        study.begin_within,
-        server_ns or 0,
-    )
+    return Resolved(scenario, files.traces, algorithms.files, jitter, study.begin_within, server_ns)
 
 
 @contextlib.contextmanager
@@ -154,7 +147,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
 class ResolvedLink:
     """A link by itself."""
 
-    path: si.Path
+    path: PathPart
     traces: Mapping[str, Trace]
     server_ns: int = 0  # between the link and the server, one way
 
@@ -165,7 +158,7 @@ def resolve_link(link: Link, folder: Path) -> ResolvedLink:
     Raises:
         FieldError: something is missing, unknown or out of range; names the key.
     """
-    traces = TraceReader(folder)
+    files = LinkFiles(folder)
     with _naming_bounds():
-        path, _ = resolve_path(link, None, traces)
-    return ResolvedLink(path, traces.traces, link.server or 0)
+        path, _, server_ns = resolve_path(link, None, files)
+    return ResolvedLink(path, files.traces, server_ns)

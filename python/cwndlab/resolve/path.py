@@ -1,126 +1,103 @@
-"""The path of a scenario: both directions, with what a study leaves unsaid filled in."""
+"""The path of a scenario, which the core makes of links, presets and recordings.
+
+The core opens no file: `LinkFiles` does, and remembers which recordings there were.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from cwndlab.resolve.chain import chain_parts, medium_path, resolve_chain, with_recorded
-from cwndlab.resolve.presets import expand_preset
-from cwndlab.resolve.wire import check_takes_time, farther, resolve_stage
-from cwndlab.schema import link as human
-from cwndlab.schema import scenario as si
+from cwndlab import core
+from cwndlab.resolve.presets import preset_file, read_link_file
+from cwndlab.resolve.traces import Told, Trace, mean_rate_bits_per_sec, read_folder, read_trace
+from cwndlab.schema.path import PathPart, as_parts
 from cwndlab.schema.problems import FieldError
-from cwndlab.schema.stage import LinkStage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from cwndlab.resolve.chain import ChainPart
-    from cwndlab.resolve.trace_reader import TraceReader
-    from cwndlab.text.toml import KeyPath
+    from cwndlab.schema.link import Link
 
-    Wires: TypeAlias = list[tuple[KeyPath, LinkStage]]
+
+@dataclass(slots=True)
+class LinkFiles:
+    """Opens what links name: presets, files of links, and recordings."""
+
+    folder: Path
+    """To which paths are relative."""
+    traces: dict[str, Trace] = field(default_factory=dict)
+    """The recordings that were read, by the name that scenarios have for them."""
+
+    def preset(self, name: str) -> tuple[str, str, str]:
+        """The file of a preset, its folder, and what it says.
+
+        Raises:
+            CwndlabError: there is none, or it cannot be read.
+        """
+        path = preset_file(name, self.folder)
+        return str(path), str(path.parent.absolute()), read_link_file(path)
+
+    def recording(
+        self,
+        path: str,
+        column: str | None,
+        unit: str | None,
+        time_column: str | None,
+        time_unit: str | None,
+        way: str,
+    ) -> tuple[str, bool, int, bool, int | None]:
+        """A recorded link; of a folder, that of one direction.
+
+        Raises:
+            TraceError: it cannot be read, or is none.
+        """
+        place = self.folder / Path(path).expanduser()
+        delay_ns = None
+        if is_folder := place.is_dir():
+            direction = read_folder(place)[way]
+            trace, delay_ns = direction.trace, direction.delay_ns
+        else:
+            trace = read_trace(place, Told(column, unit, time_column, time_unit))
+        self.traces[trace.content_name] = trace
+        is_mahimahi = trace.kind == "mahimahi"
+        mean_bits_per_sec = mean_rate_bits_per_sec(trace)
+        return trace.content_name, is_mahimahi, mean_bits_per_sec, is_folder, delay_ns
 
 
 def resolve_path(
-    link: human.Link | None, reverse_link: human.Link | None, traces: TraceReader
-) -> tuple[si.Path, bool]:
-    """Both directions, and whether the reverse one is a link with a rate and a queue.
+    link: Link | None, reverse_link: Link | None, files: LinkFiles
+) -> tuple[PathPart, bool, int]:
+    """Both directions, whether the reverse one has a rate and a queue, and the server's delay.
+
+    That is the delay between the link and the server, one way, in nanoseconds.
 
     Raises:
         FieldError: something is missing, unknown or out of range; names the key.
     """
-    if link is None:
-        raise FieldError(("link",), "there is no link; add a [link] table with a rate or a trace")
-    link, preset_reverse = expand_preset(link, ("link",), traces.folder)
-    parts = chain_parts(link, "link", traces.folder)
-    if any(part.medium for part in parts):
-        if reverse_link is not None:
-            message = (
-                "a chain with a cell or a Wi-Fi channel is both directions; leave out the reverse "
-                'link, and write the other direction of each wire as its "reverse"'
-            )
-            raise FieldError(("reverse_link",), message)
-        return resolve_chain(parts, link.server, traces), True
-    if link.medium is not None:
-        if reverse_link is not None:
-            message = f"a {link.medium[0]} is both directions; leave out the reverse link"
-            raise FieldError(("reverse_link",), message)
-        return medium_path(*link.medium, link.server, ("link",)), True
-    if reverse_link is None:
-        reverse_link = preset_reverse
-    else:
-        reverse_link, _ = expand_preset(reverse_link, ("reverse_link",), traces.folder)
-        _check_is_one_way(reverse_link)
-    forward: Wires = [(part.key, part.link) for part in parts]
-    if not forward:
-        recorded, recorded_reverse = with_recorded(link, reverse_link, traces)
-        forward = [(("link",), recorded)]
-        if reverse_link is None and recorded_reverse is not None:
-            return _wires(forward, [(("reverse_link",), recorded_reverse)], link.server, traces)
-    return _wires(forward, _reverse_wires(reverse_link, parts, traces.folder), link.server, traces)
+    forward, reverse = (None if each is None else each.table for each in (link, reverse_link))
+    path_json, has_reverse_link, server_ns, problems = core.resolve_link(forward, reverse, files)
+    _refuse(problems)
+    path: PathPart = as_parts(json.loads(path_json or "null"))
+    return path, has_reverse_link, server_ns
 
 
-def _check_is_one_way(reverse_link: human.Link) -> None:
-    if reverse_link.medium is not None:
-        message = f"a {reverse_link.medium[0]} is both directions; write it as the link"
-        raise FieldError(("reverse_link",), message)
-    if reverse_link.server is not None:
-        message = "the server is as far away both ways; write it in the link"
-        raise FieldError(("reverse_link", "server"), message)
+def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
+    """The keys of `link` with its preset's where it has none itself, and its figures.
+
+    Short keys have become what they stand for. Figures are in their smallest unit, by their path,
+    such as `link.cell.user.downlink`.
+
+    Raises:
+        FieldError: there is no such preset, or its keys and those of `link` do not go together.
+    """
+    table, counts, problems = core.expand_link(link.table, LinkFiles(folder))
+    _refuse(problems)
+    return table, counts
 
 
-def _wires(
-    forward: Wires, reverse: Wires, server_ns: int | None, traces: TraceReader
-) -> tuple[si.WirePath, bool]:
-    """The path of wires with their keys, and whether those of the way up are links."""
-    forward_delays = [wire.delay or 0 for _, wire in forward]
-    reverse_delays = [wire.delay or 0 for _, wire in reverse]
-    if all(wire.delay is None for _, wire in reverse):
-        reverse_delays = [0] * (len(reverse) - 1) + [sum(forward_delays)]
-    rtt_ns = sum(forward_delays) + sum(reverse_delays)
-    check_takes_time([wire for _, wire in (*forward, *reverse)], rtt_ns + (server_ns or 0))
-    down = tuple(
-        resolve_stage(wire, delay_ns, rtt_ns, key, traces)
-        for (key, wire), delay_ns in zip(forward, forward_delays, strict=True)
-    )
-    up: tuple[si.Stage, ...] = (si.Stage(delay_ns=reverse_delays[0]),)
-    if reverse:
-        up = tuple(
-            resolve_stage(wire, delay_ns, rtt_ns, key, traces)
-            for (key, wire), delay_ns in zip(reverse, reverse_delays, strict=True)
-        )
-    if server_ns is not None:  # it stands before the first wire down and after the last one up
-        down = (farther(down[0], server_ns), *down[1:])
-        up = (*up[:-1], farther(up[-1], server_ns))
-    return si.WirePath(forward=down, reverse=up), bool(reverse)
-
-
-def _reverse_wires(
-    reverse_link: human.Link | None, parts: Sequence[ChainPart], folder: Path
-) -> Wires:
-    """The wires of the way up with their keys, if it has a rate or anything else of its own."""
-    both_ways = [part for part in parts if part.reverse is not None]
-    if both_ways and reverse_link is not None:
-        message = "there is a reverse link beside this; keep one of them"
-        raise FieldError((*both_ways[0].key, "reverse"), message)
-    if both_ways:
-        return [((*part.key, "reverse"), _reverse_of(part)) for part in reversed(parts)]
-    if reverse_link is None:
-        return []
-    parts = chain_parts(reverse_link, "reverse_link", folder)
-    for part in parts:
-        if part.medium is not None:
-            message = f"a {part.medium[0]} is both directions; write it as a stage of the link"
-            raise FieldError(part.key, message)
-        if part.reverse is not None:
-            raise FieldError(part.key, "this is the reverse link; leave its reverse out")
-    return [(part.key, part.link) for part in parts] or [(("reverse_link",), reverse_link)]
-
-
-def _reverse_of(part: ChainPart) -> LinkStage:
-    """A wire's other direction; its delay is the same if it says none."""
-    reverse = part.reverse or LinkStage()
-    delay = part.link.delay if reverse.delay is None else reverse.delay
-    return reverse.model_copy(update={"delay": delay})
+def _refuse(problems: core.Problems) -> None:
+    for key, message in problems:
+        raise FieldError(key, message)

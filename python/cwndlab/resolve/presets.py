@@ -3,7 +3,8 @@
 A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times of
 the day with what is different then, and under `[sources]` for each of its figures where it comes
 from: a `source`, `assumed`, or `calibrated_to` a named published figure. What is assumed has a
-range under `[ranges]`, or under `[fixed]` a reason why it has none.
+range under `[ranges]`, or under `[fixed]` a reason why it has none. The keys of its links are the
+core's to read; the rest is read here.
 """
 
 from __future__ import annotations
@@ -14,27 +15,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from cwndlab.errors import LinkError, QuantityError, StudyError, UnknownNameError, read_failure
-from cwndlab.resolve.short_keys import with_short_keys
+from cwndlab import core
+from cwndlab.errors import LinkError, QuantityError, UnknownNameError, read_failure
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import SHORT_KEYS, Link
-from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.checking import told
+from cwndlab.schema.problems import field_errors
 from cwndlab.schema.ranges import Range
-from cwndlab.schema.stage import LinkStage
-from cwndlab.schema.written import merged
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cwndlab.text.toml import KeyPath
-
 _FOLDER = Path(__file__).parents[1] / "data" / "links"
-_KEYS_OF_ANY = {"name", "preset", "period", "server", "wire", *SHORT_KEYS}
-
 
 MarkKind = Literal["source", "assumed", "calibrated_to"]
 
@@ -73,9 +68,9 @@ class Preset(Model):
 
     title: str
     description: str = ""
-    link: Link
-    reverse_link: Link | None = None
-    period: dict[str, Link] = Field(
+    link: dict[str, Any]
+    reverse_link: dict[str, Any] | None = None
+    period: dict[str, dict[str, Any]] = Field(
         default={}, description="what of the link is different at a time of the day"
     )
     sources: dict[str, Mark] = Field(default={})
@@ -93,23 +88,9 @@ class Preset(Model):
         return [
             path
             for name, table in tables.items()
-            if table is not None and (table.model_fields_set or name == "link")
+            if table is not None and (table or name == "link")
             for path in _leaves(table, name)
         ]
-
-    def at(self, period: str | None) -> dict[str, Any]:
-        """The link's keys at a time of the day.
-
-        Raises:
-            KeyError: it knows no such time.
-        """
-        keys = {name: getattr(self.link, name) for name in self.link.model_fields_set}
-        if period is None:
-            return keys
-        then = self.period[period]
-        return keys | {
-            name: merged(keys.get(name), getattr(then, name)) for name in then.model_fields_set
-        }
 
     def mark_of(self, figure: str) -> Mark | None:
         """Where a figure comes from: the mark of its path, a table, a key on it, or of all."""
@@ -176,49 +157,11 @@ def link_names(document: object, key: str = "") -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def expand_preset(link: Link, key: KeyPath, folder: Path) -> tuple[Link, Link | None]:
-    """`link` with its preset's keys where it has none itself, and the preset's reverse link.
-
-    Short keys become what they stand for.
-
-    Raises:
-        FieldError: there is no such preset, or its keys and those of `link` do not go together.
-    """
-    if link.preset is None:
-        return with_short_keys(link, key), None
-    try:
-        preset = load_preset(link.preset, folder)
-    except (LinkError, UnknownNameError) as error:
-        raise FieldError((*key, "preset"), str(error)) from None
-    own = {name: getattr(link, name) for name in link.model_fields_set}
-    try:
-        given = preset.at(link.period)
-    except KeyError:
-        known = ", ".join(preset.period)
-        message = f"{link.preset} knows no such time" + (f"; it knows {known}" if known else "")
-        raise FieldError((*key, "period"), message) from None
-    if {"rate", "trace"} & own.keys():
-        rates = {"rate", "burst", "trace", "column", "unit", "time_column", "time_unit"}
-        given = {name: given[name] for name in given.keys() - rates}
-    for name in ("cell", "wifi"):
-        if name in own:
-            own[name] = merged(given.get(name), own[name])
-    both = Link.model_construct(**(given | own))
-    if both.stage and (wires := own.keys() - _KEYS_OF_ANY - {"stage"}):
-        message = f"{link.preset} is a chain; its stages have the {min(wires)}"
-        raise FieldError((*key, min(wires)), message)
-    if both.medium and (others := own.keys() - _KEYS_OF_ANY - {both.medium[0], "police"}):
-        message = f"{link.preset} is a {both.medium[0]}; write {both.medium[0]}.KEY"
-        raise FieldError((*key, min(others)), message)
-    return with_short_keys(both, key), preset.reverse_link
-
-
 def _leads_into(path: str, other: str) -> bool:
     return f"{other}.".startswith(f"{path}.")
 
 
 T = TypeVar("T")
-Wire = TypeVar("Wire", bound=LinkStage)
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
@@ -232,13 +175,13 @@ def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
-    if isinstance(value, BaseModel):
-        names = sorted(value.model_fields_set - {"name", "kind"})
+    if isinstance(value, dict):
+        names = sorted(value.keys() - {"name", "kind"})
         for name in names:
-            yield from _leaves(getattr(value, name), f"{path}.{name}")
+            yield from _leaves(value[name], f"{path}.{name}")
         if not names:
             yield path  # a kind without figures of its own
-    elif isinstance(value, tuple) and any(isinstance(item, BaseModel) for item in value):
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         for n, item in enumerate(value):
             yield from _leaves(item, f"{path}.{n}")
     elif value is not None:
@@ -255,42 +198,30 @@ def _read(path: Path) -> Preset:
 
 @functools.lru_cache(maxsize=256)
 def _read_once(path: Path, _changed_ns: int) -> Preset:
+    text = read_link_file(path)
     try:
-        source = TomlSource.read(path)
-    except StudyError as error:
+        document = core.read_preset(str(path), str(path.parent.absolute()), text)
+    except ValueError as error:
         raise LinkError(str(error)) from None
-    document = dict(source.document)
-    is_bare = document.keys().isdisjoint(Preset.model_fields)
-    if is_bare:
-        document = {"link": document}  # a file with the keys of [link] alone
     document.setdefault("title", path.stem)
     try:
-        preset = Preset.model_validate(document)
+        return Preset.model_validate(document)
     except ValidationError as error:
-        problems = field_errors(error, Preset, document)
-        keys = [problem.key[1:] if is_bare else problem.key for problem in problems]
-        told = [source.problem(k, p.message) for k, p in zip(keys, problems, strict=True)]
-        raise LinkError("\n".join(told)) from None
-    if preset.link.preset or (preset.reverse_link and preset.reverse_link.preset):
-        msg = f"{path}: a preset cannot be made of another one"
-        raise LinkError(msg)
-    return preset.model_copy(
-        update={
-            "link": _with_absolute_paths(preset.link, path.parent),
-            "reverse_link": preset.reverse_link
-            and _with_absolute_paths(preset.reverse_link, path.parent),
-        }
-    )
+        source = TomlSource(str(path), text)
+        raise LinkError(str(told(source, field_errors(error, Preset, document)))) from None
 
 
-def _with_absolute_paths(link: Wire, folder: Path) -> Wire:
-    """Paths of traces in a preset are relative to its file."""
-    changes: dict[str, Any] = {}
-    if link.trace is not None:
-        changes["trace"] = str((folder / link.trace).absolute())
-    for key in ("wire", "reverse"):
-        if (inner := getattr(link, key, None)) is not None:
-            changes[key] = _with_absolute_paths(inner, folder)
-    if stages := getattr(link, "stage", ()):
-        changes["stage"] = tuple(_with_absolute_paths(stage, folder) for stage in stages)
-    return link.model_copy(update=changes) if changes else link
+def read_link_file(path: Path) -> str:
+    """The text of a preset or of a link that is a file.
+
+    Raises:
+        LinkError: it cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise LinkError(read_failure(path, error)) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        msg = f"{path}:{line}: not UTF-8 text\n  save the file as UTF-8"
+        raise LinkError(msg) from None

@@ -128,5 +128,11 @@ def _trace(path: Path, original: bytes, read: Mapping[str, Any]) -> Trace:
     return Trace(path, original, content, hashlib.sha256(content).hexdigest(), info["kind"], info)
 
 
+def mean_rate_bits_per_sec(trace: Trace) -> int:
+    """The mean rate over one lap of a trace."""
+    mean_rate_mbit_s: float = trace.info["mean_rate_mbit_s"]
+    return max(1, round(mean_rate_mbit_s * 1e6))
+
+
 def _refused(path: Path, error: ValueError) -> TraceError:
     return TraceError(f"{path}: {str(error).removeprefix(f'{path.name}: ')}")

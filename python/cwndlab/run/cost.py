@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cwndlab.errors import StudyError
+from cwndlab.resolve.queues import rate_of
 from cwndlab.schema import application as apps
-from cwndlab.schema import scenario as si
 from cwndlab.schema.direction import Direction
 from cwndlab.schema.live import LivePath
 from cwndlab.schema.paths import has_medium, wire_stages
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cwndlab.resolve import Resolved
+    from cwndlab.schema import scenario as si
+    from cwndlab.schema.path import PathPart
     from cwndlab.study.runs import Cell
 
 WORTH_SAYING_S = 60.0
@@ -130,19 +132,11 @@ def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
             return float("inf")
 
 
-def _bits_per_sec(stages: Sequence[si.Stage], resolved: Resolved) -> float:
+def _bits_per_sec(stages: Sequence[PathPart], resolved: Resolved) -> float:
     """The rate of the slowest stage."""
-    rates = [_UNLIMITED_BITS_PER_SEC]
-    for stage in stages:
-        match stage.rate:
-            case si.FixedRate() | si.TokenBucketRate():
-                rates.append(float(stage.rate.bits_per_sec))
-            case si.MahimahiRate() | si.LogRate():
-                rates.append(float(resolved.traces[stage.rate.path].info["mean_rate_mbit_s"]) * 1e6)
-            case _:
-                pass
-    limited = rates[1:] or rates
-    return min(limited)
+    rates = [rate_of(stage, resolved.traces) for stage in stages]
+    limited = [float(rate) for rate in rates if rate is not None]
+    return min(limited, default=_UNLIMITED_BITS_PER_SEC)
 
 
 def _time(seconds: float) -> str:

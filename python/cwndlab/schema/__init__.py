@@ -6,17 +6,14 @@ scenarios in whole SI units (`cwndlab.resolve`).
 
 from cwndlab.schema.base import canonical_json
 from cwndlab.schema.link import Link
-from cwndlab.schema.scenario import Scenario, Stage
-from cwndlab.schema.stage import LinkStage
+from cwndlab.schema.scenario import Scenario
 from cwndlab.schema.study import DEFAULT_STACK, Flow, StudyModel
 
 __all__ = [
     "DEFAULT_STACK",
     "Flow",
     "Link",
-    "LinkStage",
     "Scenario",
-    "Stage",
     "StudyModel",
     "canonical_json",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
+from cwndlab import core
 from cwndlab.schema.study import TABLES, StudyModel
 from cwndlab.schema.users import WrittenPopulation
 
-_SHORT = ("aqm", "loss", "jitter", "reorder", "police", "application")  # may be a word or a line
 _BOTH = ("link", "reverse_link", "application")  # may also be a word or a line in [study]
 
 
@@ -22,6 +22,7 @@ def study_schema() -> dict[str, Any]:
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}
+    tables |= {key: _link(properties[key]) for key in ("link", "reverse_link")}
     study = {
         "type": "object",
         "description": "what the study is called, and everything that is no table",
@@ -34,7 +35,7 @@ def study_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {"study": study, **tables},
         "additionalProperties": False,
-        "$defs": _with_short_forms(schema["$defs"]),
+        "$defs": _definitions(schema["$defs"]),
     }
 
 
@@ -43,13 +44,13 @@ def users_schema() -> dict[str, Any]:
     schema = WrittenPopulation.model_json_schema(mode="validation")
     properties = schema["$defs"]["WrittenClass"]["properties"]
     text = {"type": "string", "description": "a link in one line: lte-typical, ./my.toml"}
-    link = properties["link"]
-    properties["link"] = {"anyOf": [text, link], "description": link["description"]}
+    link = _link(properties["link"])
+    properties["link"] = {"anyOf": [text, link], "description": link.pop("description")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "A population of networks of cwndlab",
-        "$defs": _with_short_forms(schema["$defs"]),
+        "$defs": _definitions(schema["$defs"]),
     }
 
 
@@ -59,15 +60,22 @@ def schema_text(of: Literal["study", "users"]) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _with_short_forms(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Allow a text where it is short for a table, `aqm = "codel"`; a kind means its table."""
-    for definition in definitions.values():
+def _definitions(own: dict[str, Any]) -> dict[str, Any]:
+    """The models' definitions, with the core's of links; a kind means its table.
+
+    A text may stand for an application, `application = "bulk"`.
+    """
+    for definition in own.values():
         for name, value in definition.get("properties", {}).items():
             if name == "kind" and "const" in value:
                 value.setdefault("description", definition.get("description"))
-            is_kind = name == "queue" and "anyOf" in value and "discriminator" in str(value)
-            if is_kind or name in _SHORT:
+            if name == "application":
                 both = {"anyOf": [{"type": "string"}, value]}
                 about = value.get("description")
                 definition["properties"][name] = both | ({"description": about} if about else {})
-    return definitions
+    return dict(sorted({**own, **core.link_definitions()}.items()))
+
+
+def _link(field: dict[str, Any]) -> dict[str, Any]:
+    """The property of a link's table, in place of what stands for it."""
+    return {"$ref": "#/$defs/Link", "description": field["description"]}

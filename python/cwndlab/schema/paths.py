@@ -4,49 +4,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cwndlab.schema.cell import CellPath
 from cwndlab.schema.direction import Direction
-from cwndlab.schema.scenario import ChainPath, WirePath
-from cwndlab.schema.wifi import WifiPath
+from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
-    from cwndlab.schema.scenario import Path, Stage
+    from cwndlab.schema.path import PathPart
 
 
-def links_of(path: Path) -> tuple[Path, ...]:
-    """The links of a chain; any other path is one."""
-    return path.links if isinstance(path, ChainPath) else (path,)
+def links_of(path: PathPart | LivePath) -> list[PathPart]:
+    """The links of a chain; any other path is one, and a real network none that is known."""
+    if isinstance(path, LivePath):
+        return []
+    return list(path.links) if path.kind == "chain" else [path]
 
 
-def has_medium(path: Path) -> bool:
+def has_medium(path: PathPart | LivePath) -> bool:
     """Whether users have queues of their own somewhere on the path."""
-    return any(isinstance(link, CellPath | WifiPath) for link in links_of(path))
+    return any(link.kind in ("cell", "wifi") for link in links_of(path))
 
 
-def wire_stages(path: Path, direction: Direction) -> tuple[Stage, ...]:
+def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPart]:
     """The wires that packets pass in a direction, in their order."""
-    wires = [link for link in links_of(path) if isinstance(link, WirePath)]
+    wires = [link for link in links_of(path) if link.kind == "wire"]
     if direction is Direction.DOWNLINK:
-        return tuple(stage for wire in wires for stage in wire.forward)
-    return tuple(stage for wire in reversed(wires) for stage in wire.reverse)
+        return [stage for wire in wires for stage in wire.forward]
+    return [stage for wire in reversed(wires) for stage in wire.reverse]
 
 
-def propagation_ns(path: Path, direction: Direction) -> int:
+def propagation_ns(path: PathPart | LivePath, direction: Direction) -> int:
     """The delay that every packet has in a direction, whatever it waits for."""
-    match path:
-        case ChainPath():
-            return sum(propagation_ns(link, direction) for link in path.links)
-        case WirePath():
-            return sum(stage.delay_ns for stage in wire_stages(path, direction))
-        case CellPath():
-            way = path.downlink if direction is Direction.DOWNLINK else path.uplink
-            return way.core_delay_ns
-        case WifiPath():
-            return path.wire_delay_ns or 0
+    return sum(_propagation_ns(link, direction) for link in links_of(path))
+
+
+def _propagation_ns(link: PathPart, direction: Direction) -> int:
+    match link.kind:
+        case "cell":
+            way = link.downlink if direction is Direction.DOWNLINK else link.uplink
+            return int(way.core_delay_ns)
+        case "wifi":
+            return link.wire_delay_ns or 0
         case _:
-            return 0
+            return sum(stage.delay_ns for stage in wire_stages(link, direction))
 
 
-def base_rtt_ns(path: Path) -> int:
+def base_rtt_ns(path: PathPart | LivePath) -> int:
     """The delay of both directions together."""
     return propagation_ns(path, Direction.DOWNLINK) + propagation_ns(path, Direction.UPLINK)

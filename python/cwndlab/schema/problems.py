@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from cwndlab.errors import nearest
-from cwndlab.text.linkspec import parse_spec
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -27,11 +26,28 @@ class FieldError(ValueError):
         self.message = message
 
 
+class DocumentError(ValueError):
+    """Values that cannot be used in a part of a document that the core has read."""
+
+    def __init__(self, problems: list[FieldError]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+
 def field_errors(
     error: ValidationError, model: type[BaseModel], document: object
 ) -> list[FieldError]:
     """All errors in `document`, which was to become a `model`."""
-    return [_field_error(details, model, document) for details in error.errors()]
+    return [found for details in error.errors() for found in _told(details, model, document)]
+
+
+def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
+    """The problems of one error: of a link's, each of its keys."""
+    refused = details.get("ctx", {}).get("error")
+    whole = _field_error(details, model, document)
+    if not isinstance(refused, DocumentError):
+        return [whole]
+    return [FieldError((*whole.key, *each.key), each.message) for each in refused.problems]
 
 
 def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -> FieldError:  # noqa: ANN401  TOML
@@ -42,31 +58,13 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -
         if _has(node, part):
             node = node[part]
         elif isinstance(node, str):
-            # A text that stands for a table; in a link's there are several keys.
-            if key[-1:] in (("link",), ("reverse_link",)):
-                message = f"{_inside_link(node, details)}: {message}"
-            return FieldError(key, message)
+            return FieldError(key, message)  # a text that stands for a table
         elif details["type"] != "missing" or part != details["loc"][-1]:
             continue  # the kind of a table, which is no key of the document
         key += (part,)
     if details["type"] == "union_tag_invalid" and isinstance(node, dict):
         key += ("kind",)
     return FieldError(key, message)
-
-
-def _inside_link(text: str, details: ErrorDetails) -> str:
-    """The keys in a link's text that lead to an error, without the kinds of tables."""
-    location = details["loc"]
-    begin = max(n for n, part in enumerate(location) if part in ("link", "reverse_link")) + 1
-    node: Any = parse_spec(text)
-    names = []
-    for part in location[begin:]:
-        if _has(node, part):
-            node = node[part]
-        elif part != location[-1]:
-            continue  # the kind of a table
-        names.append(str(part))
-    return ".".join(names)
 
 
 def _has(node: object, part: int | str) -> bool:

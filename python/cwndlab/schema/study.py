@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from cwndlab.schema.application import WrittenApplication
 from cwndlab.schema.base import Model
 from cwndlab.schema.host import HostOrText
-from cwndlab.schema.link import LinkOrText
+from cwndlab.schema.link import Link
 from cwndlab.schema.live import Live
 from cwndlab.schema.types import DurationText, SamplesText, SizeText
 
@@ -146,12 +146,12 @@ class StudyModel(Model):
     flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None, description="number of flows alike, where no [[flow]] says more; 1 if absent"
     )
-    link: LinkOrText | None = Field(
+    link: Link | None = Field(
         default=None,
         description="path from the server to the user: a preset such as lte-typical, trace:FILE, a "
         'TOML file, keys as in "rate=10 Mbit/s,delay=20 ms", or in a file a table',
     )
-    reverse_link: LinkOrText | None = Field(
+    reverse_link: Link | None = Field(
         default=None, description="path back; as long as the link and without limits if absent"
     )
     user_host: HostOrText | None = Field(

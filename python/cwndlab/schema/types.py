@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from cwndlab.text import quantity
-from cwndlab.text.quantity import QueueLimit
 
 
 def _schema(description: str, *examples: str) -> WithJsonSchema:
@@ -71,10 +70,4 @@ SamplesText = Annotated[
         lambda interval_ns: quantity.format_duration(interval_ns) if interval_ns else "none"
     ),
     _schema('an interval, or "none"', "100 ms", "none"),
-]
-QueueText = Annotated[
-    QueueLimit,
-    BeforeValidator(quantity.parse_queue),
-    PlainSerializer(str),
-    _schema("a queue limit", "250 packets", "64 KiB", "1 BDP", "unlimited"),
 ]

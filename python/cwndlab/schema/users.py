@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 
 from cwndlab.schema.base import Model
-from cwndlab.schema.link import LinkOrText  # noqa: TC001  pydantic reads it at run time
+from cwndlab.schema.link import Link  # noqa: TC001  pydantic reads it at run time
 from cwndlab.schema.ranges import Basis
 
 Filled = TypeVar("Filled", bound=Sized)
@@ -36,7 +36,7 @@ class WrittenClass(Basis):
     """Users whose networks are alike; `source` or `invented` say where the weight comes from."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(description="what results call it")
-    link: LinkOrText = Field(description="their link: a table, or a line such as lte-typical")
+    link: Link = Field(description="their link: a table, or a line such as lte-typical")
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         description="how much the class counts, against the others' weights"
     )

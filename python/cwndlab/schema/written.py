@@ -1,10 +1,10 @@
 """How a model in whole SI units is written by people.
 
-A medium has too many figures to define each twice. Its SI model is the only definition: a field
-says with `Written` which quantity people write for it, and `written_form` makes the model that a
-study file is read into. Every key of it may be absent, so that a preset's keys and those of a study
-go together, unless the form is whole: then what the SI model needs must be written. `to_si` makes
-the SI model of it.
+Hosts, applications and live networks have too many figures to define each twice. The SI model is
+the only definition: a field says with `Written` which quantity people write for it, and
+`written_form` makes the model that a study file is read into. Every key of it may be absent, so
+that a preset's keys and those of a study go together, unless the form is whole: then what the SI
+model needs must be written. `to_si` makes the SI model of it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from annotated_types import MinLen
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
     PlainSerializer,
-    Tag,
     ValidationError,
     create_model,
 )
@@ -69,16 +66,6 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
-    """A list that may be written as a number of items, which another key describes.
-
-    That key has what all have in common, or a list of several such tables, which take turns.
-    """
-
-    alike: str
-
-
-@dataclass(frozen=True, slots=True)
 class IfAbsent:
     """What a field is where people write nothing; the scenario itself always says it."""
 
@@ -108,17 +95,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
     for name, field in model.model_fields.items():
         if _mark(field, Inferred):
             continue
-        several = _mark(field, Several)
         annotation = _form(field.annotation, field)
-        if several:
-            item = typing.get_args(annotation)[0]
-            annotation = _one_or_list(Annotated[int, Field(ge=1, le=2007)], annotation)
-            turns: Any = Annotated[types.GenericAlias(tuple, (item, ...)), AfterValidator(_filled)]
-            in_common = f"what each of {name} has in common, or several such tables that take turns"
-            fields[several.alike] = (
-                _one_or_list(item, turns) | None,
-                Field(default=None, description=in_common),
-            )
         key = written_key(field, name)
         if is_whole:
             fields[key] = _whole_field(field, annotation)
@@ -170,20 +147,6 @@ def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN4
     return bare
 
 
-def _filled(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    # Not a least length, which is found missed again where an item is wrong.
-    if not value:
-        msg = "must not be empty"
-        raise ValueError(msg)
-    return value
-
-
-def _one_or_list(one: Any, several: Any) -> Any:  # noqa: ANN401  types
-    """Either; what is wrong is told of the one that was written."""
-    is_list = Discriminator(lambda given: "list" if isinstance(given, list | tuple) else "one")
-    return Annotated[Annotated[one, Tag("one")] | Annotated[several, Tag("list")], is_list]
-
-
 def word_as_kind(value: object) -> object:
     """`"codel"` is short for `{ kind = "codel" }`."""
     return {"kind": value} if isinstance(value, str) else value
@@ -221,8 +184,6 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
             continue
         given = getattr(value, field.key)
         place: KeyPath = (*key, field.key)
-        if field.several:
-            given = _items(given, getattr(value, field.several.alike))
         if given is None:
             continue
         document[name] = (
@@ -240,7 +201,6 @@ class _WrittenField:
     key: str
     annotation: Any
     written: Written | None
-    several: Several | None
     is_inferred: bool
 
 
@@ -252,21 +212,10 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
             written_key(field, name),
             field.annotation,
             _mark(field, Written),
-            _mark(field, Several),
             is_inferred=_mark(field, Inferred) is not None,
         )
         for name, field in model.model_fields.items()
     }
-
-
-def _items(given: Any, alike: Any) -> Any:  # noqa: ANN401  what people wrote
-    """The items of a list that may be a number, with what they have in common."""
-    turns = alike if isinstance(alike, tuple) else (alike,)
-    if given is None:
-        given = 1
-    if isinstance(given, int):
-        return tuple(turns[n % len(turns)] or {} for n in range(given))
-    return tuple(merged(turns[n % len(turns)], item) for n, item in enumerate(given))
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
@@ -362,7 +311,7 @@ def _bare(annotation: Any) -> Any:  # noqa: ANN401  types
     return annotation
 
 
-Marked = TypeVar("Marked", Written, Several, IfAbsent, Inferred)
+Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from cwndlab import core
 from cwndlab.errors import StudyError, plural
 from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.resolve.presets import load_preset
 from cwndlab.resolve.queues import QueueSize, size_of
-from cwndlab.schema import scenario as si
 from cwndlab.schema.live import LivePath
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cwndlab.resolve.traces import Trace
-    from cwndlab.schema.cell import CellPath
+    from cwndlab.schema import scenario as si
     from cwndlab.schema.link import Link
+    from cwndlab.schema.path import PathPart
     from cwndlab.schema.ranges import Range
-    from cwndlab.schema.wifi import WifiPath
     from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.runs import Cell
 
@@ -126,16 +127,16 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
     """The stages of a link, for programs."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
-    if isinstance(resolved.path, si.ChainPath):
-        facts = describe_path(resolved.path, resolved.traces, resolved.server_ns)
-        return [{"key": fact.name, "value": fact.text} for fact in facts]
-    if not isinstance(resolved.path, si.WirePath):
-        return [{"key": key, "value": text} for key, text in texts(resolved.path)]
+    if resolved.path.kind != "wire":
+        return [
+            {"key": key, "value": text}
+            for key, text in core.medium_figures(json.dumps(resolved.path))
+        ]
     for name, stage in _stages(resolved.path):
         row: dict[str, Any] = {"link": name}
-        for key, value in stage.model_dump(mode="json").items():
+        for key, value in stage.items():
             if isinstance(value, dict):
-                row |= {f"{key}_{inner}": v for inner, v in value.items() if v is not None}
+                row |= {f"{key}_{inner}": v for inner, v in value.items()}
             else:
                 row[key] = value
         rows.append(row)
@@ -162,34 +163,30 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
         raise StudyError([source.problem(error.key, error.message)]) from None
 
 
-def describe_path(path: si.Path, traces: Mapping[str, Trace], server_ns: int = 0) -> list[Fact]:
-    """Each stage of both directions, of a medium each table, of a chain both of each link."""
-    match path:
-        case LivePath():
-            return [Fact("live", _describe_live(path))]
-        case si.WirePath():
-            return _describe_wires(path, path, traces, server_ns)
-        case si.ChainPath():
-            return [
-                Fact(f"{n}.{fact.name}", fact.text)
-                for n, link in enumerate(path.links)
-                for fact in (
-                    _describe_wires(link, path, traces, server_ns)
-                    if isinstance(link, si.WirePath)
-                    else _describe_medium(link)
-                )
-            ]
-        case _:
-            return _describe_medium(path)
-
-
-def _describe_wires(
-    wires: si.WirePath, path: si.Path, traces: Mapping[str, Trace], server_ns: int
+def describe_path(
+    path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """The stages of both directions of a path's wires."""
+    """Each stage of both directions, of a medium each table, of a chain both of each link."""
+    if isinstance(path, LivePath):
+        return [Fact("live", _describe_live(path))]
+    if path.kind != "chain":
+        return _describe_part(path, path, traces, server_ns)
+    return [
+        Fact(f"{n}.{fact.name}", fact.text)
+        for n, link in enumerate(path.links)
+        for fact in _describe_part(link, path, traces, server_ns)
+    ]
+
+
+def _describe_part(
+    link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
+) -> list[Fact]:
+    """The stages of both directions of wires; of a medium each table of its figures."""
+    if link.kind != "wire":
+        return _describe_medium(link)
     return [
         Fact(name, _describe_stage(stage, traces, size_of(stage, path, traces, server_ns)))
-        for name, stage in _stages(wires)
+        for name, stage in _stages(link)
     ]
 
 
@@ -205,10 +202,10 @@ def _describe_live(path: LivePath) -> str:
     return f"the network at {path.place}{when}{days}{ends}{udp}"
 
 
-def _describe_medium(path: CellPath | WifiPath) -> list[Fact]:
+def _describe_medium(path: PathPart) -> list[Fact]:
     """Its figures, those of one table together."""
     tables: dict[str, list[str]] = {}
-    for name, text in texts(path):
+    for name, text in core.medium_figures(json.dumps(path)):
         table, _, key = name.rpartition(".")
         tables.setdefault(table, []).append(f"{key} {text}")
     return [
@@ -217,14 +214,14 @@ def _describe_medium(path: CellPath | WifiPath) -> list[Fact]:
     ]
 
 
-def _stages(path: si.WirePath) -> Iterator[tuple[str, si.Stage]]:
+def _stages(path: PathPart) -> Iterator[tuple[str, PathPart]]:
     for direction, stages in (("forward", path.forward), ("reverse", path.reverse)):
         for n, stage in enumerate(stages):
             yield f"{direction}.{n}", stage
 
 
 def _describe_stage(
-    stage: si.Stage, traces: Mapping[str, Trace], queue_size: QueueSize | None
+    stage: PathPart, traces: Mapping[str, Trace], queue_size: QueueSize | None
 ) -> str:
     default = "" if queue_size is None or not queue_size.is_default else _default(queue_size)
     parts = [
@@ -233,8 +230,7 @@ def _describe_stage(
         f"queue {_queue(stage.queue)}{default}",
     ]
     if stage.jitter is not None:
-        facts = stage.jitter.model_dump(exclude={"kind"})
-        (value,) = facts.values()
+        (value,) = (value for key, value in stage.jitter.items() if key != "kind")
         parts.append(f"jitter {stage.jitter.kind} {format_duration(value)}")
     if stage.ack_filter is not None:
         parts.append(f"{stage.ack_filter} ACK filter")
@@ -255,14 +251,14 @@ def _describe_stage(
     return ", ".join(parts)
 
 
-def _reorder(reorder: si.Reorder) -> str:
-    match reorder:
-        case si.LateReorder():
+def _reorder(reorder: PathPart) -> str:
+    match reorder.kind:
+        case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
             return f"{share} later by {delay}, at most one in {reorder.gap}"
-        case si.EarlyReorder():
+        case "early":
             return f"{format_share(reorder.ppb)} without delay, at most one in {reorder.gap}"
-        case si.JitterReorder():
+        case _:
             return "jitter changes the order"
 
 
@@ -271,39 +267,32 @@ def _default(size: QueueSize) -> str:
     return f" (by default, {size.bdp:.2g} BDP)"
 
 
-def _rate(rate: si.Rate, traces: Mapping[str, Trace]) -> str:
-    match rate:
-        case si.UnlimitedRate():
-            return "unlimited rate"
-        case si.FixedRate():
-            return format_rate(rate.bits_per_sec)
-        case si.TokenBucketRate():
-            return f"{format_rate(rate.bits_per_sec)}, burst {format_size(rate.burst_bytes)}"
-        case si.MahimahiRate() | si.LogRate():
-            return f"trace {traces[rate.path].path.name}"
+def _rate(rate: PathPart, traces: Mapping[str, Trace]) -> str:
+    if rate.path is not None:
+        return f"trace {traces[rate.path].path.name}"
+    if rate.bits_per_sec is None:
+        return "unlimited rate"
+    burst = "" if rate.burst_bytes is None else f", burst {format_size(rate.burst_bytes)}"
+    return f"{format_rate(rate.bits_per_sec)}{burst}"
 
 
-def _queue(queue: si.Queue) -> str:
+def _queue(queue: PathPart) -> str:
     limit = "unlimited"
-    if isinstance(queue, si.RedQueue):
-        if queue.limit_bytes is not None:
-            limit = format_size(queue.limit_bytes)
-    elif queue.packets is not None:
+    limit_bytes = queue.limit_bytes if queue.kind == "red" else queue.bytes
+    if queue.packets is not None:
         limit = plural(queue.packets, "packet")
-    elif queue.bytes is not None:
-        limit = format_size(queue.bytes)
+    elif limit_bytes is not None:
+        limit = format_size(limit_bytes)
     return limit if queue.kind == "drop_tail" else f"{limit}, {queue.kind}"
 
 
-def _loss(loss: si.Loss) -> str:
-    match loss:
-        case si.IidLoss():
-            return format_share(loss.ppb)
-        case si.GilbertElliottLoss():
-            return (
-                f"Gilbert-Elliott p {format_share(loss.p_ppb)}, r {format_share(loss.r_ppb)}, "
-                f"good {format_share(loss.loss_good_ppb)}, bad {format_share(loss.loss_bad_ppb)}"
-            )
+def _loss(loss: PathPart) -> str:
+    if loss.kind == "iid":
+        return format_share(loss.ppb)
+    return (
+        f"Gilbert-Elliott p {format_share(loss.p_ppb)}, r {format_share(loss.r_ppb)}, "
+        f"good {format_share(loss.loss_good_ppb)}, bad {format_share(loss.loss_bad_ppb)}"
+    )
 
 
 def describe_flows(scenario: si.Scenario) -> list[Fact]:

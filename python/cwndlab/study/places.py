@@ -28,7 +28,7 @@ class Arguments:
 
     def problem(self, key: KeyPath, message: str) -> str:
         """The argument, then what is wrong with it."""
-        if not key or message.startswith("unknown "):
+        if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # tells by itself what was written
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])

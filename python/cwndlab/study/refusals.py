@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.schema.scenario import ChainPath
+from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cwndlab.errors import ScenarioRefusedError
     from cwndlab.schema import Scenario
+    from cwndlab.schema.path import PathPart
     from cwndlab.text.toml import KeyPath
 
 _PART = re.compile(r"[^.\[\]]+")
@@ -25,7 +26,7 @@ def place_in_study(
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
         return _written(document, ("link", kind, *inner)), refused.message
-    if head == "path" and isinstance(scenario.path, ChainPath):
+    if head == "path" and kind == "chain" and not isinstance(scenario.path, LivePath):
         return _written(document, _in_chain(scenario.path, document, inner)), refused.message
     if head in ("flows", "before") and inner[-1] == "stack_overrides":
         flows = document.get("flow", [])
@@ -34,7 +35,7 @@ def place_in_study(
     return (), f"the simulator refuses it: {refused}"
 
 
-def _in_chain(path: ChainPath, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
+def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
     """The key of a chain's link, or of what is in it if that is a medium."""
     if len(inner) < 2:  # noqa: PLR2004  `links` and a number
         return ("link",)

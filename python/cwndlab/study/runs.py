@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 from cwndlab import core
 from cwndlab.resolve import reno_variants as recoveries
 from cwndlab.schema import Scenario, canonical_json
+from cwndlab.schema.live import LivePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,6 +182,8 @@ def _cell_without_algorithms(scenario: Scenario) -> str:
     """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
+    if not isinstance(scenario.path, LivePath):
+        content["path"] = core.without_defaults(canonical_json(scenario.path))
     for flow in content["flows"]:
         for end in ("sender", "receiver"):
             for key in ("algorithm", "parameters", "host"):

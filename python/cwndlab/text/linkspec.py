@@ -7,19 +7,12 @@ becomes that table.
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 from typing import Any
 
-from cwndlab.errors import QuantityError
+from cwndlab import core
 
-_PAIRS_BEGIN = re.compile(r"(?:^|,)\s*(?=[A-Za-z_][A-Za-z_0-9.]*\s*=)")
-_MOST_DIGITS = 18  # of a count
 _HEADS = ("trace", "log")  # a log is a trace, too: the word is older
-_REMEDY = (
-    'write for example "rate=10 Mbit/s,delay=20 ms,queue=50 packets", '
-    '"trace:FILE,delay=20 ms" or the name of a preset (cwndlab link list)'
-)
 
 
 def parse_spec(text: str) -> dict[str, Any]:
@@ -28,32 +21,7 @@ def parse_spec(text: str) -> dict[str, Any]:
     Raises:
         QuantityError: `text` is empty, or names a key twice or without a value.
     """
-    head, *pairs = _PAIRS_BEGIN.split(text.strip())
-    head = head.strip()
-    table: dict[str, Any] = {}
-    if head:
-        kind, colon, path = head.partition(":")
-        if colon and kind in _HEADS:
-            table["trace"] = path.strip()
-        else:
-            table["preset"] = head
-    for pair in pairs:
-        key, _, value = (part.strip() for part in pair.partition("="))
-        *tables, last = key.split(".")
-        place = table
-        for name in tables:
-            place = place.setdefault(name, {})
-            if not isinstance(place, dict):
-                msg = f'"{name}" has a value already, so that "{key}" cannot be in it; {_REMEDY}'
-                raise QuantityError(msg)
-        if last in place:
-            msg = f'"{key}" is given twice; {_REMEDY}'
-            raise QuantityError(msg)
-        place[last] = _plain(value)
-    if not table or "" in table.values() or "\0" in text:
-        msg = f"not a link; {_REMEDY}"
-        raise QuantityError(msg)
-    return table
+    return core.parse_link_line(text)
 
 
 def short_spec(text: str) -> str:
@@ -63,9 +31,3 @@ def short_spec(text: str) -> str:
     if colon and kind in _HEADS:
         return f"{PurePath(path).name}{comma}{rest}"
     return text
-
-
-def _plain(text: str) -> str | int:
-    """A number without a unit is a count."""
-    is_count = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-    return int(text) if is_count else text

@@ -29,7 +29,7 @@ from cwndlab.judge.encounters import (
     network_of,
     report_mixes,
 )
-from cwndlab.schema import scenario as si
+from cwndlab.schema.path import PathPart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,8 +166,8 @@ def test_queues_are_multiples_of_the_bandwidth_delay_product() -> None:
     document = document_of({"link": WIRE}, [Encounter("bbr", "cubic", mix)], network=network)
     (cell,) = cw.Study(**document).cells
     changed = cell.resolved.scenario.path
-    assert isinstance(changed, si.WirePath)
-    assert changed.forward[0].queue == si.DropTailQueue(bytes=30_000)
+    assert isinstance(changed, PathPart)
+    assert changed.forward[0].queue == {"kind": "drop_tail", "bytes": 30_000}
 
 
 def test_what_is_known_of_a_phones_queue_comes_out(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from cwndlab.judge.populations import (
     populations,
 )
 from cwndlab.judge.sampling import vary
+from cwndlab.schema.path import PathPart
 
 DRAWS = 12
 DOCS = Path(__file__).parents[3] / "docs/explanation/verdict.md"
@@ -98,6 +99,7 @@ def test_a_file_of_users() -> None:
     study = cw.Study(algorithm="cubic", factors={"network": drawn[1].levels()})
     for cell in study.cells:
         path = cell.resolved.scenario.path
+        assert isinstance(path, PathPart)
         assert path.kind == "wire"
         assert path.forward[0].delay_ns == 49_000_000  # the file lies beside the population's
         assert cell.resolved.scenario.duration_ns == 20 * 10**9

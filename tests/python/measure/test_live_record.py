@@ -165,7 +165,7 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
         "home.toml",
     ]
     preset = load_preset(str(link), tmp_path)
-    assert preset.link.trace == str(tmp_path / "home-downlink.trace")
+    assert preset.link["trace"] == str(tmp_path / "home-downlink.trace")
     assert "home-downlink.trace" in link.read_text(encoding="utf-8")
     assert str(tmp_path) not in link.read_text(encoding="utf-8"), "the folder may be moved"
     assert preset.reverse_link is not None

@@ -14,6 +14,7 @@ from cwndlab import core
 from cwndlab.errors import CoreMissingError, LinkError
 from cwndlab.judge.sampling import Draw, Sample, ends, vary
 from cwndlab.resolve.presets import load_preset, presets
+from cwndlab.schema.path import PathPart
 from cwndlab.schema.problems import FieldError
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def test_a_draw_is_what_its_keys_say() -> None:
     sample = vary("lte-typical", DRAWS, 3)
     for draw, scenario in zip(sample.draws, resolved("lte-typical", sample.draws), strict=True):
         path = scenario.path
+        assert isinstance(path, PathPart)
         assert path.kind == "cell"
         keys = draw.keys
         assert path.downlink.core_delay_ns == pytest.approx(float(keys["server"]) * 1e6)

@@ -11,7 +11,7 @@ from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError, TraceError
 from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.resolve.traces import Told, read_folder, read_trace
-from cwndlab.schema import scenario as si
+from cwndlab.schema.path import PathPart
 from cwndlab.study.describe import describe_link, read_link
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_one_key_takes_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("delay=20 ms,log=x.down", "mahimahi"),
     ):
         _, resolved = read_link(spec)
-        assert isinstance(resolved.path, si.WirePath)
+        assert isinstance(resolved.path, PathPart)
         assert resolved.path.forward[0].rate.kind == kind, spec
     _, resolved = read_link("trace:drive.csv,column=speed,unit=bytes/s")
     assert next(iter(resolved.traces.values())).info["mean_rate_mbit_s"] == pytest.approx(
@@ -130,11 +130,11 @@ def test_a_folder_of_cellreplay_is_both_directions(
     assert read_folder(folder)["down"].delay_ns == 22_000_000
     _, resolved = read_link("trace:driving")
     path = resolved.path
-    assert isinstance(path, si.WirePath)
+    assert isinstance(path, PathPart)
     assert (path.forward[0].delay_ns, path.reverse[0].delay_ns) == (22_000_000, 32_000_000)
     assert path.forward[0].rate != path.reverse[0].rate
     _, nearer = read_link("trace:driving,delay=5 ms")
-    assert isinstance(nearer.path, si.WirePath)
+    assert isinstance(nearer.path, PathPart)
     assert nearer.path.forward[0].delay_ns == 5_000_000
     (folder / "up-pdo").unlink()
     with pytest.raises(StudyError, match="a folder is a trace if it has CellReplay's down-pdo and"):

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import cwndlab as cw
 from cwndlab.errors import StudyError
+from cwndlab.schema.path import PathPart
 
 DOCS = Path(__file__).parents[3] / "docs/explanation/wifi.md"
 
 
 def test_the_channel_of_the_docs_runs(tmp_path: Path) -> None:
-    (channel,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    channel, _ = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     study = tmp_path / "study.toml"
     more = '[study]\nid = "docs"\nduration = "3 s"\ndirection = "uplink"'
     flows = '[[flow]]\ncount = 3\nuser = "each"\n'
     study.write_text(channel.replace("[study]", more) + flows)
     loaded = cw.Study.load(study)
     path = loaded.cells[0].resolved.scenario.path
+    assert isinstance(path, PathPart)
     assert path.kind == "wifi"
     assert [node.x_mm for node in path.stations] == [10_000] * 3
     assert path.interference is not None
@@ -30,6 +33,14 @@ def test_the_channel_of_the_docs_runs(tmp_path: Path) -> None:
     rates = ran["goodput_mbit_s"].to_list()
     assert min(rates) > 1
     assert 20 < sum(rates) < 40
+
+
+def test_the_access_point_of_the_docs_runs() -> None:
+    _, link = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    study = cw.Study(link=tomllib.loads(link)["link"], algorithm="cubic", duration="3 s")
+    path = study.cells[0].resolved.scenario.path
+    assert isinstance(path, PathPart)
+    assert path.access_point.queue.kind == "airtime"
 
 
 CHANNEL = """
@@ -47,6 +58,7 @@ def read(tmp_path: Path, keys: str) -> list[tuple[int, int]]:
     study = tmp_path / "study.toml"
     study.write_text(CHANNEL + keys)
     path = cw.Study.load(study).cells[0].resolved.scenario.path
+    assert isinstance(path, PathPart)
     assert path.kind == "wifi"
     return [(node.x_mm, node.y_mm) for node in path.stations]
 

@@ -187,7 +187,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'rate = "20 Mbit/s"',
             'rate = "20 Mbit/s"\ntrace = "a"',
-            'mine.toml:6: link\n  "rate" and "trace" both give the rate; keep one of them',
+            'mine.toml:8: link.trace = "a"\n  "rate" and "trace" both give the rate; keep one',
         ),
         (
             'rate = "20 Mbit/s"',
@@ -200,7 +200,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'rate = "20 Mbit/s"',
             'rate = "20 Mbit/s"\noutages = [{ start = "2 s", stop = "1 s" }]',
-            "mine.toml:8: link.outages[0]\n  the outage stops before it starts",
+            'mine.toml:8: link.outages[0].stop = "1 s"\n  the outage stops before it starts',
         ),
         (
             "[record]",

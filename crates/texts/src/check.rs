@@ -1,0 +1,268 @@
+//! Whether a document has known keys only, each with a value of its form.
+//!
+//! Nothing has to be there yet: what is needed is known when a preset's keys have been added, and
+//! is then missed by [`crate::convert`]. What may be written in several ways comes back in one:
+//! `loss = "1 %"` as `{ kind = "iid", share = "1 %" }`. Quantities stay texts.
+
+use serde_json::{Map, Value};
+
+use crate::problem::{Place, Problem, nearest};
+use crate::quantity::{Quantity, QueueLimit};
+use crate::table::{Figure, Form, Short, Table};
+
+/// The table in its one form; what is wrong is added to `problems`.
+pub(crate) fn checked_table(
+    table: &'static Table,
+    value: &Value,
+    place: &Place,
+    problems: &mut Vec<Problem>,
+) -> Value {
+    let Value::Object(given) = value else {
+        problems.push(Problem::new(place, "must be a table: { key = value }"));
+        return value.clone();
+    };
+    let mut found = Map::new();
+    for (name, inner) in given {
+        let place = place.key(name);
+        let inner = match table.key(name) {
+            _ if name == "kind" && table.kind.is_some() => inner.clone(),
+            Some(_) if inner.is_null() => Value::Null,
+            Some(key) => checked(&key.form, inner, &place, problems),
+            None => {
+                problems.push(unknown_key(name, &table.names(), &place));
+                continue;
+            }
+        };
+        found.insert(name.clone(), inner);
+    }
+    Value::Object(found)
+}
+
+fn unknown_key(name: &str, known: &[&str], place: &Place) -> Problem {
+    let hint = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Problem::new(place, format!("unknown key; {hint}"))
+}
+
+fn checked(form: &Form, value: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
+    let result = match form {
+        Form::Figure(figure) => figure.read(value).map(|_| value.clone()),
+        Form::Queue => QueueLimit::read(value).map(|_| value.clone()),
+        Form::Whole { least, most } => whole(value, *least, *most).map(Value::from),
+        Form::Flag => flag(value).map(Value::from),
+        Form::Text => text(value),
+        Form::Word(words) => word(value, words).map(Value::from),
+        Form::Table(table) => return checked_table(table, value, place, problems),
+        Form::Kinds(kinds, short) if value.is_string() => {
+            // What is wrong with a text is wrong with all of it.
+            let mut found = Vec::new();
+            let value = of_kinds(kinds, *short, value, place, &mut found);
+            problems.extend(found.into_iter().map(|one| Problem::new(place, one.message)));
+            return value;
+        }
+        Form::Kinds(kinds, short) => return of_kinds(kinds, *short, value, place, problems),
+        Form::TableOrText(table, short) => match spelt_out(*short, value) {
+            Ok(value) => return checked_table(table, &value, place, problems),
+            Err(message) => Err(message),
+        },
+        Form::List(item) => return list(item, value, place, problems),
+        Form::Several { item, .. } if value.is_array() => {
+            return list(&Form::Table(item), value, place, problems);
+        }
+        Form::Several { .. } => whole(value, 1, MOST_ALIKE).map(Value::from),
+        Form::OneOrList(item) if value.is_array() => {
+            if value.as_array().is_some_and(Vec::is_empty) {
+                Err("must not be empty".to_owned())
+            } else {
+                return list(&Form::Table(item), value, place, problems);
+            }
+        }
+        Form::OneOrList(item) => return checked_table(item, value, place, problems),
+    };
+    result.unwrap_or_else(|message| {
+        problems.push(Problem::new(place, message));
+        Value::Null
+    })
+}
+
+fn list(form: &Form, value: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
+    let Value::Array(items) = value else {
+        problems.push(Problem::new(place, "must be a list"));
+        return Value::Null;
+    };
+    let each = items.iter().enumerate();
+    Value::Array(each.map(|(n, item)| checked(form, item, &place.item(n), problems)).collect())
+}
+
+fn of_kinds(
+    kinds: &'static [&'static Table],
+    short: Short,
+    value: &Value,
+    place: &Place,
+    problems: &mut Vec<Problem>,
+) -> Value {
+    let value = match spelt_out(short, value) {
+        Ok(value) => value,
+        Err(message) => {
+            problems.push(Problem::new(place, message));
+            return Value::Null;
+        }
+    };
+    let Value::Object(given) = &value else {
+        problems.push(Problem::new(place, "must be a table: { key = value }"));
+        return Value::Null;
+    };
+    let names: Vec<&str> = kinds.iter().filter_map(|table| table.kind).collect();
+    match given.get("kind") {
+        None => without_kind(kinds, given, place, problems),
+        Some(kind) => match kinds.iter().find(|table| table.kind == kind.as_str()) {
+            Some(table) if kind.is_string() => checked_table(table, &value, place, problems),
+            _ => {
+                let near = kind.as_str().and_then(|kind| nearest(kind, names.iter().copied()));
+                let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                let message = format!("must be one of {}{hint}", names.join(", "));
+                problems.push(Problem::new(&place.key("kind"), message));
+                Value::Null
+            }
+        },
+    }
+}
+
+/// A table whose kind stands elsewhere, in a preset: a key of any kind may be in it.
+fn without_kind(
+    kinds: &'static [&'static Table],
+    given: &Map<String, Value>,
+    place: &Place,
+    problems: &mut Vec<Problem>,
+) -> Value {
+    let mut found = Map::new();
+    for (name, inner) in given {
+        let keys: Vec<_> = kinds.iter().filter_map(|table| table.key(name)).collect();
+        let place = place.key(name);
+        match keys[..] {
+            [] => {
+                let mut known: Vec<&str> = kinds.iter().flat_map(|table| table.names()).collect();
+                known.sort_unstable();
+                known.dedup();
+                problems.push(unknown_key(name, &known, &place));
+                continue;
+            }
+            [only] => found.insert(name.clone(), checked(&only.form, inner, &place, problems)),
+            _ => found.insert(name.clone(), inner.clone()),
+        };
+    }
+    Value::Object(found)
+}
+
+/// The table that a text is short for; anything else as it is.
+fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
+    let Value::String(text) = value else { return Ok(value.clone()) };
+    let pairs = match short {
+        Short::Kind => vec![("kind", text.as_str())],
+        Short::Key { kind, key } => vec![("kind", kind), (key, text)],
+        Short::Worded { word, word_key, kind, key } => {
+            match text.strip_prefix(word).and_then(|rest| rest.strip_prefix(' ')) {
+                Some(rest) => vec![("kind", word), (word_key, rest.trim())],
+                None => vec![("kind", kind), (key, text)],
+            }
+        }
+        Short::Pair { first, second, remedy } => {
+            let (one, other) = text.split_once(',').ok_or(remedy)?;
+            vec![(first, one.trim()), (second, other.trim())]
+        }
+        Short::KindOrPair { word, .. } if text.trim() == word => vec![("kind", word)],
+        Short::KindOrPair { kind, first, second, remedy, .. } => {
+            let (one, other) = text.split_once(',').ok_or(remedy)?;
+            vec![("kind", kind), (first, one.trim()), (second, other.trim())]
+        }
+    };
+    Ok(pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect())
+}
+
+impl Figure {
+    /// The number that the scenario has for a text.
+    pub(crate) fn read(&self, value: &Value) -> Result<i64, String> {
+        let count = self.quantity.read(value)?;
+        let text = |count: i64| self.quantity.format(count.saturating_mul(self.scale));
+        if count % self.scale != 0 {
+            return Err(format!("too fine; write whole multiples of {}", text(1)));
+        }
+        let count = count / self.scale;
+        if count < self.least {
+            return Err(format!("must be at least {}", text(self.least)));
+        }
+        if count > self.most {
+            return Err(format!("must be at most {}", text(self.most)));
+        }
+        Ok(count)
+    }
+}
+
+/// A whole number; a text of digits is one, too, as in a line every value is a text.
+pub(crate) fn whole(value: &Value, least: i64, most: i64) -> Result<i64, String> {
+    let number = match value {
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(number) => number.as_i64().or_else(|| {
+            let number = number.as_f64()?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "it is compared with the whole one"
+            )]
+            let whole = number as i64;
+            #[expect(clippy::cast_precision_loss, reason = "what is not exact is refused")]
+            let is_whole = whole as f64 == number && number.abs() < 1e15;
+            is_whole.then_some(whole)
+        }),
+        _ => None,
+    };
+    match number {
+        None => Err("must be a whole number".to_owned()),
+        Some(number) if number < least => Err(format!("must be at least {least}")),
+        Some(number) if number > most => Err(format!("must be at most {most}")),
+        Some(number) => Ok(number),
+    }
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    let word = match value {
+        Value::Bool(flag) => return Ok(*flag),
+        Value::String(text) => text.trim().to_lowercase(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    };
+    match word.as_str() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+fn text(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Number(number) => Ok(Value::from(number.to_string())),
+        _ => Err("must be a text".to_owned()),
+    }
+}
+
+fn word(value: &Value, words: &[&'static str]) -> Result<&'static str, String> {
+    if let Some(known) = words.iter().find(|known| value.as_str() == Some(known)) {
+        return Ok(known);
+    }
+    let quoted: Vec<String> = words.iter().map(|known| format!("\"{known}\"")).collect();
+    let (last, others) = quoted.split_last().expect("there are words");
+    let near = value.as_str().and_then(|text| nearest(text, words.iter().copied()));
+    let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let others = others.join(", ");
+    Err(format!("must be {others}{}{last}{hint}", if others.is_empty() { "" } else { " or " }))
+}
+
+/// What a quantity of a document is, once it has been checked.
+pub(crate) fn known(quantity: &Quantity, value: Option<&Value>) -> Option<i64> {
+    value.and_then(|value| quantity.read(value).ok())
+}
+
+/// The most users or stations of a medium, association identifiers of IEEE 802.11.
+const MOST_ALIKE: i64 = 2007;

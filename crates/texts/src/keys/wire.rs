@@ -1,0 +1,510 @@
+//! A wire, a chain of wires, and a link as a whole.
+
+use super::cell::CELL_PATH;
+use super::wifi::WIFI_PATH;
+use crate::table::{
+    BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, Table, needed,
+    optional, usual,
+};
+
+static DROP_TAIL: Table = Table {
+    name: "DropTail",
+    about: "What does not fit is dropped.",
+    kind: Some("drop_tail"),
+    keys: &[],
+};
+
+static CODEL: Table = Table {
+    name: "Codel",
+    about: "Controlled delay, RFC 8289.",
+    kind: Some("codel"),
+    keys: &[
+        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
+        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
+        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
+    ],
+};
+
+static FQ_CODEL: Table = Table {
+    name: "FqCodel",
+    about: "A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.",
+    kind: Some("fq_codel"),
+    keys: &[
+        usual(
+            "queues",
+            "queues",
+            Form::Whole { least: 1, most: 65_536 },
+            "1024",
+            "how many queues flows are hashed into",
+        ),
+        usual(
+            "quantum",
+            "quantum_bytes",
+            BYTES,
+            r#""1514 bytes""#,
+            "what a queue may send in its turn",
+        ),
+        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
+        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
+        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
+    ],
+};
+
+static PIE: Table = Table {
+    name: "Pie",
+    about: "Proportional integral controller enhanced: PIE, RFC 8033.",
+    kind: Some("pie"),
+    keys: &[
+        usual("target", "target_ns", TIME, r#""15 ms""#, "delay to which it controls"),
+        usual(
+            "burst",
+            "burst_ns",
+            TIME,
+            r#""150 ms""#,
+            "how long a burst after calm is let in unhindered",
+        ),
+        usual(
+            "ecn",
+            "ecn",
+            Form::Flag,
+            "false",
+            "mark ECN-capable packets instead, below a probability of 10 %",
+        ),
+    ],
+};
+
+static RED: Table = Table {
+    name: "Red",
+    about: "Random early detection, Floyd and Jacobson 1993.",
+    kind: Some("red"),
+    keys: &[
+        needed("min", "min_bytes", BYTES, "below this average nothing is marked"),
+        needed("max", "max_bytes", BYTES, "from this average on everything is, unless gentle"),
+        usual("max_probability", "max_probability_ppb", PPB, r#""10 %""#, "probability at max"),
+        usual(
+            "weight_shift",
+            "weight_shift",
+            Form::Whole { least: 0, most: 31 },
+            "9",
+            "the average moves by 2^-shift of its distance with each arrival",
+        ),
+        optional(
+            "idle_packet",
+            "idle_packet_ns",
+            TIME,
+            "time of one packet, by which the average decays when idle",
+        ),
+        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
+        usual("gentle", "gentle", Form::Flag, "false", "go on to probability 1 at twice max"),
+        usual(
+            "hard_drop",
+            "hard_drop",
+            Form::Flag,
+            "false",
+            "drop where everything would be marked",
+        ),
+    ],
+};
+
+static STEP_MARKING: Table = Table {
+    name: "StepMarking",
+    about: "Marks ECN-capable packets while more than a threshold is queued, RFC 8257 section 3.1.",
+    kind: Some("step"),
+    keys: &[needed("mark", "", Form::Queue, "the threshold, in packets or bytes")],
+};
+
+static IID_LOSS: Table = Table {
+    name: "IidLoss",
+    about: "Each packet is lost on its own.",
+    kind: Some("iid"),
+    keys: &[needed("share", "ppb", PPB, "probability that a packet is lost")],
+};
+
+static GILBERT_ELLIOTT_LOSS: Table = Table {
+    name: "GilbertElliottLoss",
+    about: "Two states, good and bad, between which each packet may move.",
+    kind: Some("gilbert_elliott"),
+    keys: &[
+        needed("p", "p_ppb", PPB, "from good to bad"),
+        needed("r", "r_ppb", PPB, "from bad to good"),
+        usual("good", "loss_good_ppb", PPB, r#""0 %""#, "loss while good"),
+        usual("bad", "loss_bad_ppb", PPB, r#""100 %""#, "loss while bad"),
+    ],
+};
+
+static UNIFORM_JITTER: Table = Table {
+    name: "UniformJitter",
+    about: "From nothing to the most, all equally likely.",
+    kind: Some("uniform"),
+    keys: &[needed("most", "max_ns", TIME, "largest extra delay")],
+};
+
+static NORMAL_JITTER: Table = Table {
+    name: "NormalJitter",
+    about: "Normal around zero.",
+    kind: Some("normal"),
+    keys: &[needed("sigma", "sigma_ns", TIME, "standard deviation of the delay")],
+};
+
+static EXPONENTIAL_JITTER: Table = Table {
+    name: "ExponentialJitter",
+    about: "Exponential.",
+    kind: Some("exponential"),
+    keys: &[needed("mean", "mean_ns", TIME, "mean extra delay")],
+};
+
+static WIFI_JITTER: Table = Table {
+    name: "WifiJitter",
+    about: "Spikes of a bad Wi-Fi channel, as in draft-huitema-ccwg-c4-test section 2.3.",
+    kind: Some("wifi"),
+    keys: &[needed(
+        "mean",
+        "mean_ns",
+        TIME,
+        "average; above 1 ms a share of packets is repeated, from 91 ms on every one",
+    )],
+};
+
+static LATE_REORDER: Table = Table {
+    name: "LateReorder",
+    about: "Some packets take longer, so that those behind overtake them.",
+    kind: Some("late"),
+    keys: &[
+        needed("share", "ppb", PPB, "probability that a packet comes later"),
+        needed("delay", "delay_ns", TIME, "how much later"),
+        usual("gap", "gap", GAP, "1", "at most one packet in so many"),
+    ],
+};
+
+static EARLY_REORDER: Table = Table {
+    name: "EarlyReorder",
+    about: "Some packets have no delay and overtake those before them, as in netem.",
+    kind: Some("early"),
+    keys: &[
+        needed("share", "ppb", PPB, "probability that a packet has no delay"),
+        usual("gap", "gap", GAP, "1", "at most one packet in so many"),
+    ],
+};
+
+static JITTER_REORDER: Table = Table {
+    name: "JitterReorder",
+    about: "A packet with a shorter jitter overtakes those with a longer one.",
+    kind: Some("jitter"),
+    keys: &[],
+};
+
+const GAP: Form = Form::Whole { least: 1, most: MOST_COUNT };
+
+static POLICE: Table = Table {
+    name: "Police",
+    about: "A policer: what comes faster than the rate, beyond the burst, is dropped and not queued.",
+    kind: None,
+    keys: &[
+        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that passes"),
+        needed("burst", "burst_bytes", BYTES, "what passes at once after a pause"),
+    ],
+};
+
+static OUTAGE: Table = Table {
+    name: "Outage",
+    about: "A time in which the link does not work.",
+    kind: None,
+    keys: &[
+        needed("start", "start_ns", TIME, "when it begins"),
+        needed("stop", "stop_ns", TIME, "when it ends"),
+        usual(
+            "kind",
+            "kind",
+            Form::Word(&["drop", "hold"]),
+            r#""drop""#,
+            "drop what arrives, or hold what waits",
+        ),
+    ],
+};
+
+static STEP: Table = Table {
+    name: "Step",
+    about: "A change at a given time; what it does not name stays.",
+    kind: None,
+    keys: &[
+        needed("at", "at_ns", TIME, "when the change happens"),
+        optional("rate", "bits_per_sec", BITS_PER_SEC, "new rate"),
+        optional("delay", "delay_ns", TIME, "new propagation delay, one way"),
+        optional("loss", "loss", LOSS, "new loss"),
+    ],
+};
+
+const LOSS: Form =
+    Form::Kinds(&[&IID_LOSS, &GILBERT_ELLIOTT_LOSS], Short::Key { kind: "iid", key: "share" });
+
+pub(super) const POLICE_OR_TEXT: Form = Form::TableOrText(
+    &POLICE,
+    Short::Pair {
+        first: "rate",
+        second: "burst",
+        remedy: "write the rate and the burst, such as \"20 Mbit/s, 100 kB\"",
+    },
+);
+
+const DISCIPLINE: Form =
+    Form::Kinds(&[&DROP_TAIL, &CODEL, &FQ_CODEL, &PIE, &RED, &STEP_MARKING], Short::Kind);
+const DELAYS: Form = Form::Kinds(
+    &[&UNIFORM_JITTER, &NORMAL_JITTER, &EXPONENTIAL_JITTER, &WIFI_JITTER],
+    Short::Worded { word: "wifi", word_key: "mean", kind: "uniform", key: "most" },
+);
+const REORDERS: Form = Form::Kinds(
+    &[&LATE_REORDER, &EARLY_REORDER, &JITTER_REORDER],
+    Short::KindOrPair {
+        word: "jitter",
+        kind: "late",
+        first: "share",
+        second: "delay",
+        remedy: "write the share and how much later it comes, such as \"1 %, 5 ms\"; or \"jitter\"",
+    },
+);
+const OUTAGE_LIST: Form = Form::List(&Form::Table(&OUTAGE));
+const STEPS: Form = Form::List(&Form::Table(&STEP));
+
+// The keys of a wire, of which a link has all.
+const RATE: Key = optional("rate", "", BITS_PER_SEC, "unlimited if neither this nor a trace");
+const BURST: Key = optional("burst", "", BYTES, "makes the rate a token bucket's");
+const TRACE: Key = optional(
+    "trace",
+    "",
+    Form::Text,
+    "a recorded link that gives the rate: a file of Mahimahi, of seconds and Mbit/s, a table, a report of iperf3, a folder of CellReplay; any of them may be gzip",
+);
+const COLUMN: Key = optional(
+    "column",
+    "",
+    Form::Text,
+    "of a trace that is a table: the rate's column, name or number",
+);
+const UNIT: Key = optional(
+    "unit",
+    "",
+    Form::Text,
+    "of a trace that is a table: the rate's unit, Mbit/s or bytes",
+);
+const TIME_COLUMN: Key = optional(
+    "time_column",
+    "",
+    Form::Text,
+    "of a trace that is a table: the times' column, name or number",
+);
+const TIME_UNIT: Key = optional(
+    "time_unit",
+    "",
+    Form::Text,
+    "of a trace that is a table: the times' unit, s, ms or us",
+);
+const HOLD: Key = usual("hold", "", Form::Flag, "true", "a trace's rate holds until its next row");
+const QUEUE: Key = optional(
+    "queue",
+    "",
+    Form::Queue,
+    "1 BDP if absent; of a trace at its mean rate, and at least 250 packets",
+);
+const AQM: Key = usual(
+    "aqm",
+    "",
+    DISCIPLINE,
+    r#"{"kind": "drop_tail"}"#,
+    "discipline of the queue: drop_tail, codel, fq_codel, pie, red or step",
+);
+const DELAY: Key = optional("delay", "", TIME, "propagation, one way");
+const JITTER: Key =
+    optional("jitter", "jitter", DELAYS, "a time is the most of a uniform one; \"wifi 7 ms\"");
+const REORDER: Key = optional(
+    "reorder",
+    "reorder",
+    REORDERS,
+    "packets out of order: \"SHARE, DELAY\" come so much later; \"jitter\" lets them overtake by their jitter",
+);
+const ACK_FILTER: Key = optional(
+    "ack_filter",
+    "ack_filter",
+    Form::Word(&["conservative", "aggressive"]),
+    "older ACKs leave the queue where newer ones say as much: conservative keeps two, aggressive one, as in CAKE",
+);
+const POLICER: Key = optional(
+    "police",
+    "police",
+    POLICE_OR_TEXT,
+    "policer on arrival, \"RATE, BURST\": drops instead of queueing",
+);
+const LOST: Key = optional("loss", "loss", LOSS, "a share is lost independently");
+const FRAMING: Key =
+    optional("framing", "", FEW_BYTES, "added to each packet's IP length: Ethernet 14, Mahimahi 4");
+const OUTAGES: Key =
+    usual("outages", "outages", OUTAGE_LIST, "[]", "times in which the link does not work");
+const SCHEDULE: Key = usual("schedule", "schedule", STEPS, "[]", "changes at given times");
+const TRANSITION: Key = usual(
+    "transition",
+    "transition",
+    Form::Word(&["retime", "keep"]),
+    r#""retime""#,
+    "\"keep\": what is queued keeps its departure, as in netem",
+);
+
+/// The keys of a wire.
+const WIRE: &[Key] = &[
+    RATE,
+    BURST,
+    TRACE,
+    COLUMN,
+    UNIT,
+    TIME_COLUMN,
+    TIME_UNIT,
+    HOLD,
+    QUEUE,
+    AQM,
+    DELAY,
+    JITTER,
+    REORDER,
+    ACK_FILTER,
+    POLICER,
+    LOST,
+    FRAMING,
+    OUTAGES,
+    SCHEDULE,
+    TRANSITION,
+];
+
+/// What else is said of a link that may be a preset or a medium.
+const PRESET_OR_MEDIUM: &[Key] = &[
+    optional(
+        "preset",
+        "",
+        Form::Text,
+        "name of a preset or TOML file whose keys hold where none is here",
+    ),
+    optional(
+        "period",
+        "",
+        Form::Text,
+        "of the day, of a preset that knows several: its figures then",
+    ),
+    optional("bandwidth", "", Form::Text, "of a cell or a Wi-Fi channel: its width, \"60 MHz\""),
+    optional(
+        "layers",
+        "",
+        Form::Whole { least: 1, most: 8 },
+        "of a cell or a Wi-Fi channel: spatial layers towards the user",
+    ),
+    optional(
+        "mcs",
+        "",
+        Form::Whole { least: 0, most: 31 },
+        "of a cell or a Wi-Fi channel: always this modulation and coding scheme",
+    ),
+    optional(
+        "users",
+        "",
+        Form::Whole { least: 1, most: 2007 },
+        "of a cell or a Wi-Fi channel: how many users or stations",
+    ),
+    optional(
+        "coverage",
+        "",
+        RATIO,
+        "of a cell: mean signal to interference and noise ratio towards the users; the one from them moves along",
+    ),
+    optional(
+        "speed",
+        "",
+        Form::Text,
+        "of a cell's users, \"120 km/h\": sets Doppler shift and the pace of shadowing",
+    ),
+    optional(
+        "handover",
+        "",
+        Form::Text,
+        "of a cell: interval and interruption, \"every 30 s, 40 ms\"",
+    ),
+    optional(
+        "drx",
+        "",
+        Form::Text,
+        "of a cell: silence until users sleep, and cycle, \"after 100 ms, every 40 ms\"",
+    ),
+    optional("cell", "", Form::Table(&CELL_PATH), "a radio cell: both directions"),
+    optional("wifi", "", Form::Table(&WIFI_PATH), "a Wi-Fi channel: both directions"),
+];
+
+/// What else is said of a wire beside a medium.
+const BACK: &[Key] = &[optional(
+    "reverse",
+    "",
+    Form::Table(&LINK_STAGE),
+    "of a wire beside a cell or a Wi-Fi channel: its keys the other way; nothing but the same delay if absent",
+)];
+
+/// What else is said of a link as a whole.
+const WHOLE: &[Key] = &[
+    optional("name", "", Form::Text, "what results call it"),
+    optional(
+        "server",
+        "",
+        TIME,
+        "delay between the link and the server, one way: behind an access point or a wire, of a cell in place of its core_delay",
+    ),
+    optional(
+        "wire",
+        "",
+        Form::Table(&CHAIN_WIRE),
+        "between the server and a cell or a Wi-Fi channel: the keys of a wire there",
+    ),
+    optional("stage", "", LINKS, "the links of a chain, the server's end first"),
+];
+
+const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
+
+/// The keys of several groups, one behind the other.
+const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
+    let mut found = [DELAY; N];
+    let (mut group, mut at) = (0, 0);
+    while group < groups.len() {
+        let mut n = 0;
+        while n < groups[group].len() {
+            found[at] = groups[group][n];
+            at += 1;
+            n += 1;
+        }
+        group += 1;
+    }
+    assert!(at == N, "there is room for as many keys as there are");
+    found
+}
+
+static CHAIN_WIRE_KEYS: [Key; 21] = joined(&[WIRE, BACK]);
+static CHAIN_STAGE_KEYS: [Key; 33] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
+static LINK_KEYS: [Key; 36] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
+
+pub(crate) static LINK_STAGE: Table = Table {
+    name: "LinkStage",
+    about: "One wire: policer, loss and outages on arrival, then the queue, the rate, the delay.",
+    kind: None,
+    keys: WIRE,
+};
+
+static CHAIN_WIRE: Table = Table {
+    name: "ChainWire",
+    about: "A wire beside a cell or a Wi-Fi channel, both ways.",
+    kind: None,
+    keys: &CHAIN_WIRE_KEYS,
+};
+
+static CHAIN_STAGE: Table = Table {
+    name: "ChainStage",
+    about: "One link of a chain.",
+    kind: None,
+    keys: &CHAIN_STAGE_KEYS,
+};
+
+pub(crate) static LINK: Table = Table {
+    name: "Link",
+    about: "One direction of a path: a wire, a chain of stages, or a preset with changes. A cell or a Wi-Fi channel is both directions at once, and so is a chain with one of them.",
+    kind: None,
+    keys: &LINK_KEYS,
+};

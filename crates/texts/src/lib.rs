@@ -1,0 +1,48 @@
+//! What people write of a link, and what it becomes: the path of a scenario.
+//!
+//! A link is a table of keys or a line that is short for one; it may name a preset, whose keys hold
+//! where it has none. Everything that may be written stands in tables of keys (`keys`), of which
+//! the reader, the sentences about what is wrong, the scenario's numbers and the JSON Schema are
+//! made. [`checked_link`] sees whether the keys are known and their values of the right form,
+//! [`resolve`] adds the preset and the defaults and gives the path. No file is opened here: whoever
+//! calls it hands in [`Files`].
+
+mod chain;
+mod check;
+mod convert;
+mod defaults;
+mod document;
+mod files;
+mod inline;
+mod keys;
+mod leaves;
+mod link;
+mod merge;
+mod parts;
+mod path;
+mod preset;
+mod problem;
+mod quantity;
+mod queue;
+mod schema;
+mod short_keys;
+mod table;
+mod wire;
+mod words;
+
+pub use defaults::without_defaults;
+pub use document::Document;
+pub use files::{Files, PresetFile, Recording, Told, Way};
+pub use inline::parse_inline;
+pub use leaves::counts_of;
+pub use link::checked_link;
+pub use path::{Resolved, expand, resolve};
+pub use preset::{Expanded, Preset};
+pub use problem::{Place, Problem, Step, nearest};
+pub use quantity::{
+    DECIBEL, DURATION, FREQUENCY, LENGTH, POWER, Quantity, QueueLimit, RATE, SHARE, SIZE,
+    UNLIMITED, quantity,
+};
+pub use queue::{QueueSize, queue_size};
+pub use schema::link_definitions;
+pub use words::figures_of;

@@ -1,0 +1,141 @@
+//! A link as people write it: a table or a line, and which of its keys go together.
+
+use serde_json::{Map, Value};
+
+use crate::check::checked_table;
+use crate::inline::parse_inline;
+use crate::keys::{LINK, LINK_STAGE};
+use crate::parts::{has, medium};
+use crate::problem::{Place, Problem};
+
+/// A link's table in its one form, or that of a line; what is wrong is added to `problems`.
+///
+/// What its preset may say is not missed yet.
+pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
+    let table = match written {
+        Value::String(line) => match parse_inline(line) {
+            Ok(table) => table,
+            Err(message) => {
+                problems.push(Problem::new(place, message));
+                return Value::Null;
+            }
+        },
+        other => other.clone(),
+    };
+    let before = problems.len();
+    let Some(table) = with_trace(table, place, problems) else { return Value::Null };
+    let link = checked_table(&LINK, &table, place, problems);
+    if problems.len() == before {
+        problems.extend(exclusive(&link, place));
+        if problems.len() == before {
+            problems.extend(lacking(&link, place));
+        }
+    }
+    link
+}
+
+/// What is called a log in older files is a trace, also in the links of a chain.
+fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Option<Value> {
+    let Value::Object(keys) = table else { return Some(table) };
+    if keys.contains_key("log") && keys.contains_key("trace") {
+        let message = "\"trace\" and \"log\" both give the rate; keep one of them";
+        problems.push(Problem::new(&place.key("log"), message));
+        return None;
+    }
+    let mut found = Map::new();
+    for (name, value) in keys {
+        let place = place.key(&name);
+        let value = match (name.as_str(), value) {
+            ("stage", Value::Array(stages)) => {
+                let each = stages.into_iter().enumerate();
+                let stages: Option<Vec<Value>> =
+                    each.map(|(n, stage)| with_trace(stage, &place.item(n), problems)).collect();
+                Value::Array(stages?)
+            }
+            ("wire" | "reverse", value) => with_trace(value, &place, problems)?,
+            (_, value) => value,
+        };
+        found.insert(if name == "log" { "trace".to_owned() } else { name }, value);
+    }
+    Some(Value::Object(found))
+}
+
+/// The first two keys of a checked link that cannot both be there.
+pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
+    for (stage, place) in wires(link, place) {
+        if has(stage, "rate") && has(stage, "trace") {
+            let message = "\"rate\" and \"trace\" both give the rate; keep one of them";
+            return Some(Problem::new(&place.key("trace"), message));
+        }
+    }
+    let is_chain = has(link, "stage") && link["stage"] != Value::Array(Vec::new());
+    if let Some(key) = wire_keys(link).first().filter(|_| is_chain) {
+        let message =
+            format!("\"{key}\" stands beside [[link.stage]]; move it into one of the stages");
+        return Some(Problem::new(&place.key(key), message));
+    }
+    let other = ["cell", "wifi", "wire"].into_iter().find(|key| is_chain && has(link, key));
+    if let Some(other) = other {
+        let message =
+            format!("\"stage\" and \"{other}\" both say what the link is; keep one of them");
+        return Some(Problem::new(&place.key(other), message));
+    }
+    links(link, place).into_iter().find_map(|(link, place)| beside_medium(link, &place))
+}
+
+/// The first key that a link cannot have beside the medium that it is.
+fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
+    let medium = medium(link)?;
+    if has(link, "cell") && has(link, "wifi") {
+        let message = "\"cell\" and \"wifi\" both say what the link is; keep one of them";
+        return Some(Problem::new(&place.key("wifi"), message));
+    }
+    if has(link, "reverse") {
+        let message = format!("\"reverse\" is a wire's; a {medium} is both directions");
+        return Some(Problem::new(&place.key("reverse"), message));
+    }
+    let key = wire_keys(link).into_iter().find(|key| *key != "police")?; // of every link
+    let message = format!("\"{key}\" is a wire's; this link is a {medium}, with keys of its own");
+    Some(Problem::new(&place.key(key), message))
+}
+
+/// The keys of a wire that a link has itself.
+fn wire_keys(link: &Value) -> Vec<&str> {
+    let keys = link.as_object().map(Map::keys).into_iter().flatten().map(String::as_str);
+    keys.filter(|key| LINK_STAGE.key(key).is_some() && has(link, key)).collect()
+}
+
+/// The first key of a checked link that means nothing without another one.
+pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
+    // A preset may say the rest.
+    for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
+        let told = ["column", "unit", "time_column", "time_unit"];
+        if let Some(key) = told.into_iter().find(|key| has(stage, key) && !has(stage, "trace")) {
+            let message = format!("\"{key}\" needs a \"trace\", of which it tells");
+            return Some(Problem::new(&place.key(key), message));
+        }
+        if has(stage, "burst") && !has(stage, "rate") {
+            let message = "\"burst\" needs a \"rate\", at which its tokens arrive";
+            return Some(Problem::new(&place.key("burst"), message));
+        }
+    }
+    None
+}
+
+/// The link itself and those of its chain.
+fn links<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
+    let chain = link.get("stage").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let each = chain.iter().enumerate();
+    let inner = each.map(|(n, stage)| (stage, place.key("stage").item(n)));
+    let wire = link.get("wire").map(|wire| (wire, place.key("wire")));
+    core::iter::once((link, place.clone())).chain(wire).chain(inner).collect()
+}
+
+/// The same with the other directions of its wires.
+fn wires<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
+    let with_back = |(link, place): (&'a Value, Place)| {
+        let back = link.get("reverse").map(|reverse| (reverse, place.key("reverse")));
+        core::iter::once((link, place)).chain(back)
+    };
+    links(link, place).into_iter().flat_map(with_back).collect()
+}

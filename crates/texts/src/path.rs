@@ -1,0 +1,217 @@
+//! The path of a scenario: both directions, with what people leave unsaid filled in.
+
+use serde_json::{Value, json};
+
+use crate::chain::{Part, TOO_LONG, chain_path, medium_path, parts, with_recorded};
+use crate::check::known;
+use crate::files::{Files, Told, Way};
+use crate::link::lacking;
+use crate::parts::{has, medium};
+use crate::preset::{Expanded, expanded};
+use crate::problem::{Place, Problem};
+use crate::quantity::DURATION;
+use crate::wire::{Wire, farther, stage, total};
+
+/// What a link resolves to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resolved {
+    /// The path as the scenario has it.
+    pub path: Value,
+    /// Whether the reverse direction has a rate and a queue of its own.
+    pub has_reverse_link: bool,
+    /// The delay between the link and the server, one way.
+    pub server_ns: u64,
+}
+
+type Refused<T> = Result<T, Vec<Problem>>;
+
+/// A wire's table, and where it stands.
+type Written = (Place, Value);
+
+/// Both directions of a link that [`crate::checked_link`] has gone through.
+///
+/// # Errors
+/// Something is missing, unknown or out of range; each problem names its place, which begins with
+/// `link` or `reverse_link`.
+pub fn resolve(
+    link: Option<&Value>,
+    reverse_link: Option<&Value>,
+    files: &dyn Files,
+) -> Refused<Resolved> {
+    let (here, back) = (Place::of("link"), Place::of("reverse_link"));
+    let link = link.ok_or_else(|| one(&here, NO_LINK))?;
+    let Expanded { link, reverse_link: usual } = expanded(link, &here, files)?;
+    let server_ns =
+        known(&DURATION, link.get("server")).and_then(|delay| u64::try_from(delay).ok());
+    let parts = parts(&link, &here, files)?;
+    let is_chain = parts.iter().any(|part| part.medium().is_some());
+    if is_chain || medium(&link).is_some() {
+        if reverse_link.is_some() {
+            let message = match medium(&link).filter(|_| !is_chain) {
+                Some(kind) => format!("a {kind} is both directions; leave out the reverse link"),
+                None => CHAIN_BOTH_WAYS.to_owned(),
+            };
+            return Err(one(&back, &message));
+        }
+        let path = match medium(&link).filter(|_| !is_chain) {
+            Some(kind) => medium_path(kind, &link, server_ns, &here)?,
+            None => chain_path(parts, server_ns, files)?,
+        };
+        let server_ns = server_ns.unwrap_or(0);
+        return Ok(Resolved { path, has_reverse_link: true, server_ns });
+    }
+    let reverse_link = match reverse_link {
+        None => usual,
+        Some(written) => Some(one_way(written, &back, files)?),
+    };
+    if !parts.is_empty() {
+        let reverse = reverse_wires(reverse_link, &parts, &back, files)?;
+        let forward = parts.into_iter().map(|part| (part.place, part.link)).collect();
+        return wires(forward, reverse, server_ns, files);
+    }
+    if let Some(problem) = lacking_wire(&link, &here) {
+        return Err(vec![problem]);
+    }
+    let written = reverse_link.is_some();
+    let part = Part { place: here, link, reverse: reverse_link };
+    let Part { place, link, reverse } = with_recorded(part, files)?;
+    let reverse = match reverse {
+        Some(recorded) if !written => vec![(back, recorded)],
+        reverse => reverse_wires(reverse, &[], &back, files)?,
+    };
+    wires(vec![(place, link)], reverse, server_ns, files)
+}
+
+fn one(place: &Place, message: &str) -> Vec<Problem> {
+    vec![Problem::new(place, message)]
+}
+
+/// The link with its preset's keys and what its short keys stand for, as tables.
+///
+/// # Errors
+/// There is no such preset, or its keys and the link's own do not go together.
+pub fn expand(link: &Value, files: &dyn Files) -> Result<Value, Vec<Problem>> {
+    expanded(link, &Place::of("link"), files).map(|both| both.link)
+}
+
+/// A written reverse link, with its preset's keys.
+fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
+    let reverse = expanded(written, back, files)?.link;
+    if let Some(kind) = medium(&reverse) {
+        let message = format!("a {kind} is both directions; write it as the link");
+        return Err(one(back, &message));
+    }
+    if has(&reverse, "server") {
+        let message = "the server is as far away both ways; write it in the link";
+        return Err(one(&back.key("server"), message));
+    }
+    match lacking_wire(&reverse, back) {
+        Some(problem) => Err(vec![problem]),
+        None => Ok(reverse),
+    }
+}
+
+/// What a wire lacks whose preset has been put in.
+fn lacking_wire(link: &Value, place: &Place) -> Option<Problem> {
+    let mut link = link.clone();
+    link.as_object_mut()?.remove("preset");
+    lacking(&link, place)
+}
+
+/// The wires of the way up, if it has a rate or anything else of its own.
+fn reverse_wires(
+    reverse_link: Option<Value>,
+    forward: &[Part],
+    back: &Place,
+    files: &dyn Files,
+) -> Refused<Vec<Written>> {
+    let both_ways = forward.iter().find(|part| part.reverse.is_some());
+    if let Some(part) = both_ways {
+        if reverse_link.is_some() {
+            let message = "there is a reverse link beside this; keep one of them";
+            return Err(one(&part.place.key("reverse"), message));
+        }
+        let backwards = forward.iter().rev();
+        return Ok(backwards.map(|part| (part.place.key("reverse"), part.back())).collect());
+    }
+    let Some(reverse_link) = reverse_link else { return Ok(Vec::new()) };
+    let found = parts(&reverse_link, back, files)?;
+    for part in &found {
+        if let Some(kind) = part.medium() {
+            let message = format!("a {kind} is both directions; write it as a stage of the link");
+            return Err(one(&part.place, &message));
+        }
+        if part.reverse.is_some() {
+            return Err(one(&part.place, "this is the reverse link; leave its reverse out"));
+        }
+    }
+    if found.is_empty() {
+        return Ok(vec![(back.clone(), reverse_link)]);
+    }
+    Ok(found.into_iter().map(|part| (part.place, part.link)).collect())
+}
+
+/// The path of wires, and whether those of the way up are links.
+fn wires(
+    forward: Vec<Written>,
+    reverse: Vec<Written>,
+    server_ns: Option<u64>,
+    files: &dyn Files,
+) -> Refused<Resolved> {
+    let here = Place::of("link");
+    let nothing = json!({});
+    let as_wires = |written: &'_ [Written], way| -> Vec<(Place, Value, Way)> {
+        written.iter().map(|(place, table)| (place.clone(), table.clone(), way)).collect()
+    };
+    let (forward, written_reverse) = (as_wires(&forward, Way::Down), as_wires(&reverse, Way::Up));
+    let forward: Vec<Wire<'_>> = forward.iter().map(Wire::of).collect();
+    let mut reverse: Vec<Wire<'_>> = written_reverse.iter().map(Wire::of).collect();
+    let has_reverse_link = !reverse.is_empty();
+    if !has_reverse_link {
+        reverse.push(Wire { table: &nothing, place: here.clone(), way: Way::Up });
+    }
+    let delays_ns = |wires: &[Wire<'_>]| -> Vec<u64> {
+        wires.iter().map(|wire| wire.delay_ns().unwrap_or(0)).collect()
+    };
+    let sum = |delays: &[u64]| total(delays).ok_or_else(|| one(&here, TOO_LONG));
+    let (down_ns, mut up_ns) = (delays_ns(&forward), delays_ns(&reverse));
+    if reverse.iter().all(|wire| wire.delay_ns().is_none()) {
+        *up_ns.last_mut().expect("there is one wire at least") = sum(&down_ns)?;
+    }
+    let rtt_ns = sum(&[sum(&down_ns)?, sum(&up_ns)?])?;
+    let takes_time = rtt_ns > 0 || server_ns.is_some_and(|delay| delay > 0);
+    if !takes_time && !forward.iter().chain(&reverse).any(Wire::takes_time) {
+        return Err(one(&here, NO_TIME));
+    }
+    let stages = |wires: &[Wire<'_>], delays: &[u64]| -> Refused<Vec<Value>> {
+        let each = wires.iter().zip(delays);
+        each.map(|(wire, &delay_ns)| stage(wire, delay_ns, rtt_ns, files)).collect()
+    };
+    let (mut forward, mut reverse) = (stages(&forward, &down_ns)?, stages(&reverse, &up_ns)?);
+    // The server stands before the first wire down and after the last one up.
+    for stage in forward.first_mut().into_iter().chain(reverse.last_mut()) {
+        farther(stage, server_ns.unwrap_or(0)).ok_or_else(|| one(&here, TOO_LONG))?;
+    }
+    let path = json!({"kind": "wire", "forward": forward, "reverse": reverse});
+    Ok(Resolved { path, has_reverse_link, server_ns: server_ns.unwrap_or(0) })
+}
+
+impl Told {
+    /// What a wire says of its trace, if it has one.
+    pub(crate) fn of(table: &Value) -> Option<Self> {
+        let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            path: text("trace")?,
+            column: text("column"),
+            unit: text("unit"),
+            time_column: text("time_column"),
+            time_unit: text("time_unit"),
+        })
+    }
+}
+
+const NO_LINK: &str = "there is no link; add a [link] table with a rate or a trace";
+const CHAIN_BOTH_WAYS: &str = "a chain with a cell or a Wi-Fi channel is both directions; leave out \
+     the reverse link, and write the other direction of each wire as its \"reverse\"";
+const NO_TIME: &str = "this link has neither a rate nor a delay: packets would take no time and the \
+     run would not end; give it a rate, a trace or a delay";

@@ -1,0 +1,202 @@
+//! Links with names: what a preset's file says of the link, and a link with its preset's keys.
+//!
+//! A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times
+//! of the day with what is different then. Its sources and ranges are not looked at here.
+
+use serde_json::{Map, Value};
+
+use crate::check::checked_table;
+use crate::document::Document;
+use crate::files::{Files, PresetFile};
+use crate::keys::LINK;
+use crate::link::{checked_link, exclusive};
+use crate::merge::merged;
+use crate::parts::medium;
+use crate::problem::{Place, Problem};
+use crate::short_keys::{SHORT_KEYS, spelt_out};
+use crate::table::Form;
+
+/// What a preset says of its link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Preset {
+    /// The document, with each table in its one form.
+    pub document: Value,
+}
+
+/// A link with the keys of its preset, and the preset's reverse link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expanded {
+    /// The link's table.
+    pub link: Value,
+    /// That of the other direction, if the preset has one.
+    pub reverse_link: Option<Value>,
+}
+
+impl Preset {
+    /// Reads the file of a preset, or one with the keys of a link alone.
+    ///
+    /// # Errors
+    /// It is not one of a link; names file, line and key of each problem.
+    pub fn read(file: &PresetFile) -> Result<Self, String> {
+        let document = Document::parse(&file.name, &file.text)?;
+        let mut problems = Vec::new();
+        let whole = checked_document(&document.value, &mut problems);
+        if !problems.is_empty() {
+            let told: Vec<String> = problems.iter().map(|one| document.explain(one)).collect();
+            return Err(told.join("\n"));
+        }
+        let mut preset = Self { document: whole };
+        for link in ["link", "reverse_link"] {
+            if let Some(link) = preset.document.get_mut(link) {
+                if link.get("preset").is_some_and(|name| !name.is_null()) {
+                    let name = &file.name;
+                    return Err(format!("{name}: a preset cannot be made of another one"));
+                }
+                find_traces(link, &file.folder);
+            }
+        }
+        Ok(preset)
+    }
+
+    /// The link's keys at a time of the day; the times that there are instead, if it is none.
+    fn at(&self, period: Option<&str>) -> Result<Value, Vec<String>> {
+        let link = &self.document["link"];
+        let Some(period) = period else { return Ok(link.clone()) };
+        let periods = self.document.get("period").and_then(Value::as_object);
+        match periods.and_then(|periods| periods.get(period)) {
+            Some(then) => Ok(merged(&Form::Table(&LINK), link, then)),
+            None => Err(periods.into_iter().flat_map(Map::keys).cloned().collect()),
+        }
+    }
+}
+
+fn checked_document(document: &Value, problems: &mut Vec<Problem>) -> Value {
+    let given = document.as_object().cloned().unwrap_or_default();
+    if !given.keys().any(|key| PRESET_KEYS.contains(&key.as_str())) {
+        let link = checked_link(document, &Place::default(), problems);
+        return Value::Object(Map::from_iter([("link".to_owned(), link)]));
+    }
+    let mut found = Map::new();
+    for (name, value) in given {
+        let place = Place::of(&name);
+        let value = match name.as_str() {
+            "link" | "reverse_link" => checked_link(&value, &place, problems),
+            "period" => match value.as_object() {
+                Some(periods) => {
+                    let each = periods.iter();
+                    each.map(|(name, then)| {
+                        let then = checked_table(&LINK, then, &place.key(name), problems);
+                        (name.clone(), then)
+                    })
+                    .collect()
+                }
+                None => {
+                    problems.push(Problem::new(&place, "must be a table: { key = value }"));
+                    Value::Null
+                }
+            },
+            _ => value,
+        };
+        found.insert(name, value);
+    }
+    if !found.contains_key("link") {
+        let message = "this key is needed here and is missing: the link's own keys";
+        problems.push(Problem::new(&Place::of("link"), message));
+    }
+    Value::Object(found)
+}
+
+/// Paths of traces in a preset are relative to its file.
+fn find_traces(link: &mut Value, folder: &str) {
+    if let Some(Value::String(trace)) = link.get_mut("trace") {
+        if !trace.starts_with('/') {
+            *trace = format!("{folder}/{trace}");
+        }
+    }
+    for key in ["wire", "reverse"] {
+        if let Some(inner) = link.get_mut(key) {
+            find_traces(inner, folder);
+        }
+    }
+    for stage in link.get_mut("stage").and_then(Value::as_array_mut).into_iter().flatten() {
+        find_traces(stage, folder);
+    }
+}
+
+/// A checked link with its preset's keys where it has none itself, and the preset's reverse link.
+/// Short keys become what they stand for.
+pub(crate) fn expanded(
+    link: &Value,
+    place: &Place,
+    files: &dyn Files,
+) -> Result<Expanded, Vec<Problem>> {
+    let one = |place: &Place, message: String| vec![Problem::new(place, message)];
+    let name = link.get("preset").and_then(Value::as_str);
+    let Some(name) = name else {
+        let link = spelt_out(link, place).map_err(|problem| vec![problem])?;
+        return Ok(Expanded { link, reverse_link: None });
+    };
+    let preset = files.preset(name).and_then(|file| Preset::read(&file));
+    let preset = preset.map_err(|message| one(&place.key("preset"), message))?;
+    let period = link.get("period").and_then(Value::as_str);
+    let given = preset.at(period).map_err(|known| {
+        let known = known.join(", ");
+        let hint = if known.is_empty() { known } else { format!("; it knows {known}") };
+        one(&place.key("period"), format!("{name} knows no such time{hint}"))
+    })?;
+    // A table whose kind the preset says can be looked at only now.
+    let mut problems = Vec::new();
+    let both = checked_table(&LINK, &with_own_keys(&given, link), place, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let own = link.as_object().map(Map::keys).into_iter().flatten();
+    let own: Vec<&str> = own.map(String::as_str).filter(|key| !KEYS_OF_ANY.contains(key)).collect();
+    let is_chain = both.get("stage").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+    if let Some(key) =
+        own.iter().find(|&&key| is_chain && key != "stage" && !SHORT_KEYS.contains(&key))
+    {
+        let message = format!("{name} is a chain; its stages have the {key}");
+        return Err(one(&place.key(key), message));
+    }
+    if let Some(medium) = medium(&both) {
+        let others =
+            |key: &&&str| **key != medium && **key != "police" && !SHORT_KEYS.contains(key);
+        if let Some(key) = own.iter().find(others) {
+            let message = format!("{name} is a {medium}; write {medium}.KEY");
+            return Err(one(&place.key(key), message));
+        }
+    }
+    if let Some(problem) = exclusive(&both, place) {
+        return Err(vec![problem]);
+    }
+    let link = spelt_out(&both, place).map_err(|problem| vec![problem])?;
+    let reverse_link = preset.document.get("reverse_link").cloned();
+    Ok(Expanded { link, reverse_link })
+}
+
+/// The preset's keys and the link's own; a table of a kind that the link names is its own alone,
+/// but for a medium's, where the preset's keys of that kind stay.
+fn with_own_keys(given: &Value, own: &Value) -> Value {
+    let mut both = given.as_object().cloned().unwrap_or_default();
+    let says = |key: &str| own.get(key).is_some();
+    if says("rate") || says("trace") {
+        both.retain(|key, _| !RATE_KEYS.contains(&key.as_str()));
+    }
+    for (name, value) in own.as_object().into_iter().flatten() {
+        let keeps = MEDIA.contains(&name.as_str()) || value.get("kind").is_none();
+        let value = match (both.get(name), LINK.key(name)) {
+            (Some(usual), Some(key)) if keeps => merged(&key.form, usual, value),
+            _ => value.clone(),
+        };
+        both.insert(name.clone(), value);
+    }
+    Value::Object(both)
+}
+
+const MEDIA: [&str; 2] = ["cell", "wifi"];
+const KEYS_OF_ANY: [&str; 5] = ["name", "preset", "period", "server", "wire"];
+const RATE_KEYS: [&str; 7] =
+    ["rate", "burst", "trace", "column", "unit", "time_column", "time_unit"];
+const PRESET_KEYS: [&str; 8] =
+    ["title", "description", "link", "reverse_link", "period", "sources", "ranges", "fixed"];

@@ -1,0 +1,111 @@
+//! How much a wire's queue holds: in packets, in bandwidth-delay products, and by default.
+
+use serde_json::Value;
+
+/// Bytes of a full packet, the link's framing aside.
+pub(crate) const FULL_PACKET_BYTES: u64 = 1500;
+const SMALLEST_DEFAULT_PACKETS: u128 = 10; // the initial window, RFC 6928 section 2
+const SMALLEST_TRACE_PACKETS: u128 = 250; // a recording's rate rises far above its mean
+const NS_PER_S: u128 = 1_000_000_000;
+
+/// A rate and a round trip without load, behind which a queue is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Product {
+    pub(crate) bits_per_sec: u64,
+    pub(crate) rtt_ns: u64,
+    pub(crate) framing_bytes: u64,
+}
+
+impl Product {
+    /// How many full packets so many thousandths of the product are, rounded up; the most that
+    /// there are where it is beyond all counting.
+    pub(crate) fn packets(self, milli_bdp: u64) -> u128 {
+        let packet_bits = u128::from(8 * (FULL_PACKET_BYTES + self.framing_bytes));
+        let product = u128::from(self.bits_per_sec) * u128::from(self.rtt_ns);
+        let scaled = product.checked_mul(u128::from(milli_bdp));
+        scaled.map_or(u128::MAX, |bits| bits.div_ceil(NS_PER_S * 1000 * packet_bits))
+    }
+
+    /// The limit of a queue that nobody names: 1 BDP, of a trace at its mean rate.
+    pub(crate) fn default_packets(self, is_trace: bool) -> u128 {
+        let least = if is_trace { SMALLEST_TRACE_PACKETS } else { SMALLEST_DEFAULT_PACKETS };
+        self.packets(1000).max(least)
+    }
+}
+
+/// How much a drop-tail queue behind a rate holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct QueueSize {
+    /// Packets.
+    pub packets: u64,
+    /// The same in bandwidth-delay products.
+    pub bdp: f64,
+    /// The rate; the mean one of a trace.
+    pub bits_per_sec: u64,
+    /// The round trip without load.
+    pub rtt_ns: u64,
+    /// Whether the rate is a trace's.
+    pub is_trace: bool,
+    /// Whether it is as large as if nobody had named its size.
+    pub is_default: bool,
+}
+
+/// The size of the queue of a scenario's wire on a path of this round trip; nothing where it is
+/// managed, endless, in bytes or without a rate. Of the round trip, `server_ns` one way is between
+/// the link and the server, on which no default depends. `mean_bits_per_sec` knows the traces.
+pub fn queue_size(
+    stage: &Value,
+    rtt_ns: u64,
+    server_ns: u64,
+    mean_bits_per_sec: &dyn Fn(&str) -> Option<u64>,
+) -> Option<QueueSize> {
+    let rate = &stage["rate"];
+    let (bits_per_sec, is_trace) = match rate["path"].as_str() {
+        Some(name) => (mean_bits_per_sec(name)?, true),
+        None => (rate["bits_per_sec"].as_u64()?, false),
+    };
+    let queue = &stage["queue"];
+    let packets = queue["packets"].as_u64().filter(|_| queue["kind"] == "drop_tail")?;
+    let framing_bytes = stage["framing_bytes"].as_u64().unwrap_or_default();
+    let product = Product { bits_per_sec, rtt_ns, framing_bytes };
+    if rtt_ns == 0 {
+        return None;
+    }
+    let held = u128::from(packets * 8) * u128::from(FULL_PACKET_BYTES + framing_bytes) * NS_PER_S;
+    let carried = u128::from(bits_per_sec) * u128::from(rtt_ns);
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of which two digits are written")]
+    let bdp = held as f64 / carried as f64;
+    let of_link = Product { rtt_ns: rtt_ns.saturating_sub(2 * server_ns), ..product };
+    let is_default = u128::from(packets) == of_link.default_packets(is_trace);
+    Some(QueueSize { packets, bdp, bits_per_sec, rtt_ns, is_trace, is_default })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_default_queue_is_one_product_and_at_least_the_initial_window() {
+        let slow = Product { bits_per_sec: 10_000_000, rtt_ns: 40_000_000, framing_bytes: 0 };
+        assert_eq!(slow.default_packets(false), 34); // 400,000 bit are 33.3 packets
+        assert_eq!(slow.default_packets(true), 250);
+        assert_eq!(slow.packets(500), 17);
+        assert_eq!(Product { rtt_ns: 0, ..slow }.default_packets(false), 10);
+        let endless = Product { bits_per_sec: u64::MAX >> 1, rtt_ns: u64::MAX >> 1, ..slow };
+        assert_eq!(endless.packets(u64::MAX), u128::MAX);
+    }
+
+    #[test]
+    fn the_size_of_a_queue_is_told_in_products() {
+        let stage = |queue: Value| {
+            let rate = json!({"kind": "fixed", "bits_per_sec": 10_000_000});
+            json!({"rate": rate, "queue": queue, "delay_ns": 20_000_000, "framing_bytes": 0})
+        };
+        let size = |queue: Value| queue_size(&stage(queue), 40_000_000, 0, &|_| None);
+        assert_eq!(size(json!({"kind": "codel", "packets": 1000})), None);
+        let size = size(json!({"kind": "drop_tail", "packets": 34})).expect("a size");
+        assert!((size.bdp - 1.02).abs() < 0.01 && size.is_default, "{size:?}");
+    }
+}

@@ -1,0 +1,311 @@
+//! One wire of a path: its rate, queue and what may happen on it, as the scenario has them.
+
+use serde_json::{Map, Value, json};
+
+use crate::check::known;
+use crate::convert::{scenario_key, scenario_table};
+use crate::files::{Files, Told, Way};
+use crate::keys::LINK_STAGE;
+use crate::parts::has;
+use crate::problem::{Place, Problem};
+use crate::quantity::{DURATION, QueueLimit, RATE, SIZE, UNLIMITED};
+use crate::queue::{FULL_PACKET_BYTES, Product};
+use crate::table::{Form, MOST_COUNT};
+
+/// A wire's checked keys, and where they stand.
+#[derive(Debug)]
+pub(crate) struct Wire<'a> {
+    pub(crate) table: &'a Value,
+    pub(crate) place: Place,
+    pub(crate) way: Way,
+}
+
+/// How fast a wire is.
+struct Speed {
+    /// As the scenario has it.
+    rate: Value,
+    /// The mean of a trace; none where nothing limits it.
+    bits_per_sec: Option<u64>,
+    framing_bytes: u64,
+    is_trace: bool,
+}
+
+impl<'a> Wire<'a> {
+    /// The wire that is written at a place.
+    pub(crate) fn of((place, table, way): &'a (Place, Value, Way)) -> Self {
+        Self { table, place: place.clone(), way: *way }
+    }
+
+    fn duration(&self, key: &str) -> Option<u64> {
+        known(&DURATION, self.table.get(key)).and_then(|count| u64::try_from(count).ok())
+    }
+
+    fn size(&self, key: &str) -> Option<u64> {
+        known(&SIZE, self.table.get(key)).and_then(|count| u64::try_from(count).ok())
+    }
+
+    /// Its propagation, if it is written.
+    pub(crate) fn delay_ns(&self) -> Option<u64> {
+        self.duration("delay")
+    }
+
+    /// Whether packets may spend time on it, its delay aside.
+    pub(crate) fn takes_time(&self) -> bool {
+        ["rate", "trace", "jitter"].into_iter().any(|key| has(self.table, key))
+    }
+
+    fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+        Problem::new(&self.place.key(key), message)
+    }
+
+    fn speed(&self, files: &dyn Files) -> Result<Speed, Problem> {
+        let framing = self.size("framing");
+        let framing_bytes = framing.unwrap_or(0);
+        if let Some(told) = Told::of(self.table) {
+            let fail = |message| self.problem("trace", message);
+            let recording = files.recording(&told, self.way).map_err(fail)?;
+            let bits_per_sec = Some(recording.mean_bits_per_sec);
+            let name = recording.name;
+            if recording.is_mahimahi {
+                let framing_bytes = framing.unwrap_or(MAHIMAHI_FRAMING_BYTES);
+                let rate = json!({"kind": "mahimahi", "path": name});
+                return Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: true });
+            }
+            let hold = self.table.get("hold").and_then(Value::as_bool).unwrap_or(true);
+            let rate = json!({"kind": "log", "path": name, "hold": hold});
+            return Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: true });
+        }
+        let rate = known(&RATE, self.table.get("rate"));
+        let bits_per_sec = rate.and_then(|rate| u64::try_from(rate).ok());
+        let rate = match (bits_per_sec, self.size("burst")) {
+            (None, _) => json!({"kind": "unlimited"}),
+            (Some(rate), None) => json!({"kind": "fixed", "bits_per_sec": rate}),
+            (Some(rate), Some(burst)) => {
+                check_burst(burst, framing_bytes, &self.place.key("burst"))?;
+                json!({"kind": "token_bucket", "bits_per_sec": rate, "burst_bytes": burst})
+            }
+        };
+        Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: false })
+    }
+
+    /// The queue with its limit: packets or bytes, or neither.
+    fn queue(&self, speed: &Speed, rtt_ns: u64) -> Result<Value, Vec<Problem>> {
+        let usual = json!({"kind": "drop_tail"});
+        let aqm = self.table.get("aqm").filter(|value| !value.is_null()).unwrap_or(&usual);
+        let kind = aqm["kind"].as_str().unwrap_or_default();
+        let (packets, bytes) = self.limit(kind, speed, rtt_ns).map_err(|problem| vec![problem])?;
+        let mut problems = Vec::new();
+        let mut queue = scenario_kind(aqm, &self.place, &mut problems);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut put = |key: &str, count: Option<u64>| {
+            if let Some(count) = count {
+                queue[key] = Value::from(count);
+            }
+        };
+        if kind == "red" {
+            let full = FULL_PACKET_BYTES + speed.framing_bytes;
+            put("limit_bytes", packets.map(|packets| packets * full).or(bytes));
+            return Ok(queue);
+        }
+        put("packets", packets);
+        put("bytes", bytes);
+        if kind == "step" {
+            let place = self.place.key("aqm").key("mark");
+            let fail = |message: String| vec![Problem::new(&place, message)];
+            let (packets, bytes) = match QueueLimit::read(&aqm["mark"]).map_err(fail)? {
+                QueueLimit::MilliBdp(_) => return Err(fail("write packets or bytes".to_owned())),
+                limit => counted(limit),
+            };
+            put("mark_packets", packets);
+            put("mark_bytes", bytes);
+        }
+        Ok(queue)
+    }
+
+    fn limit(&self, aqm: &str, speed: &Speed, rtt_ns: u64) -> Result<Counted, Problem> {
+        let framing_bytes = speed.framing_bytes;
+        let product =
+            speed.bits_per_sec.map(|bits_per_sec| Product { bits_per_sec, rtt_ns, framing_bytes });
+        let written = self.table.get("queue").filter(|value| !value.is_null());
+        let limit = written.map(QueueLimit::read).transpose();
+        let limit = limit.map_err(|message| self.problem("queue", message))?;
+        match (limit, product) {
+            (Some(QueueLimit::MilliBdp(_)), None) => {
+                let message = "a link without a rate has no BDP; write packets or bytes";
+                Err(self.problem("queue", message))
+            }
+            (Some(QueueLimit::MilliBdp(milli)), Some(product)) => {
+                let packets = product.packets(milli.unsigned_abs()).max(1);
+                Ok((Some(self.bounded(packets, "queue")?), None))
+            }
+            (Some(limit), _) => Ok(counted(limit)),
+            (None, None) => Ok((None, None)),
+            (None, Some(product)) => match aqm {
+                "drop_tail" => {
+                    let key = if speed.is_trace { "trace" } else { "rate" };
+                    let packets = product.default_packets(speed.is_trace);
+                    Ok((Some(self.bounded(packets, key)?), None))
+                }
+                "fq_codel" => Ok((Some(FQ_CODEL_PACKETS), None)),
+                _ => Ok((Some(AQM_PACKETS), None)),
+            },
+        }
+    }
+
+    /// Whether its queue can filter ACKs, and its packets can change their order as they are to.
+    fn check_order(&self, stage: &Value, delay_ns: u64) -> Result<(), Problem> {
+        let aqm = self.table["aqm"]["kind"].as_str().unwrap_or("drop_tail");
+        if !stage["ack_filter"].is_null() && !FILTERS_ACKS.contains(&aqm) {
+            let known = FILTERS_ACKS.join(", ");
+            let message = format!("works on the queues {known}, and the aqm is \"{aqm}\"");
+            return Err(self.problem("ack_filter", message));
+        }
+        let message = match stage["reorder"]["kind"].as_str() {
+            None => return Ok(()),
+            Some(_) if stage["transition"] == "keep" => {
+                "transition = \"keep\" decides the order itself; leave one of them out"
+            }
+            Some("early") if delay_ns == 0 => {
+                "without a delay nothing can be early; give the link one"
+            }
+            Some("jitter") if stage["jitter"].is_null() => {
+                "there is no jitter that could change the order; add one, \"2 ms\""
+            }
+            Some(_) => return Ok(()),
+        };
+        Err(self.problem("reorder", message))
+    }
+
+    fn bounded(&self, packets: u128, key: &str) -> Result<u64, Problem> {
+        match u64::try_from(packets) {
+            Ok(packets) if packets <= MOST_COUNT.unsigned_abs() => Ok(packets),
+            _ => {
+                let packets = thousands(packets);
+                let most = thousands(MOST_COUNT.unsigned_abs().into());
+                let message =
+                    format!("a queue of {packets} packets; the largest is {most} packets");
+                Err(self.problem(key, format!("{message}, or \"{UNLIMITED}\"")))
+            }
+        }
+    }
+}
+
+type Counted = (Option<u64>, Option<u64>);
+
+/// Packets and bytes; at most one of the two is limited.
+fn counted(limit: QueueLimit) -> Counted {
+    match limit {
+        QueueLimit::Packets(packets) => (Some(packets.into()), None),
+        QueueLimit::Bytes(bytes) => (None, Some(bytes.unsigned_abs())),
+        QueueLimit::MilliBdp(_) | QueueLimit::Unlimited => (None, None),
+    }
+}
+
+/// A stage of the scenario.
+pub(crate) fn stage(
+    wire: &Wire<'_>,
+    delay_ns: u64,
+    rtt_ns: u64,
+    files: &dyn Files,
+) -> Result<Value, Vec<Problem>> {
+    let speed = wire.speed(files).map_err(|problem| vec![problem])?;
+    let mut problems = Vec::new();
+    let mut stage = scenario_table(&LINK_STAGE, wire.table, &wire.place, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    if let Some(burst) = stage["police"]["burst_bytes"].as_u64() {
+        let place = wire.place.key("police").key("burst");
+        check_burst(burst, speed.framing_bytes, &place).map_err(|problem| vec![problem])?;
+    }
+    check_outages(&stage["outages"], &wire.place).map_err(|problem| vec![problem])?;
+    wire.check_order(&stage, delay_ns).map_err(|problem| vec![problem])?;
+    stage["queue"] = wire.queue(&speed, rtt_ns)?;
+    stage["rate"] = speed.rate;
+    stage["delay_ns"] = Value::from(delay_ns);
+    stage["framing_bytes"] = Value::from(speed.framing_bytes);
+    if let Some(keys) = stage.as_object_mut() {
+        keys.retain(|_, value| !value.is_null());
+    }
+    Ok(stage)
+}
+
+/// Adds the server's delay to a stage, also to the delays of its schedule.
+pub(crate) fn farther(stage: &mut Value, server_ns: u64) -> Option<()> {
+    let add = |value: &mut Value| -> Option<()> {
+        *value = Value::from(total(&[value.as_u64()?, server_ns])?);
+        Some(())
+    };
+    add(&mut stage["delay_ns"])?;
+    for step in stage["schedule"].as_array_mut().into_iter().flatten() {
+        if let Some(delay_ns) = step.get_mut("delay_ns") {
+            add(delay_ns)?;
+        }
+    }
+    Some(())
+}
+
+/// The sum of delays, if a scenario can hold it.
+pub(crate) fn total(delays_ns: &[u64]) -> Option<u64> {
+    let sum = delays_ns.iter().try_fold(0_u64, |sum, delay| sum.checked_add(*delay))?;
+    i64::try_from(sum).is_ok().then_some(sum)
+}
+
+fn check_burst(burst_bytes: u64, framing_bytes: u64, place: &Place) -> Result<(), Problem> {
+    let packet_bytes = FULL_PACKET_BYTES + framing_bytes;
+    if burst_bytes >= packet_bytes {
+        return Ok(());
+    }
+    let message = format!("a packet of {packet_bytes} bytes would never pass; write at least that");
+    Err(Problem::new(place, message))
+}
+
+fn check_outages(outages: &Value, place: &Place) -> Result<(), Problem> {
+    for (n, outage) in outages.as_array().into_iter().flatten().enumerate() {
+        if outage["stop_ns"].as_u64() <= outage["start_ns"].as_u64() {
+            let place = place.key("outages").item(n).key("stop");
+            return Err(Problem::new(&place, "the outage stops before it starts"));
+        }
+    }
+    Ok(())
+}
+
+/// A queue's discipline as the scenario has it, its limit aside.
+fn scenario_kind(aqm: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
+    let key = LINK_STAGE.key("aqm").expect("a wire has this key");
+    let Form::Kinds(kinds, _) = key.form else { return Value::Object(Map::new()) };
+    let kind = aqm["kind"].as_str();
+    let place = place.key(key.name);
+    match kinds.iter().find(|table| kind.is_some() && table.kind == kind) {
+        Some(table) => {
+            for key in table.keys.iter().filter(|key| key.si.is_empty()) {
+                scenario_key(key, aqm, &place, problems); // misses what is needed
+            }
+            scenario_table(table, aqm, &place, problems)
+        }
+        None => {
+            let message = "this key is needed here and is missing: the discipline's name";
+            problems.push(Problem::new(&place.key("kind"), message));
+            Value::Null
+        }
+    }
+}
+
+fn thousands(count: u128) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+const FILTERS_ACKS: [&str; 3] = ["drop_tail", "codel", "fq_codel"];
+const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
+const AQM_PACKETS: u64 = 1000; // the limit of Linux's codel qdisc; the AQM is to decide
+const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3

@@ -1,0 +1,44 @@
+"""The path of a scenario: wires, a radio cell or a Wi-Fi channel as the core has made them.
+
+Its keys, their units and their defaults are the core's (`crates/texts`, and `crates/link`, which
+reads them); here they are looked at. A real network is a path of our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import PlainValidator
+
+from cwndlab.schema.live import LivePath
+
+
+class PathPart(dict[str, Any]):
+    """A table of a path, whose keys are attributes; what is absent is None."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  JSON
+        if name.startswith(("__", "model_")):
+            raise AttributeError(name)  # of copying and of models, never a key
+        return self.get(name)
+
+
+def as_parts(value: object) -> Any:  # noqa: ANN401  JSON
+    """JSON whose tables are parts."""
+    if isinstance(value, Mapping):
+        return PathPart({str(key): as_parts(inner) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return [as_parts(inner) for inner in value]
+    return value
+
+
+def _as_path(value: object) -> PathPart | LivePath:
+    if isinstance(value, LivePath):
+        return value
+    if isinstance(value, Mapping) and value.get("kind") != "live":
+        path: PathPart = as_parts(value)
+        return path
+    return LivePath.model_validate(value)
+
+
+Path = Annotated[PathPart | LivePath, PlainValidator(_as_path)]
