@@ -433,7 +433,7 @@ mod tests {
             ("read 10", 5, "0 bytes were read"),
             ("write 9 = 8", 5, "9 bytes were taken"),
             ("@20ms write 9", 5, "the step before was at 40.000ms"),
-            ("< . 1:1 ack 1 win 300", 5, "no multiple of 256"),
+            ("< . 1:1 ack 1 win 300", 5, "not a multiple of 256"),
             ("< . 1:1 ack 1 <sack 1:2 3:4 5:6 7:8 9:10>", 5, "room for four"),
         ] {
             let Failure { line: at, problem } = failure_of(rest);
