@@ -71,7 +71,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     goal: str,
     output_format: str,
 ) -> None:
-    """Compare algorithms on a link, on paired channels."""
+    """Compare algorithms on a link, over the same channels."""
     names = [name.strip() for name in algorithm.split(",") if name.strip()]
     options: dict[str, Any] = {
         "reverse_link": reverse_link,
