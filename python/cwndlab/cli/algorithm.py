@@ -23,7 +23,7 @@ STATUS_FAILED = 1
 
 @click.group("algorithm")
 def algorithm_group() -> None:
-    """Congestion control: built in, your own, and a kernel's."""
+    """Congestion control: built in, your own, or the kernel's."""
 
 
 @algorithm_group.command("list")
