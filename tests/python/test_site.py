@@ -32,7 +32,9 @@ def test_pages_ask_no_host_for_anything(site: Path) -> None:
         assert "url(http" not in style.read_text(encoding="utf-8"), style.name
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser here")
+@pytest.mark.skipif(
+    BROWSER is None, reason="the search runs as JavaScript, for which there is no Chromium here"
+)
 def test_search_works_in_a_page_opened_from_disk(site: Path, tmp_path: Path) -> None:
     assert BROWSER is not None
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]

@@ -9,7 +9,7 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// The handshake's round trip, which is no sample of the data's.
+    /// The handshake's round trip, kept apart from the samples of data segments.
     pub(crate) fn handle_handshake(&mut self, rtt_us: u32) {
         self.lower_base(rtt_us);
         self.srtt_us.get_or_insert(f64::from(rtt_us));

@@ -4,8 +4,8 @@
 //! where it has none. Everything that may be written stands in tables of keys (`keys`), of which
 //! the reader, the sentences about what is wrong, the scenario's numbers and the JSON Schema are
 //! made. [`checked_link`] sees whether the keys are known and their values of the right form,
-//! [`resolve`] adds the preset and the defaults and gives the path. No file is opened here: whoever
-//! calls it hands in [`Files`].
+//! [`resolve`] adds the preset and the defaults and gives the path. No file is opened here: the
+//! caller hands in [`Files`].
 
 mod chain;
 mod check;

@@ -44,7 +44,9 @@ def status_of(pid: int) -> dict[str, str]:
     return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="the server gives up root, which only a server started as root has"
+)
 def test_root_is_given_up_once_the_port_is_open(server: tuple[int, Address]) -> None:
     pid, address = server
     found = status_of(pid)

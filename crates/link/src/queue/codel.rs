@@ -111,7 +111,7 @@ impl<P: Packet> Codel<P> {
         Some(head)
     }
 
-    /// Takes a packet out of the middle, which is no decision of the control law either.
+    /// Takes a packet out of the middle, which the control law did not decide either.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
         let gone = self.waiting.remove(index)?;
         self.backlog.remove(gone.bytes);

@@ -27,7 +27,7 @@ class WaitingPlaces(Generic[_T]):
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
-        """Take a place; who has to give way, if anybody has."""
+        """Take a place; returns the connection that has to give way for it, or None."""
         network = network_of(address)
         own = self._by_network.setdefault(network, OrderedDict())
         own[who] = None
