@@ -71,6 +71,26 @@ impl Retransmissions {
         }
     }
 
+    /// The sender sent so many segments with as much payload each, one behind the other.
+    #[inline]
+    pub fn handle_train(&mut self, seq: SeqNumber, payload_bytes: u32, count: u32) {
+        // New data lie where the data before them ended, and need no comparison.
+        if self.unsent == Some(seq) {
+            self.sent_pkts += u64::from(count);
+            self.unsent = Some(seq + payload_bytes.wrapping_mul(count));
+        } else {
+            self.handle_each(seq, payload_bytes, count);
+        }
+    }
+
+    /// The same, a segment after the other.
+    #[inline(never)]
+    fn handle_each(&mut self, seq: SeqNumber, payload_bytes: u32, count: u32) {
+        for index in 0..count {
+            self.handle_sent(seq + payload_bytes.wrapping_mul(index), payload_bytes);
+        }
+    }
+
     /// The sender was given a segment with this acknowledgement.
     #[inline]
     pub fn handle_ack(&mut self, ack: SeqNumber) {
@@ -105,6 +125,24 @@ mod tests {
         counted.bursts.end();
         assert_eq!((counted.sent_pkts, counted.bursts.resent_pkts), (8, 3));
         assert_eq!((counted.bursts.bursts, counted.bursts.longest_pkts), (2, 2));
+    }
+
+    #[test]
+    fn a_train_counts_as_its_segments_do() {
+        // New, beyond a hole, sent again, new in part, and new behind that, across the end of the
+        // sequence numbers.
+        let first = SeqNumber(u32::MAX - 3_500);
+        let trains = [(0, 3), (4_000, 2), (1_000, 2), (5_500, 3), (8_500, 1)];
+        let [mut whole, mut each] = [Retransmissions::default(); 2];
+        for (offset, count) in trains {
+            whole.handle_train(first + offset, 1_000, count);
+            for index in 0..count {
+                each.handle_sent(first + offset + 1_000 * index, 1_000);
+            }
+            let counted = [whole, each].map(|one| (one.sent_pkts, one.bursts, one.unsent));
+            assert_eq!(counted[0], counted[1], "{count} at {offset}");
+        }
+        assert_eq!((whole.sent_pkts, whole.bursts.resent_pkts), (11, 3));
     }
 
     #[test]
