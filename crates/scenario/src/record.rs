@@ -156,10 +156,7 @@ impl FlowRecord {
     pub fn handle_train(&mut self, now: Time, seq: u32, payload_bytes: u32, count: u32) {
         self.advance(now);
         self.totals.sent_bytes += u64::from(payload_bytes) * u64::from(count);
-        for index in 0..count {
-            let seq = seq.wrapping_add(payload_bytes.wrapping_mul(index));
-            self.retransmissions.handle_sent(SeqNumber(seq), payload_bytes);
-        }
+        self.retransmissions.handle_train(SeqNumber(seq), payload_bytes, count);
     }
 
     /// The sender was given a segment with this acknowledgement.

@@ -29,7 +29,7 @@ pub(crate) fn checked_table(
             Some(_) if inner.is_null() => Value::Null,
             Some(key) => checked(&key.form, inner, &place, problems),
             None => {
-                problems.push(unknown_key(name, &table.names(), &place));
+                problems.push(unknown_key(name, &[table], &place));
                 continue;
             }
         };
@@ -38,13 +38,39 @@ pub(crate) fn checked_table(
     Value::Object(found)
 }
 
-fn unknown_key(name: &str, known: &[&str], place: &Place) -> Problem {
+fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
+    let mut known: Vec<&str> = tables.iter().flat_map(|table| table.names()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let farther_in: Vec<String> =
+        tables.iter().flat_map(|table| paths_to(name, table, DEEPEST_HINT)).collect();
     let hint = match nearest(name, known.iter().copied()) {
+        _ if !farther_in.is_empty() => format!("did you mean {}?", farther_in.join(" or ")),
         Some(near) => format!("did you mean {near}?"),
         None => format!("known here: {}", known.join(", ")),
     };
     Problem::new(place, format!("unknown key; {hint}"))
 }
+
+/// Where a key of exactly this name stands in the tables of a table, at most so many tables deep.
+fn paths_to(name: &str, table: &Table, depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    for key in table.keys {
+        let (Form::Table(inner) | Form::TableOrText(inner, _) | Form::OneOrList(inner)) = key.form
+        else {
+            continue;
+        };
+        if inner.key(name).is_some() {
+            found.push(format!("{}.{name}", key.name));
+        } else if depth > 1 {
+            let deeper = paths_to(name, inner, depth - 1);
+            found.extend(deeper.into_iter().map(|path| format!("{}.{path}", key.name)));
+        }
+    }
+    found
+}
+
+const DEEPEST_HINT: usize = 2;
 
 fn checked(form: &Form, value: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
     let result = match form {
@@ -143,10 +169,7 @@ fn without_kind(
         let place = place.key(name);
         match keys[..] {
             [] => {
-                let mut known: Vec<&str> = kinds.iter().flat_map(|table| table.names()).collect();
-                known.sort_unstable();
-                known.dedup();
-                problems.push(unknown_key(name, &known, &place));
+                problems.push(unknown_key(name, kinds, &place));
                 continue;
             }
             [only] => found.insert(name.clone(), checked(&only.form, inner, &place, problems)),

@@ -80,8 +80,14 @@ fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(),
     Ok(())
 }
 
-/// A number without a unit is a count.
+/// A number without a unit is a count; quotes around a text may be left out.
 fn plain(text: &str) -> Value {
+    for quote in ['"', '\''] {
+        let inside = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inside) = inside.filter(|inside| !inside.contains(quote)) {
+            return Value::from(inside.trim());
+        }
+    }
     let is_count = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= MOST_DIGITS;
     match text.parse::<i64>() {
         Ok(count) if is_count => Value::from(count),
@@ -119,6 +125,10 @@ mod tests {
         );
         assert_eq!(read("rate=1 Mbit/s"), json!({"rate": "1 Mbit/s"}));
         assert_eq!(read("a,b,c=1"), json!({"preset": "a,b", "c": 1}));
+        assert_eq!(
+            read("a,b=\"1 s, 2 s\",c='d'"),
+            json!({"preset": "a", "b": "1 s, 2 s", "c": "d"})
+        );
     }
 
     #[test]

@@ -136,6 +136,11 @@ fn what_is_wrong_is_told_with_its_key_and_a_remedy() {
     for (link, said) in [
         (json!("rate=10"), "link.rate: a number without a unit; write for example"),
         (json!("rate=1 Mbit/s,dealy=2 ms"), "link.dealy: unknown key; did you mean delay?"),
+        (json!("wire,stations=12"), "link.stations: unknown key; did you mean wifi.stations?"),
+        (
+            json!("cell,radio=lte"),
+            "link.radio: unknown key; did you mean cell.radio or wifi.radio?",
+        ),
         (json!("rate=1 Mbit/s,aqm=codle"), "link.aqm: must be one of drop_tail, codel, fq_codel"),
         (json!("rate=1 Mbit/s,loss=x"), "link.loss: not a share; write for example"),
         (json!("rate=1 Mbit/s,police=1 Mbit/s"), "link.police: write the rate and the burst"),

@@ -151,6 +151,17 @@ class ResolvedLink:
     traces: Mapping[str, Trace]
     server_ns: int = 0  # between the link and the server, one way
 
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """What each trace says, by the name that the path has for it."""
+        return {name: trace.content for name, trace in self.traces.items()}
+
+    def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:
+        """One flow of Reno on the link, for what asks about the link alone."""
+        end = si.End(stack="linux-6.1", algorithm="reno")
+        flow = si.ScenarioFlow(id=0, sender=end, receiver=end)
+        return si.Scenario(seed=seed, duration_ns=duration_ns, path=self.path, flows=(flow,))
+
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
     """What `link` is, with its preset's reverse link if that has one.

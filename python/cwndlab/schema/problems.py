@@ -75,6 +75,9 @@ def _has(node: object, part: int | str) -> bool:
 
 def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR0911  one each
     context: dict[str, Any] = details.get("ctx", {})
+    is_list = isinstance(details["input"], list) and not details["type"].startswith("missing")
+    if is_list and "factors" in model.model_fields and details["type"] in _OF_ONE_VALUE:
+        return "must be one value; to vary it, move the list to [factors]"
     match details["type"]:
         case "extra_forbidden":
             known = _keys_at(model, details["loc"][:-1])
@@ -100,6 +103,9 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
             return "must be a list"
         case _:
             return plain_message(details)
+
+
+_OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal_error")
 
 
 def plain_message(details: ErrorDetails) -> str:

@@ -30,6 +30,12 @@ _DECODE_ERROR = re.compile(
     r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end .*)\)"
 )
 
+_SAID_TWICE = {
+    re.compile("Cannot overwrite a value"): "this key is there twice; keep one of them",
+    re.compile("Cannot declare .* twice"): "this table is there twice; keep one of them",
+}
+"""What `tomllib` says of a key or table that comes again, and what people understand."""
+
 
 class TomlSource:
     """What a TOML file says, and where."""
@@ -179,6 +185,9 @@ def _decode_problem(name: str, text: str, error: ValueError) -> str:
     line = int(match["line"]) if match["line"] else text.count("\n") + 1
     column = f", column {match['column']}" if match["column"] else ""
     written = _short(text.split("\n")[line - 1].strip())
+    for said, plainly in _SAID_TWICE.items():
+        if said.fullmatch(match["what"]):
+            return f"{name}:{line}: {written}\n  {plainly}"
     what = match["what"][0].lower() + match["what"][1:]
     return f"{name}:{line}: {written}\n  not valid TOML: {what}{column}"
 

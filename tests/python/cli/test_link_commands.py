@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_QUEUE = "wifi.access_point.queue"
+
+
 @pytest.fixture
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -93,3 +96,23 @@ def test_link_export_writes_the_delivery_opportunities(
     Path("z.down").write_text("0\n0\n5\n9\n")
     assert run("link", "export", "trace:z.down", "--out", "z", "--duration", "9 ms")[0] == 0
     assert Path("z").read_text() == "5\n9\n9\n9\n"
+
+
+@pytest.mark.parametrize(
+    ("link", "reason"),
+    [
+        (
+            f"wifi-good,{_QUEUE}.kind=airtime,{_QUEUE}.aql.low=9 ms,{_QUEUE}.aql.high=5 ms",
+            "wifi.access_point.queue: aql: low must be above 0 s and at most high",
+        ),
+        ("umts-2007,mcs=3", "mcs: scheme 3: the highest is 0"),
+        ("wifi-good,mcs=12", "mcs: 802.11n has no rate 12 on this channel"),
+    ],
+)
+def test_what_the_simulator_refuses_is_no_link(
+    run: Callable[..., tuple[int, str, str]], link: str, reason: str
+) -> None:
+    """What a link's figures mean together is known to the core alone."""
+    status, _, errors = run("link", "show", link)
+    assert status == 2
+    assert f"\n  {reason}" in errors

@@ -60,3 +60,13 @@ def test_names_are_unique_and_tolerances_are_tolerances(program: Any) -> None:  
         program.read_targets(ROW.format('"near"', ""))
     written = program.read_targets((FOLDER / "targets.toml").read_text(encoding="utf-8"))
     assert all(target.source for target in written.values())
+
+
+def test_the_figures_of_ns_3_are_targets(program: Any) -> None:  # noqa: ANN401  a module
+    targets = program.read_ns3((FOLDER / "ns3.csv").read_text(encoding="utf-8"))
+    target = targets["ns3.mbit_s.udp-down.n20.mcs7.n3"]
+    assert target.within == "2.5 %"
+    assert target.verdict(59.6) == "ok"
+    assert target.verdict(57.0) == "MISSED"
+    assert "ns3.jain.udp-up.n20.mcs7.n12.line" in targets
+    assert "ns3.jain.udp-down.n20.mcs7.n3" not in targets

@@ -320,6 +320,7 @@ impl WifiError {
             Self::NoAggregation(_) | Self::Aggregation(_) => "aggregation",
             Self::NoErrorModel => "radio",
             Self::Queue(_) => "access_point.queue",
+            Self::NoSuchRate { .. } => "rate_control",
             _ => "",
         }
     }

@@ -1,6 +1,6 @@
 //! A radio cell. Sources stand in the module `cellular` of the simulator's links.
 
-use super::queue::{CELL_CODEL, CELL_FQ_CODEL, CELL_PIE, EARLY_DISCARD};
+use super::queue::{CODEL, EARLY_DISCARD, FQ_CODEL, PIE};
 use super::radio::{LTE, NR, UMTS};
 use crate::table::{
     BITS_PER_SEC, BYTES, COUNT, FEW_BYTES, Form, MILLIHERTZ, PPB, RATIO, SMALL, Short, TIME, Table,
@@ -31,21 +31,21 @@ pub(crate) static TRANSPARENT: Table =
 
 pub(crate) static ROUND_ROBIN: Table = Table {
     name: "RoundRobin",
-    about: "Users are served in turn.",
+    about: "Round robin: users are served in turn.",
     kind: Some("round_robin"),
     keys: &[],
 };
 
 pub(crate) static MAX_CI: Table = Table {
     name: "MaxCi",
-    about: "Whoever has the best channel is served.",
+    about: "The user with the best channel is served.",
     kind: Some("max_ci"),
     keys: &[],
 };
 
 pub(crate) static PROPORTIONAL_FAIR: Table = Table {
     name: "ProportionalFair",
-    about: "Whoever's rate is highest over its own average is served.",
+    about: "Proportional fair: the user whose rate is highest relative to its own average is served.",
     kind: Some("proportional_fair"),
     keys: &[needed("window", "window", COUNT, "intervals over which a user's rate is averaged")],
 };
@@ -155,7 +155,7 @@ pub(crate) static CELL_DIRECTION: Table = Table {
         optional(
             "aqm",
             "aqm",
-            Form::Kinds(&[&CELL_CODEL, &CELL_FQ_CODEL, &CELL_PIE], Short::Kind),
+            Form::Kinds(&[&CODEL, &FQ_CODEL, &PIE], Short::Kind),
             "management of each user's queue: codel, fq_codel or pie; drop-tail if absent",
         ),
         usual(
@@ -163,14 +163,14 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "residual_loss_ppb",
             PPB,
             r#""0 %""#,
-            "share lost before the queue, such as by a serial line",
+            "share of the packets lost before the queue, as on a serial line",
         ),
         usual(
             "rlc",
             "rlc",
             Form::Kinds(&[&ACKNOWLEDGED, &UNACKNOWLEDGED, &TRANSPARENT], Short::Kind),
             r#"{"kind": "acknowledged", "recovery": "80 ms"}"#,
-            "what radio link control does about blocks that never arrive",
+            "how radio link control handles blocks that never arrive",
         ),
         usual(
             "scheduler",
@@ -231,7 +231,7 @@ pub(crate) static ACCESS_REPORTS: Table = Table {
 
 pub(crate) static ACCESS: Table = Table {
     name: "Access",
-    about: "How a user of LTE or NR gets leave to send.",
+    about: "How a user of LTE or NR is granted the uplink.",
     kind: None,
     keys: &[
         needed(
@@ -305,7 +305,7 @@ pub(crate) static DRIFT: Table = Table {
 
 pub(crate) static CELL_USER: Table = Table {
     name: "CellUser",
-    about: "A user with a port.",
+    about: "A user whose flows are measured.",
     kind: None,
     keys: &[
         needed(
@@ -338,7 +338,7 @@ pub(crate) static CELL_USER: Table = Table {
 
 pub(crate) static BACKGROUND: Table = Table {
     name: "Background",
-    about: "Users without a port, who want service always or now and then.",
+    about: "Background users, which take capacity all the time or from time to time.",
     kind: None,
     keys: &[
         needed("users", "users", Form::Whole { least: 1, most: 65_535 }, "number of users alike"),
@@ -374,7 +374,7 @@ pub(crate) static BACKGROUND: Table = Table {
 
 pub(crate) static RRC: Table = Table {
     name: "Rrc",
-    about: "How a silent user goes to sleep and wakes up.",
+    about: "Discontinuous reception (DRX): how a silent user sleeps and wakes.",
     kind: None,
     keys: &[
         optional(
@@ -407,7 +407,7 @@ pub(crate) static HANDOVER: Table = Table {
             "is_lossless",
             "is_lossless",
             Form::Flag,
-            "what was under way is sent again afterwards instead of lost",
+            "packets under way are sent again afterwards instead of being lost",
         ),
     ],
 };
@@ -417,8 +417,8 @@ pub(crate) static CELL_POLICE: Table = Table {
     about: "A policer: what comes faster than the rate, beyond the burst, is dropped and not queued.",
     kind: None,
     keys: &[
-        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that passes"),
-        needed("burst", "burst_bytes", BYTES, "what passes at once after a pause"),
+        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that may pass"),
+        needed("burst", "burst_bytes", BYTES, "burst that may pass at once after a pause"),
     ],
 };
 
@@ -451,7 +451,7 @@ pub(crate) static CELL_PATH: Table = Table {
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "what each of users has in common, or several such tables that take turns",
+            "what the users have in common, or several such tables that take turns",
         ),
         usual(
             "background",
@@ -471,7 +471,7 @@ pub(crate) static CELL_PATH: Table = Table {
             "police",
             "police",
             Form::Table(&CELL_POLICE),
-            "what each user may receive: the rest is dropped where it enters the network",
+            "policer: rate that each user may receive; the excess is dropped where it enters the network",
         ),
     ],
 };

@@ -1,4 +1,4 @@
-//! Management of the queues of a cell.
+//! Active queue management.
 
 use crate::table::{BYTES, COUNT, Form, TIME, Table, needed, usual};
 
@@ -17,26 +17,20 @@ pub(crate) static EARLY_DISCARD: Table = Table {
     ],
 };
 
-pub(crate) static CELL_CODEL: Table = Table {
-    name: "CellCodel",
+pub(crate) static CODEL: Table = Table {
+    name: "Codel",
     about: "Controlled delay, RFC 8289.",
     kind: Some("codel"),
     keys: &[
         usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual(
-            "interval",
-            "interval_ns",
-            TIME,
-            r#""100 ms""#,
-            "time that senders are given to react",
-        ),
+        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
         usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
     ],
 };
 
-pub(crate) static CELL_FQ_CODEL: Table = Table {
-    name: "CellFqCodel",
-    about: "A queue for each flow of a user, with CoDel in each: FQ-CoDel, RFC 8290.",
+pub(crate) static FQ_CODEL: Table = Table {
+    name: "FqCodel",
+    about: "A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.",
     kind: Some("fq_codel"),
     keys: &[
         usual(
@@ -51,26 +45,20 @@ pub(crate) static CELL_FQ_CODEL: Table = Table {
             "quantum_bytes",
             BYTES,
             r#""1514 bytes""#,
-            "what a queue may send in its turn",
+            "bytes that a queue may send in its turn",
         ),
         usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual(
-            "interval",
-            "interval_ns",
-            TIME,
-            r#""100 ms""#,
-            "time that senders are given to react",
-        ),
+        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
         usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
     ],
 };
 
-pub(crate) static CELL_PIE: Table = Table {
-    name: "CellPie",
+pub(crate) static PIE: Table = Table {
+    name: "Pie",
     about: "Proportional integral controller enhanced: PIE, RFC 8033.",
     kind: Some("pie"),
     keys: &[
-        usual("target", "target_ns", TIME, r#""15 ms""#, "delay to which the queue is controlled"),
+        usual("target", "target_ns", TIME, r#""15 ms""#, "delay to which it controls"),
         usual(
             "burst",
             "burst_ns",

@@ -130,7 +130,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "quantum_bytes",
         FEW_BYTES,
         r#""300 bytes""#,
-        "what a flow may send in its turn",
+        "bytes that a flow may send in its turn",
     ),
     usual("target", "target_ns", TIME, r#""20 ms""#, "acceptable standing delay"),
     usual("interval", "interval_ns", TIME, r#""100 ms""#, "time that senders are given to react"),
@@ -244,7 +244,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "rate_control",
             Form::Kinds(&[&FIXED_INDEX, &IDEAL_RATE, &MINSTREL], Short::Kind),
             r#"{"kind": "ideal"}"#,
-            "how senders choose among the standard's rates",
+            "how senders choose their rate",
         ),
         optional(
             "aggregation",
@@ -262,7 +262,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "attempts",
             "attempts",
             Form::Whole { least: 1, most: 4_294_967_295 },
-            "sendings before a packet is dropped; if absent 7, with aggregation no limit",
+            "transmissions before a packet is dropped; if absent 7, with aggregation no limit",
         ),
         usual(
             "eifs",
@@ -303,7 +303,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "station",
             "",
             Form::OneOrList(&NODE),
-            "what each of stations has in common, or several such tables that take turns",
+            "what the stations have in common, or several such tables that take turns",
         ),
         optional(
             "radio",

@@ -1,6 +1,7 @@
 //! A wire, a chain of wires, and a link as a whole.
 
 use super::cell::CELL_PATH;
+use super::queue::{CODEL, FQ_CODEL, PIE};
 use super::wifi::WIFI_PATH;
 use crate::table::{
     BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, Table, needed,
@@ -9,68 +10,9 @@ use crate::table::{
 
 static DROP_TAIL: Table = Table {
     name: "DropTail",
-    about: "What does not fit is dropped.",
+    about: "Drop-tail: packets that do not fit are dropped.",
     kind: Some("drop_tail"),
     keys: &[],
-};
-
-static CODEL: Table = Table {
-    name: "Codel",
-    about: "Controlled delay, RFC 8289.",
-    kind: Some("codel"),
-    keys: &[
-        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
-        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
-    ],
-};
-
-static FQ_CODEL: Table = Table {
-    name: "FqCodel",
-    about: "A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.",
-    kind: Some("fq_codel"),
-    keys: &[
-        usual(
-            "queues",
-            "queues",
-            Form::Whole { least: 1, most: 65_536 },
-            "1024",
-            "how many queues flows are hashed into",
-        ),
-        usual(
-            "quantum",
-            "quantum_bytes",
-            BYTES,
-            r#""1514 bytes""#,
-            "what a queue may send in its turn",
-        ),
-        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
-        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
-    ],
-};
-
-static PIE: Table = Table {
-    name: "Pie",
-    about: "Proportional integral controller enhanced: PIE, RFC 8033.",
-    kind: Some("pie"),
-    keys: &[
-        usual("target", "target_ns", TIME, r#""15 ms""#, "delay to which it controls"),
-        usual(
-            "burst",
-            "burst_ns",
-            TIME,
-            r#""150 ms""#,
-            "how long a burst after calm is let in unhindered",
-        ),
-        usual(
-            "ecn",
-            "ecn",
-            Form::Flag,
-            "false",
-            "mark ECN-capable packets instead, below a probability of 10 %",
-        ),
-    ],
 };
 
 static RED: Table = Table {
@@ -79,7 +21,12 @@ static RED: Table = Table {
     kind: Some("red"),
     keys: &[
         needed("min", "min_bytes", BYTES, "below this average nothing is marked"),
-        needed("max", "max_bytes", BYTES, "from this average on everything is, unless gentle"),
+        needed(
+            "max",
+            "max_bytes",
+            BYTES,
+            "from this average on every packet is marked, unless gentle",
+        ),
         usual("max_probability", "max_probability_ppb", PPB, r#""10 %""#, "probability at max"),
         usual(
             "weight_shift",
@@ -95,7 +42,13 @@ static RED: Table = Table {
             "time of one packet, by which the average decays when idle",
         ),
         usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
-        usual("gentle", "gentle", Form::Flag, "false", "go on to probability 1 at twice max"),
+        usual(
+            "gentle",
+            "gentle",
+            Form::Flag,
+            "false",
+            "let the probability rise to 1 at twice max",
+        ),
         usual(
             "hard_drop",
             "hard_drop",
@@ -200,14 +153,14 @@ static POLICE: Table = Table {
     about: "A policer: what comes faster than the rate, beyond the burst, is dropped and not queued.",
     kind: None,
     keys: &[
-        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that passes"),
-        needed("burst", "burst_bytes", BYTES, "what passes at once after a pause"),
+        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that may pass"),
+        needed("burst", "burst_bytes", BYTES, "burst that may pass at once after a pause"),
     ],
 };
 
 static OUTAGE: Table = Table {
     name: "Outage",
-    about: "A time in which the link does not work.",
+    about: "An outage: a time in which the link does not work.",
     kind: None,
     keys: &[
         needed("start", "start_ns", TIME, "when it begins"),
@@ -278,25 +231,25 @@ const COLUMN: Key = optional(
     "column",
     "",
     Form::Text,
-    "of a trace that is a table: the rate's column, name or number",
+    "for a trace that is a table: the rate's column, name or number",
 );
 const UNIT: Key = optional(
     "unit",
     "",
     Form::Text,
-    "of a trace that is a table: the rate's unit, Mbit/s or bytes",
+    "for a trace that is a table: the rate's unit, Mbit/s or bytes",
 );
 const TIME_COLUMN: Key = optional(
     "time_column",
     "",
     Form::Text,
-    "of a trace that is a table: the times' column, name or number",
+    "for a trace that is a table: the times' column, name or number",
 );
 const TIME_UNIT: Key = optional(
     "time_unit",
     "",
     Form::Text,
-    "of a trace that is a table: the times' unit, s, ms or us",
+    "for a trace that is a table: the times' unit, s, ms or us",
 );
 const HOLD: Key = usual("hold", "", Form::Flag, "true", "a trace's rate holds until its next row");
 const QUEUE: Key = optional(
@@ -312,7 +265,7 @@ const AQM: Key = usual(
     r#"{"kind": "drop_tail"}"#,
     "discipline of the queue: drop_tail, codel, fq_codel, pie, red or step",
 );
-const DELAY: Key = optional("delay", "", TIME, "propagation, one way");
+const DELAY: Key = optional("delay", "", TIME, "propagation delay, one way");
 const JITTER: Key =
     optional("jitter", "jitter", DELAYS, "a time is the most of a uniform one; \"wifi 7 ms\"");
 const REORDER: Key = optional(
@@ -325,7 +278,7 @@ const ACK_FILTER: Key = optional(
     "ack_filter",
     "ack_filter",
     Form::Word(&["conservative", "aggressive"]),
-    "older ACKs leave the queue where newer ones say as much: conservative keeps two, aggressive one, as in CAKE",
+    "drop queued ACKs that a newer one makes redundant: conservative keeps two, aggressive one, as in CAKE",
 );
 const POLICER: Key = optional(
     "police",
@@ -377,56 +330,56 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "preset",
         "",
         Form::Text,
-        "name of a preset or TOML file whose keys hold where none is here",
+        "name of a preset or TOML file; it gives the keys that are not written here",
     ),
     optional(
         "period",
         "",
         Form::Text,
-        "of the day, of a preset that knows several: its figures then",
+        "time of the day, for a preset that has figures for several",
     ),
-    optional("bandwidth", "", Form::Text, "of a cell or a Wi-Fi channel: its width, \"60 MHz\""),
+    optional("bandwidth", "", Form::Text, "for a cell or a Wi-Fi channel: its width, \"60 MHz\""),
     optional(
         "layers",
         "",
         Form::Whole { least: 1, most: 8 },
-        "of a cell or a Wi-Fi channel: spatial layers towards the user",
+        "for a cell or a Wi-Fi channel: spatial layers towards the user",
     ),
     optional(
         "mcs",
         "",
         Form::Whole { least: 0, most: 31 },
-        "of a cell or a Wi-Fi channel: always this modulation and coding scheme",
+        "for a cell or a Wi-Fi channel: always this modulation and coding scheme",
     ),
     optional(
         "users",
         "",
         Form::Whole { least: 1, most: 2007 },
-        "of a cell or a Wi-Fi channel: how many users or stations",
+        "for a cell or a Wi-Fi channel: how many users or stations",
     ),
     optional(
         "coverage",
         "",
         RATIO,
-        "of a cell: mean signal to interference and noise ratio towards the users; the one from them moves along",
+        "for a cell: mean signal to interference and noise ratio towards the users; the one from them moves along",
     ),
     optional(
         "speed",
         "",
         Form::Text,
-        "of a cell's users, \"120 km/h\": sets Doppler shift and the pace of shadowing",
+        "for a cell's users, \"120 km/h\": sets Doppler shift and the pace of shadowing",
     ),
     optional(
         "handover",
         "",
         Form::Text,
-        "of a cell: interval and interruption, \"every 30 s, 40 ms\"",
+        "for a cell: interval and interruption, \"every 30 s, 40 ms\"",
     ),
     optional(
         "drx",
         "",
         Form::Text,
-        "of a cell: silence until users sleep, and cycle, \"after 100 ms, every 40 ms\"",
+        "for a cell: silence until users sleep, and cycle, \"after 100 ms, every 40 ms\"",
     ),
     optional("cell", "", Form::Table(&CELL_PATH), "a radio cell: both directions"),
     optional("wifi", "", Form::Table(&WIFI_PATH), "a Wi-Fi channel: both directions"),
@@ -437,7 +390,7 @@ const BACK: &[Key] = &[optional(
     "reverse",
     "",
     Form::Table(&LINK_STAGE),
-    "of a wire beside a cell or a Wi-Fi channel: its keys the other way; nothing but the same delay if absent",
+    "for a wire beside a cell or a Wi-Fi channel: its keys in the other direction, which has nothing but the same delay if absent",
 )];
 
 /// What else is said of a link as a whole.
@@ -453,7 +406,7 @@ const WHOLE: &[Key] = &[
         "wire",
         "",
         Form::Table(&CHAIN_WIRE),
-        "between the server and a cell or a Wi-Fi channel: the keys of a wire there",
+        "a wire between the server and a cell or a Wi-Fi channel",
     ),
     optional("stage", "", LINKS, "the links of a chain, the server's end first"),
 ];

@@ -106,7 +106,7 @@ impl DownlinkConfig {
         }
         match config.aql {
             Some(aql) if aql.low == Duration::ZERO || aql.high < aql.low => {
-                Err("aql: low_ns is 0 or more than high_ns")
+                Err("aql: low must be above 0 s and at most high")
             }
             _ => Ok(()),
         }

@@ -1,0 +1,33 @@
+//! `cargo +nightly fuzz run resolve_link`: any text is a link, whose path the core takes or
+//! refuses, or an error.
+#![no_main]
+
+#[path = "../../crates/texts/tests/resolved/mod.rs"]
+mod resolved;
+
+use cwndlab_cc::Algorithms;
+use cwndlab_link::Traces;
+use cwndlab_scenario::Scenario;
+use cwndlab_sim::check;
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+
+fuzz_target!(|text: &str| {
+    if let Some(path) = resolved::check(text) {
+        if let Ok(scenario) = Scenario::from_json(&scenario_of(&path).to_string()) {
+            let _ = check(&scenario, &Traces::new(), &Algorithms::default());
+        }
+    }
+});
+
+/// One flow of CUBIC for a second over this path.
+fn scenario_of(path: &Value) -> Value {
+    let end = json!({ "stack": "linux-6.1", "algorithm": "cubic" });
+    json!({
+        "version": 1,
+        "seed": 1,
+        "duration_ns": 1_000_000_000,
+        "path": path,
+        "flows": [{ "id": 0, "sender": end, "receiver": end }],
+    })
+}
