@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = Path(__file__).with_name("targets.toml")
+NS3 = Path(__file__).with_name("ns3.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,23 @@ def read_targets(text: str) -> dict[str, Target]:
     return targets
 
 
+def read_ns3(text: str) -> dict[str, Target]:
+    """The targets that ns-3 sets, by their names: rates and, where judged, Jain's indices."""
+    targets: dict[str, Target] = {}
+    for row in csv.DictReader(text.splitlines()):
+        source = f"ns-3.{row['version'].removeprefix('3.')}, tests/links/ns3_wifi.cc"
+        title = f"ns-3 {row['id']}"
+        rate = f"ns3.mbit_s.{row['id']}"
+        targets[rate] = Target(
+            rate, title, "Mbit/s", float(row["mbit_s"]), row["within"], source, row["aside"]
+        )
+        if row["jain_within"]:
+            jain = f"ns3.jain.{row['id']}"
+            within = float(row["jain_within"])
+            targets[jain] = Target(jain, f"{title}, Jain", "", float(row["jain"]), within, source)
+    return targets
+
+
 def measure(arguments: list[str]) -> dict[str, float]:
     """What the simulator's links come to, by the names of the targets."""
     build = ["cargo", "build", "--release", "--quiet", "-p", "cwndlab-sim"]
@@ -86,11 +105,13 @@ def main() -> int:
     parser.add_argument("--traces", help="folder of recorded Mahimahi traces")
     options = parser.parse_args()
     targets = read_targets(TARGETS.read_text(encoding="utf-8"))
+    targets |= read_ns3(NS3.read_text(encoding="utf-8"))
     arguments = ["--only", options.only]
     if options.traces:
         arguments += ["--traces", str(Path(options.traces).resolve())]
     values = measure(arguments)
-    if unknown := sorted(values.keys() - targets.keys()):
+    unknown = {name for name in values.keys() - targets.keys() if not name.startswith("ns3.jain.")}
+    if unknown := sorted(unknown):
         print("measured without a target:", ", ".join(unknown))
     missed = 0
     print(f"{'':58} {'target':>11} {'ours':>11} {'error':>9} {'within':>8}")

@@ -3,6 +3,7 @@
 //! Usage: `validate_links [--only PREFIX] [--traces DIR]`
 
 mod cells;
+mod ns3;
 mod plain;
 mod wifi;
 
@@ -45,5 +46,6 @@ fn main() {
     }
     plain::measure(&report);
     wifi::measure(&report);
+    ns3::measure(&report);
     cells::measure(&report);
 }

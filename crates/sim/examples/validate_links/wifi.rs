@@ -138,9 +138,9 @@ fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]
-struct Full {
-    station: u16,
-    bytes: u32,
+pub(crate) struct Full {
+    pub(crate) station: u16,
+    pub(crate) bytes: u32,
 }
 
 impl Packet for Full {

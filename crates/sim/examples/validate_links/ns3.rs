@@ -1,0 +1,158 @@
+//! Wi-Fi channels that ns-3 has measured: the settings of `tests/links/ns3.csv`.
+
+use core::f64::consts::TAU;
+
+use cwndlab_cc::Algorithms;
+use cwndlab_link::{Link, Traces, WifiChannel, WifiConfig};
+use cwndlab_scenario::Scenario;
+use cwndlab_units::{Duration, Output, Time};
+use serde_json::{Value, json};
+
+use crate::Report;
+use crate::wifi::Full;
+
+const TABLE: &str = include_str!("../../../../tests/links/ns3.csv");
+const WARM_UP: Time = Time::from_secs(2);
+const DATAGRAM_BYTES: u32 = 1472;
+
+pub(crate) fn measure(report: &Report) {
+    for setting in settings() {
+        let names = ["mbit_s", "jain"].map(|name| format!("ns3.{name}.{}", setting.id));
+        if names.iter().any(|name| report.wants(name)) {
+            let mbit_s = setting.shares_mbit_s();
+            let sum: f64 = mbit_s.iter().sum();
+            let squares: f64 = mbit_s.iter().map(|share| share * share).sum();
+            report.measure(&names[0], || sum);
+            report.measure(&names[1], || sum * sum / (mbit_s.len() as f64 * squares));
+        }
+    }
+}
+
+/// A row of the table.
+struct Setting {
+    id: &'static str,
+    /// As the options of a Wi-Fi path in a scenario.
+    path: Value,
+    is_tcp: bool,
+    is_down: bool,
+    stations: u16,
+    seconds: u64,
+    seed: u64,
+    /// Datagrams of all stations.
+    offered_bits_per_sec: f64,
+}
+
+fn settings() -> impl Iterator<Item = Setting> {
+    let mut lines = TABLE.lines();
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    lines.map(move |line| {
+        let cells: Vec<&'static str> = line.split(',').collect();
+        let cell =
+            |name: &str| cells[head.iter().position(|column| *column == name).expect("a column")];
+        let number = |name: &str| -> u64 { cell(name).parse().expect("a number") };
+        let stations = number("stations") as u16;
+        let path = json!({
+            "kind": "wifi",
+            "standard": format!("802.11{}", cell("standard")),
+            "channel_mhz": number("channel"),
+            "short_guard_interval": number("short") == 1,
+            "rate_control": {"kind": "fixed", "index": number("mcs")},
+            "aggregation": {"max_bytes": number("ampdu")},
+            "asks_before_repeating": true,
+            "queue_time_ns": number("lifetime") * 1_000_000,
+            "beacons": {"interval_ns": 102_400_000, "bytes": 140},
+            "radio": {"power_mdbm": 16_021},
+            "stations": places(cell("places"), stations),
+        });
+        Setting {
+            id: cell("id"),
+            path,
+            is_tcp: cell("traffic").starts_with("tcp"),
+            is_down: cell("traffic").ends_with("down"),
+            stations,
+            seconds: number("seconds"),
+            seed: number("run"),
+            offered_bits_per_sec: number("offered") as f64,
+        }
+    })
+}
+
+/// Where `ns3_wifi.cc` puts stations.
+fn places(name: &str, stations: u16) -> Vec<Value> {
+    let place = |station: u16| {
+        let angle = TAU * f64::from(station) / f64::from(stations);
+        match name {
+            "line" => json!({"x_mm": 1_000 * u32::from(station)}),
+            "circle" => json!({
+                "x_mm": libm::round(3e3 * libm::cos(angle)) as i64,
+                "y_mm": libm::round(3e3 * libm::sin(angle)) as i64,
+            }),
+            other => panic!("no place {other}"),
+        }
+    };
+    (1..=stations).map(place).collect()
+}
+
+impl Setting {
+    /// What each station gets.
+    fn shares_mbit_s(&self) -> Vec<f64> {
+        if self.is_tcp { self.tcp() } else { self.datagrams() }
+    }
+
+    fn datagrams(&self) -> Vec<f64> {
+        let mut path = self.path.clone();
+        path.as_object_mut().expect("an object").remove("kind");
+        let config: WifiConfig = serde_json::from_value(path).expect("a channel");
+        let mut channel: WifiChannel<Full> =
+            WifiChannel::new(&config, self.seed, "wifi").expect("a channel");
+        let end = WARM_UP + Duration::from_secs(self.seconds);
+        let interval_ns = f64::from(8 * DATAGRAM_BYTES) * 1e9 / self.offered_bits_per_sec;
+        let mut received = vec![0_u64; usize::from(self.stations)];
+        for number in 0_u64.. {
+            let now = Time::from_nanos((number as f64 * interval_ns) as u64);
+            if now >= end {
+                break;
+            }
+            let station = (number % u64::from(self.stations)) as u16 + 1;
+            let port = if self.is_down { 0 } else { station };
+            let packet = Full { station, bytes: DATAGRAM_BYTES + 28 };
+            while channel.wake_time() <= now {
+                let at = channel.wake_time();
+                count(&mut channel, at, &mut received);
+            }
+            channel.handle_packet(now, port, packet);
+            count(&mut channel, now, &mut received);
+        }
+        let bits = f64::from(8 * DATAGRAM_BYTES);
+        received.iter().map(|count| *count as f64 * bits / self.seconds as f64 / 1e6).collect()
+    }
+
+    fn tcp(&self) -> Vec<f64> {
+        let end = json!({"stack": "ns-3", "algorithm": "reno", "parameters": {},
+            "stack_overrides": {"segment_bytes": 1448, "receive_buffer_bytes": 4 << 20}});
+        let direction = if self.is_down { "forward" } else { "reverse" };
+        let flow = |station: u16| {
+            json!({"id": station - 1, "user": station, "direction": direction,
+                "start_ns": 1_000_000_000 + 1_000_000 * u64::from(station - 1),
+                "sender": end, "receiver": end})
+        };
+        let flows: Vec<Value> = (1..=self.stations).map(flow).collect();
+        let scenario = json!({
+            "version": 1, "seed": self.seed, "path": self.path, "flows": flows, "record": {},
+            "duration_ns": (2 + self.seconds) * 1_000_000_000,
+            "warm_up_ns": (WARM_UP - Time::ZERO).as_nanos()});
+        let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
+        let output = cwndlab_sim::run(&scenario, &Traces::new(), &Algorithms::default());
+        let flows = output.expect("a run").flows;
+        flows.iter().map(|flow| flow.goodput_mbit_s.unwrap_or(0.0)).collect()
+    }
+}
+
+/// Counts for each station what has come out by `now`, but for the warm-up.
+fn count(channel: &mut WifiChannel<Full>, now: Time, received: &mut [u64]) {
+    while let Some(output) = channel.poll(now) {
+        if let Output::Packet { at, packet, .. } = output {
+            received[usize::from(packet.station) - 1] += u64::from(at >= WARM_UP);
+        }
+    }
+}
