@@ -41,12 +41,13 @@ CRATES = $(shell tools/setup crates)
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator bench-presets conformance fidelity validate-links fuzz images \
-  setup site clean
+  setup site wheel clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-demo: $(STAMPS)/core ## run a small real study and print the path of its report
+# A core that is there serves the demo, too; without one, only what the demo needs is built.
+demo: $(STAMPS)/$(if $(wildcard $(STAMPS)/core),core,demo) ## run a small real study and print the path of its report
 	@$(VENV)/bin/cwndlab run $(STUDY) --results results/demo
 	@$(VENV)/bin/cwndlab report results/demo
 
@@ -74,7 +75,7 @@ golden: $(STAMPS)/core ## whether results are the same bytes as before; ARGS=--w
 golden-builds: $(STAMPS)/packages ## the same of builds with checks on, of gcc and clang, and with sanitizers
 	@tools/golden/builds $(ARGS)
 
-check: lint docs golden test test-unprivileged ## format, lints, documentation, types, results, then every test
+check: lint docs golden test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
@@ -159,8 +160,15 @@ $(STAMPS)/packages: pyproject.toml tools/setup
 $(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
 	@tools/setup core
 
+$(STAMPS)/demo: pyproject.toml tools/setup $(RUST_INPUTS)
+	@tools/setup demo
+
 $(STAMPS)/lint: $(STAMPS)/packages tools/setup
 	@tools/setup lint
+
+wheel: $(STAMPS)/packages ## build dist/*.whl, and install and use it where nothing else is
+	@tools/wheel
+	@tools/wheel-test
 
 clean: ## remove everything that is built; results stay
 	@rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,6 +11,7 @@ from rich.table import Table
 from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
+from cwndlab.kernel.capabilities import obstacles
 from cwndlab.run.campaign import RESULTS_FOLDER
 from cwndlab.validation import OWN_STUDY, Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
@@ -61,7 +62,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
     folder = results or RESULTS_FOLDER / (name if study is None else f"{name}-validation")
     again = command_line("cwndlab", "validate", *([study] if study else []))
     done = validate(loaded, folder, jobs=jobs, at_once=at_once, again=f"`{again}`")
-    replays = replayed(loaded, folder, lambda text: click.echo(text, err=True))
+    replays, why_not = _replays(loaded, folder)
     judgements = done.judgements
     rows = [
         {
@@ -78,7 +79,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
         }
         for each in judgements
     ]
-    page = write_page(done, replays, folder / "validation.html")
+    page = write_page(done, replays, folder / "validation.html", why_not)
     if output_format == "table":
         _print(judgements)
         _print_replays(replays)
@@ -87,6 +88,17 @@ def validate_command(  # noqa: PLR0913  one argument per option
         print_rows(rows, output_format)
     is_apart = any(each.verdict is Agreement.DIFFERS for each in judgements)
     return 1 if is_apart or not all(each.is_same for each in replays) else 0
+
+
+def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
+    """Calls in the kernel made again, or why algorithms cannot be loaded into it here."""
+    in_the_way = obstacles()
+    if not in_the_way:
+        return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
+    reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
+    why_not = f"calls in the kernel are not compared with the native build: {reasons}"
+    click.echo(why_not, err=True)
+    return [], why_not
 
 
 def _print(judgements: list[CellAgreement]) -> None:

@@ -27,8 +27,10 @@ _STRIP = 300
 _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 
-def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Path:
-    """Write the page to `path`."""
+def write_page(
+    done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
+) -> Path:
+    """Write the page to `path`; `why_not` says why there are no replays."""
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
@@ -63,6 +65,7 @@ def write_page(done: Validation, replays: Sequence[Replayed], path: Path) -> Pat
         heads=[quantity(name).header for name in COMPARED],
         rows=rows,
         replays=replays,
+        why_not=why_not,
         least_calls=LEAST_CALLS,
         width=_WIDTH,
         height=_HEIGHT,

@@ -11,7 +11,9 @@ import pytest
 import cwndlab
 from cwndlab.api import running
 from cwndlab.api.study import Study
+from cwndlab.cli import validate as command
 from cwndlab.errors import StudyError
+from cwndlab.kernel.capabilities import Obstacle
 from cwndlab.validation import OWN_STUDY
 from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
@@ -230,3 +232,20 @@ def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:
     assert sum('"delay_ns":7000000' in text for text in scenarios) == 2
     with pytest.raises(StudyError, match="no link that is a trace"):
         with_traces(study(), tmp_path / "bus.down", tmp_path / "bus.up")
+
+
+def test_without_clang_validation_says_what_it_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed wheel has neither clang nor the helper, and ends with status 0 all the same."""
+    missing = Obstacle("clang is missing", "sudo apt install clang")
+    monkeypatch.setattr(command, "obstacles", lambda: [missing])
+    replays, why_not = command._replays(  # noqa: SLF001
+        Study(link="lossy", algorithm="reno"), tmp_path
+    )
+    assert replays == []
+    assert why_not == (
+        "calls in the kernel are not compared with the native build: "
+        "clang is missing (sudo apt install clang)"
+    )
+    assert capsys.readouterr().err == f"{why_not}\n"
