@@ -16,6 +16,20 @@ from cwndlab.text.quantity import parse_rate, parse_share
 _PPB = 10**9
 
 
+def _time(hours: float) -> str:
+    """In the unit that people would use."""
+    minutes = hours * 60
+    if minutes < 1:
+        return f"{minutes * 60:,.0f} s"
+    return f"{minutes:,.0f} min" if hours < 2 else f"{hours:,.1f} h"  # noqa: PLR2004
+
+
+def _data(gigabytes: float | None) -> str:
+    if gigabytes is None:
+        return "? GB (give --pilot or --rate)"
+    return f"{gigabytes * 1e3:,.0f} MB" if gigabytes < 1 else f"{gigabytes:,.1f} GB"
+
+
 @click.command("plan")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
@@ -62,10 +76,7 @@ def plan_command(
     if output_format != "table":
         print_rows([totals | row for row in rows] or [totals], output_format)
         return
-    data = (
-        "? GB (give --pilot or --rate)" if plan.gigabytes is None else f"{plan.gigabytes:,.2f} GB"
-    )
-    say(f"{plural(plan.runs, 'run')}, {plan.hours:,.1f} h, {data}", "")
+    say(f"{plural(plan.runs, 'run')}, {_time(plan.hours)}, {_data(plan.gigabytes)}", "")
     if not rows:
         say(f"repetitions: {plan.repetitions}; give a --pilot to know whether they are enough")
         return

@@ -71,6 +71,8 @@ def run_command(  # noqa: PLR0913  one argument per option
 ) -> None:
     """Run STUDY. Finished runs are kept, so you can stop and resume."""
     loaded = Study.load(study, is_quick=is_quick, is_live=backend == "live")
+    if is_quick and not loaded.model.quick:
+        click.echo(f"{study} has no [quick] table: this is the whole study", err=True)
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
@@ -125,9 +127,13 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 @click.command("report")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
-def report_command(results: Path, out: Path | None) -> None:
+@click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")
+def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
     """Write the report on RESULTS and print its path."""
-    click.echo(reported(open_results(results), out))
+    page = reported(open_results(results), out)
+    click.echo(page)
+    if is_opened and click.launch(page.resolve().as_uri()):
+        click.echo("no browser was found to open it", err=True)
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:

@@ -82,7 +82,7 @@ class Knowledge:
     networks: Measured | None = None
     """Runs on networks like it."""
     coexistence: Measured | None = None
-    """Runs of flows beside flows on it."""
+    """Runs in which several flows share the link."""
     mixes: Measured | None = None
     """Runs of the first beside others in all mixes."""
     weights: Weights | None = None

@@ -60,7 +60,7 @@ class PopulationView:
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the population for programs."""
+        """Return the population as a dictionary, for programs that read the answer."""
         return {
             "classes": [
                 {

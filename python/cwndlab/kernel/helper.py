@@ -16,7 +16,8 @@ from typing import Any
 from cwndlab.errors import BrokenAlgorithmError, KernelError
 
 HELPER_REMEDY = (
-    "in a clone: sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
+    "no wheel has it; in a clone: "
+    "sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
 )
 _NAME = "cwndlab-kernel"
 _ALGORITHMS_FAULT = frozenset({"object", "licence", "too_large", "verifier", "missing_hook"})

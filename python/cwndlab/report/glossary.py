@@ -8,26 +8,23 @@ GLOSSARY = {
         "flooded. Several algorithms for it exist; this report compares some."
     ),
     "goodput": "What the application received in order: the useful part of the throughput.",
-    "throughput": "What the sender's data took on the wire, retransmissions included.",
+    "throughput": "Rate of the sender's data on the wire, retransmissions included.",
     "RTT": (
         "Round-trip time: from sending a packet until its acknowledgement is back. What exceeds "
         "the empty path's RTT was spent waiting in queues."
     ),
     "median": "Half of the values are below it.",
     "95th percentile": "One value in twenty is above it.",
-    "cwnd": (
-        "Congestion window: how many packets the sender allows itself to have in the network "
-        "at once."
-    ),
+    "cwnd": ("Congestion window: how many packets the sender may have in the network at once."),
     "ssthresh": (
-        "Slow-start threshold: below it the window doubles every round trip, above it it grows "
-        "with care."
+        "Slow-start threshold: below it the window doubles every round trip, above it the window "
+        "grows slowly."
     ),
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
     "retransmitted": "Packets sent again because they were lost, or seemed to be.",
     "timeout": (
-        "The sender heard nothing for so long that it started over with one packet. A user sees "
-        "a stall."
+        "No acknowledgement came for so long that the sender started again with one packet. A "
+        "user sees a stall."
     ),
     "queue": "Packets waiting before the slowest link of the path.",
     "in flight": "Sent, and not yet acknowledged or lost.",

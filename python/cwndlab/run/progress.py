@@ -61,14 +61,14 @@ class EachRun:
         self._say = say
 
     def __enter__(self) -> Self:
-        """Say nothing yet."""
+        """Print nothing yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """Say nothing: the caller tells how it ended."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Say what is done."""
+        """Show how many runs are done."""
         self._done += runs
         self._say(f"{self._done:,} of {self._total:,} runs are safe  {what}")
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from cwndlab import core
 from cwndlab.errors import LinkError
-from cwndlab.schema import scenario as si
 from cwndlab.schema.paths import propagation_ns
 
 if TYPE_CHECKING:
@@ -83,16 +82,9 @@ def saturate(
     Raises:
         LinkError: nothing limits the rate in this direction, or there is no such user.
     """
-    end = si.End(stack="linux-6.1", algorithm="reno")
-    scenario = si.Scenario(
-        seed=seed,
-        duration_ns=duration_ns,
-        path=resolved.path,
-        flows=(si.ScenarioFlow(id=0, sender=end, receiver=end),),
-    )
-    traces = {name: trace.content for name, trace in resolved.traces.items()}
+    scenario = resolved.scenario(duration_ns, seed)
     try:
-        columns = core.saturate(scenario.to_json(), traces, direction.wire, user)
+        columns = core.saturate(scenario.to_json(), resolved.contents, direction.wire, user)
     except ValueError as error:
         raise LinkError(str(error)) from None
     return Saturated(

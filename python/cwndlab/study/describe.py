@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from cwndlab import core
-from cwndlab.errors import StudyError, plural
+from cwndlab.errors import ScenarioRefusedError, StudyError, plural
 from cwndlab.resolve import ResolvedLink, resolve_link
 from cwndlab.resolve.presets import load_preset
 from cwndlab.resolve.queues import QueueSize, size_of
@@ -19,6 +19,7 @@ from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.study import StudyModel
 from cwndlab.schema.written import texts
 from cwndlab.study.places import Arguments
+from cwndlab.study.refusals import place_in_study
 from cwndlab.text.quantity import format_duration, format_rate, format_share, format_size
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from cwndlab.schema.ranges import Range
     from cwndlab.study.definition import StudyDefinition
     from cwndlab.study.runs import Cell
+
+_NS_PER_S = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +158,24 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
         link = StudyModel.model_validate({"link": spec}).link
         if link is None:
             raise StudyError([f'"{spec}" is not a link'])
-        return link, resolve_link(link, Path())
+        resolved = resolve_link(link, Path())
     except ValidationError as error:
         problems = field_errors(error, StudyModel, {"link": spec})
         raise StudyError([source.problem(p.key, p.message) for p in problems]) from None
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
+    _check(resolved, source, spec)
+    return link, resolved
+
+
+def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
+    """Have the simulator look at the link, with one flow on it."""
+    scenario = resolved.scenario(_NS_PER_S)
+    try:
+        core.check_scenario(scenario.to_json(), resolved.contents)
+    except ScenarioRefusedError as error:
+        key, message = place_in_study(error, scenario, {"link": spec})
+        raise StudyError([source.problem(key, message)]) from None
 
 
 def describe_path(

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.schema.live import LivePath
+from cwndlab.text.linkspec import parse_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
     from cwndlab.text.toml import KeyPath
 
+_SHORT = {"adaptation": "mcs", "rate_control": "mcs"}
+"""The short key (`crates/texts/src/short_keys.rs`) that sets what the core refuses by this name."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
@@ -48,14 +51,25 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
     return ("link", "wire") if kind == "wire" else ("link", kind, *rest)
 
 
-def _written(document: Mapping[str, Any], key: Sequence[str | int]) -> KeyPath:
-    """As much of the key as the document has."""
+def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
+    """As much of the key as the document has, or the short key that stands for it."""
     value: Any = document
     for depth, part in enumerate(key):
+        if isinstance(value, str):
+            value = parse_spec(value)
         has_part = (
             isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
         ) or (isinstance(value, dict) and part in value)
         if not has_part:
-            return tuple(key[:depth])
+            short = _short_key(value, key[depth:])
+            return (*key[:depth], short) if short else key[:depth]
         value = value[part]
-    return tuple(key)
+    return key
+
+
+def _short_key(link: object, rest: KeyPath) -> str | None:
+    """The key of a link's table that stands for one in its medium."""
+    if not isinstance(link, dict):
+        return None
+    shorts = (_SHORT.get(str(part)) for part in rest)
+    return next((short for short in shorts if short in link), None)

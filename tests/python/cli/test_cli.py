@@ -16,7 +16,7 @@ import pytest
 
 from cwndlab import cli
 from cwndlab.api.results import open_results
-from cwndlab.cli import doctor
+from cwndlab.cli import doctor, studies
 from cwndlab.cli.options import Where
 from cwndlab.errors import RunsFailedError, plural
 from cwndlab.kernel import loading
@@ -235,6 +235,49 @@ def test_the_short_version_of_a_study_has_results_of_its_own(
     _, out, _ = run("run", "mine.toml", "--quick")
     assert "2 runs in results/mine-quick" in out
     assert not Path("results/mine").exists()
+
+
+def test_a_study_without_a_short_version_says_so(run: Callable[..., tuple[int, str, str]]) -> None:
+    Path("whole.toml").write_text(STUDY.partition("[quick]")[0])
+    status, _, errors = run("run", "whole.toml", "--quick")
+    assert status == 0
+    assert "whole.toml has no [quick] table: this is the whole study" in errors
+
+
+def test_a_list_where_one_value_stands_belongs_to_the_factors(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    Path("list.toml").write_text(STUDY.replace("repetitions = 4", 'algorithm = ["reno", "bic"]'))
+    status, _, errors = run("run", "list.toml")
+    assert status == 2
+    assert "must be one value; to vary it, move the list to [factors]" in errors
+
+
+def test_a_plan_is_said_in_the_units_that_people_use(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    study = STUDY.replace('link.delay = ["10 ms", "20 ms"]', "")
+    Path("short.toml").write_text(study)
+    _, out, errors = run("plan", "short.toml", "--rate", "10 Mbit/s")
+    assert (out[:15], errors) == ("8 runs, 2 min, ", "")
+    Path("long.toml").write_text(study.replace("10 s", "3600 s"))
+    assert run("plan", "long.toml", "--rate", "1 Gbit/s")[1].startswith("8 runs, 8.0 h, ")
+
+
+def test_the_report_opens_in_a_browser(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def launch(page: str) -> int:
+        opened.append(page)
+        return 0
+
+    monkeypatch.setattr(click, "launch", launch)
+    monkeypatch.setattr(studies, "reported", lambda *_, **__: Path("report/report.html"))
+    monkeypatch.setattr(studies, "open_results", lambda _: None)
+    assert run("report", "results/mine", "--open")[0] == 0
+    assert opened == [Path("report/report.html").resolve().as_uri()]
 
 
 def test_failed_runs_leave_json_that_programs_can_read(

@@ -260,7 +260,8 @@ def test_memory_is_bounded_whatever_is_sent(tmp_path: Path) -> None:
                     )
                     connection.sendall(signer.sign(prepare))
                     signer.check(read_line(connection))
-                connection.sendall(b"x" * 100_000)  # a line without an end
+                with contextlib.suppress(OSError):  # the server may hang up before it has all
+                    connection.sendall(b"x" * 100_000)  # a line without an end
         assert resident_kb(process.pid) - before_kb < 30_000
         with Session(address) as session:
             assert session.ask(protocol.Describe())["kernel"]

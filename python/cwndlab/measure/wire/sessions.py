@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much the server lets its clients have."""
+    """Limits of what clients may use of the server."""
 
     pending: int = 256
     """Connections that have not shown the token; one more, and an older one is closed."""

@@ -1,0 +1,86 @@
+"""Draw strings that a person reads, by a seed, for a reader who does not know the product.
+
+python tools/sample_strings.py --seed 7             # twenty strings, with their places
+python tools/sample_strings.py --seed 7 --count 50
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COUNT = 20
+LEAST_WORDS = 4  # shorter strings are names, keys and units
+
+
+def main() -> None:
+    """Print the sample."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--count", type=int, default=COUNT)
+    options = parser.parse_args()
+    for place, text in sample(options.seed, options.count):
+        print(f"{place}\n    {text}")
+
+
+def sample(seed: int, count: int = COUNT) -> list[tuple[str, str]]:
+    """Strings and their places; the same seed on the same sources draws the same ones."""
+    found = sorted({*_of_sources(), *_of_pages(), *_of_columns(), *_of_schemas()})
+    return random.Random(seed).sample(found, count)  # noqa: S311  # a sample, no secret
+
+
+def _of_sources() -> Iterator[tuple[str, str]]:
+    for source in sorted((prose.ROOT / "python/cwndlab").rglob("*.py")):
+        for number, text in prose.strings(source.read_text(encoding="utf-8")):
+            yield from _readable(f"{source.relative_to(prose.ROOT)}:{number}", text)
+
+
+def _of_pages() -> Iterator[tuple[str, str]]:
+    for page in prose.pages():
+        path = str(page.relative_to(prose.ROOT))
+        text = "\n".join(line for _, line in prose.outside_code(page.read_text(encoding="utf-8")))
+        if not path.startswith(prose.NOTES):
+            for paragraph in text.split("\n\n"):
+                yield from _readable(path, paragraph)
+
+
+def _of_columns() -> Iterator[tuple[str, str]]:
+    path = "python/cwndlab/data/columns.toml"
+    for name, column in tomllib.loads((prose.ROOT / path).read_text(encoding="utf-8")).items():
+        for key in ("explanation", "undefined"):
+            yield from _readable(f"{path} {name}.{key}", column.get(key, ""))
+
+
+def _of_schemas() -> Iterator[tuple[str, str]]:
+    for schema in sorted((prose.ROOT / "docs/reference").glob("*.schema.json")):
+        for text in _descriptions(json.loads(schema.read_text(encoding="utf-8"))):
+            yield from _readable(str(schema.relative_to(prose.ROOT)), text)
+
+
+def _descriptions(node: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    if isinstance(node, dict):
+        if isinstance(node.get("description"), str):
+            yield node["description"]
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from _descriptions(part)
+
+
+def _readable(place: str, text: str) -> Iterator[tuple[str, str]]:
+    words = re.sub(r"\s+", " ", text).strip()
+    if len(words.split(" ")) >= LEAST_WORDS:
+        yield place, words
+
+
+if __name__ == "__main__":
+    main()
