@@ -13,8 +13,9 @@ import threading
 
 import click
 
+from cwndlab.cli import interruption
 from cwndlab.cli.group import SectionedGroup
-from cwndlab.errors import CwndlabError, file_failure
+from cwndlab.errors import CwndlabError, InterruptedStudyError, file_failure
 
 STATUS_INTERRUPTED = 130
 
@@ -55,6 +56,7 @@ def app() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process."""
+    interruption.listen()
     status = run(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -72,22 +74,34 @@ def run(arguments: list[str]) -> int:
     try:
         _refuse_undecoded(arguments)
         status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
-    except click.ClickException as error:
+    except BaseException as error:
+        is_stopped = interruption.is_asked() or isinstance(error, click.Abort | KeyboardInterrupt)
+        interruption.arrived()
+        if is_stopped and not isinstance(error, InterruptedStudyError):
+            click.echo("stopped", err=True)
+            return STATUS_INTERRUPTED
+        if (status := _status_of(error)) is None:
+            raise
+        return status
+    interruption.arrived()
+    return status if isinstance(status, int) else 0
+
+
+def _status_of(error: BaseException) -> int | None:
+    """Print an error that a user can mend; its exit status, or None for any other."""
+    if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
-    except CwndlabError as error:
+    if isinstance(error, CwndlabError):
         click.echo(str(error), err=True)
         return error.exit_status
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
-        return STATUS_INTERRUPTED
-    except BrokenPipeError:
+    if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone
         return 0
-    except OSError as error:  # a file or folder that no command has looked at more closely
+    if isinstance(error, OSError):  # a file or folder that no command has looked at more closely
         click.echo(file_failure(error), err=True)
         return CwndlabError.exit_status
-    return status if isinstance(status, int) else 0
+    return None
 
 
 def _refuse_undecoded(arguments: list[str]) -> None:

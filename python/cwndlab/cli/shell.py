@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from cwndlab import core
 from cwndlab.api.study import Study
 from cwndlab.backends.kernel.names import KernelNames
 from cwndlab.backends.kernel.process import require_helper
+from cwndlab.cli import interruption
 from cwndlab.cli.output import console, say
 from cwndlab.errors import CwndlabError, KernelRunError
 from cwndlab.kernel.capabilities import this_kernel
@@ -152,11 +152,14 @@ def _watch() -> None:
     from rich.live import Live  # noqa: PLC0415  --help is to be quick
 
     rates: dict[str, deque[float]] = {key: deque(maxlen=_TRAIL) for _, key in _WAYS}
-    with Live(console=terminal, auto_refresh=False) as live, contextlib.suppress(KeyboardInterrupt):
-        for status in statuses:
-            for _, key in _WAYS:
-                rates[key].append(status[key]["rate_mbit_s"])
-            live.update(_view(status, rates, terminal.width), refresh=True)
+    try:
+        with Live(console=terminal, auto_refresh=False) as live:
+            for status in statuses:
+                for _, key in _WAYS:
+                    rates[key].append(status[key]["rate_mbit_s"])
+                live.update(_view(status, rates, terminal.width), refresh=True)
+    except KeyboardInterrupt:  # how a view is left
+        interruption.arrived()
 
 
 def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: int) -> Table:

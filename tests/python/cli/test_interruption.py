@@ -81,6 +81,49 @@ def test_ctrl_c_before_the_first_run_says_so_without_a_traceback(tmp_path: Path)
         assert "Traceback" not in err, (wait_s, err)
 
 
+def test_ctrl_c_is_not_swallowed_while_advise_makes_its_first_answer(tmp_path: Path) -> None:
+    """There pydantic-core looks for attributes of a value, and clears whatever is raised then."""
+    for wait_s in (1.0, 1.15, 1.3, 1.45, 1.6, 1.75):
+        process = start(tmp_path, "-m", "cwndlab", *COMMANDS["advise"])
+        time.sleep(wait_s)
+        took_s, err = interrupted(process)
+        assert process.returncode == 130, (wait_s, err)
+        assert took_s < limit_s(), (wait_s, err)
+
+
+@pytest.mark.parametrize("cleared_by", ["pass", "raise TypeError from None"])
+def test_a_ctrl_c_that_a_library_clears_is_raised_again(cleared_by: str, tmp_path: Path) -> None:
+    program = f"""
+import os, signal, sys, time
+import click
+from cwndlab import cli
+
+class Cleared:
+    def __getattr__(self, name):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            {cleared_by}
+
+@click.command()
+def clear():
+    print("begins", file=sys.stderr, flush=True)
+    Cleared().attribute
+    time.sleep(60)
+
+cli.app = clear
+cli.main([])
+"""
+    process = start(tmp_path, "-c", program)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begins\n"
+    began_s = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - began_s < limit_s(), err
+    assert (process.returncode, err) == (130, "stopped\n")
+
+
 def test_ctrl_c_ends_packing_and_leaves_no_archive(tmp_path: Path) -> None:
     record = {"pcap": True, "samples": "none"}
     study = cw.Study(link=LINK, algorithm="reno", duration="30 s", record=record, id="s")

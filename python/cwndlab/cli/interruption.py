@@ -1,0 +1,59 @@
+"""Ctrl-C, which no library may swallow.
+
+Python raises `KeyboardInterrupt` wherever the main thread happens to be, also in a callback of
+compiled code. Some of that code clears the exception (pydantic-core, where it looks for attributes
+of a value) or puts another in its place (Matplotlib's converters, Polars' casts). Here an
+interruption knows whether it has reached the command line: one that is destroyed before is raised
+again.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_AGAIN_S = 0.02
+
+_is_listening = False
+_is_asked = False
+
+
+class Interruption(KeyboardInterrupt):
+    """The user's Ctrl-C, on its way up to the command line."""
+
+    def __del__(self) -> None:
+        if _is_listening:
+            # Not at once: an exception cannot leave a destructor.
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
+
+def listen() -> None:
+    """Raise `Interruption` at Ctrl-C, again if it is swallowed, until `arrived` is called."""
+    global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
+    _is_listening = True
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+
+
+def arrived() -> None:
+    """Raise nothing again: the command is ending, and another Ctrl-C ends the process."""
+    global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
+    if _is_listening:
+        _is_listening = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def is_asked() -> bool:
+    """Whether there was a Ctrl-C, whatever exception it has become."""
+    return _is_asked
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    global _is_asked  # noqa: PLW0603  a process has one SIGINT, too
+    if _is_listening:
+        _is_asked = True
+        raise Interruption
