@@ -38,7 +38,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds check check-macos format lint \
+.PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator bench-presets conformance fidelity validate-links fuzz images \
   setup site wheel clean
@@ -75,7 +75,10 @@ golden: $(STAMPS)/core ## whether results are the same bytes as before; ARGS=--w
 golden-builds: $(STAMPS)/packages ## the same of builds with checks on, of gcc and clang, and with sanitizers
 	@tools/golden/builds $(ARGS)
 
-check: lint docs golden test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
+golden-page: $(STAMPS)/core $(STAMPS)/page ## the same of the page's module, in Node.js
+	@$(PYTHON) tools/golden/page.py $(ARGS)
+
+check: lint docs golden golden-page test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
@@ -159,6 +162,11 @@ $(STAMPS)/packages: pyproject.toml tools/setup
 
 $(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
 	@tools/setup core
+
+PAGE_INPUTS := page/package-lock.json page/tsconfig.json $(shell find page/src page/test -type f 2>/dev/null)
+
+$(STAMPS)/page: tools/setup $(RUST_INPUTS) $(PAGE_INPUTS)
+	@tools/setup page
 
 $(STAMPS)/demo: pyproject.toml tools/setup $(RUST_INPUTS)
 	@tools/setup demo

@@ -4,23 +4,37 @@
 //! [`Algorithm`] is a handle to one of them, [`Congestion`] one flow's instance with its own
 //! parameters, [`TcpSock`] the socket that both sides see. An algorithm keeps all its state in the
 //! socket (`icsk_ca_priv`, 104 bytes), none of it here.
+//!
+//! Loading an algorithm at run time, and what watches over it, needs a Unix; the built-in ones run
+//! in a browser, too.
 
 mod algorithm;
+#[cfg(unix)]
 mod conformance;
 mod congestion;
 mod ffi;
+#[cfg(unix)]
 mod guard;
+#[cfg(unix)]
 mod layout;
+#[cfg(unix)]
 mod load;
 #[cfg(test)]
 mod native_tests;
+#[cfg(unix)]
 mod recorder;
+mod registry;
 mod sock;
 
 pub use algorithm::{Algorithm, ContractError, ParameterInfo, contract_files};
+#[cfg(unix)]
 pub use conformance::{Example, Rule, Suite, Violation, check};
 pub use congestion::{Congestion, CwndEvent, ParameterError, RequestedAck, Requests};
+#[cfg(unix)]
 pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE, record_calls, recorded_calls};
-pub use load::{Algorithms, LoadError};
+#[cfg(unix)]
+pub use load::LoadError;
+#[cfg(unix)]
 pub use recorder::{CallField, call_bytes, call_fields, hook_names};
+pub use registry::Algorithms;
 pub use sock::*;
