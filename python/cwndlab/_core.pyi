@@ -388,6 +388,19 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
         ValueError: the scenario is wrong; the message begins with the place.
     """
 
+def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
+    """Give the seed of a repetition, below 2^53, the same for equal arguments.
+
+    Args:
+        cell_json: what the channel's randomness may depend on, as canonical JSON within a JSON
+            string, or None where all cells of a study share their seeds.
+        repetition: counted from 0.
+        study_seed: the seed of the study.
+    """
+
+def drawn_ns(seed: int, name: str, most_ns: int) -> int:
+    """Give a number of nanoseconds that a run draws: below `most_ns`, or 0 if that is 0."""
+
 def saturate(
     scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int
 ) -> Saturation:

@@ -290,6 +290,21 @@ def medium_figures(path_json: str) -> list[tuple[str, str]]:
     return figures
 
 
+def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
+    """The seed of a repetition; `cell_json` is a JSON string of what may set the channel, as JSON.
+
+    Without a cell, those of all cells of a study are the same.
+    """
+    seed: int = module().run_seed(cell_json, repetition, study_seed)
+    return seed
+
+
+def drawn_ns(seed: int, name: str, most_ns: int) -> int:
+    """A number of nanoseconds below `most_ns` that a run with this seed draws under a name."""
+    drawn: int = module().drawn_ns(seed, name, most_ns)
+    return drawn
+
+
 def without_defaults(path_json: str) -> dict[str, Any]:
     """A scenario's path without what is as it usually is, and without its kinds."""
     rest: dict[str, Any] = module().without_defaults(path_json)

@@ -25,6 +25,8 @@ choose_set = _core.choose_set
 paired_difference = _core.paired_difference
 robustness = _core.robustness
 columns = _core.columns
+drawn_ns = _core.drawn_ns
+run_seed = _core.run_seed
 # So is what links and quantities are.
 check_link = _core.check_link
 expand_link = _core.expand_link

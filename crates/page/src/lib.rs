@@ -5,6 +5,8 @@
 //! The module imports nothing. A panic stores its message, see [`panic_message`], and ends the
 //! instance, which its owner then replaces.
 
+mod files;
+mod scenarios;
 mod session;
 mod tables;
 
@@ -84,6 +86,44 @@ pub unsafe extern "C" fn add_trace(
         session.add_trace(text(name)?, content);
         Ok(Vec::new())
     })
+}
+
+/// Keeps the file of a preset, or where `is_recording` is not 0 of a recorded link, under the name
+/// that links have for it; the answer is empty.
+///
+/// # Safety
+/// Both pairs are memory of [`allocate`] that has been written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn add_file(
+    name: *const u8,
+    name_length: usize,
+    content: *const u8,
+    content_length: usize,
+    is_recording: u32,
+) -> *const Answer {
+    // SAFETY: see above.
+    let (name, content) = unsafe { (bytes(name, name_length), bytes(content, content_length)) };
+    answer(|session| {
+        let name = text(name)?;
+        if is_recording == 0 {
+            session.add_preset(name, text(content)?);
+        } else {
+            session.add_recording(name, content);
+        }
+        Ok(Vec::new())
+    })
+}
+
+/// The canonical JSON of the scenario that the command line makes of the same; the request is JSON
+/// (`crates/page/src/scenarios.rs` describes it). The recordings of its link are added as traces.
+///
+/// # Safety
+/// The pair is memory of [`allocate`] that has been written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scenario(request: *const u8, length: usize) -> *const Answer {
+    // SAFETY: see above.
+    let request = unsafe { bytes(request, length) };
+    answer(|session| Ok(session.scenario(text(request)?)?.into_bytes()))
 }
 
 /// Runs a scenario, which is JSON in its canonical form; the answer has its tables

@@ -1,4 +1,4 @@
-//! What an instance of the module keeps between calls: traces.
+//! What an instance of the module keeps between calls: files and traces.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,14 @@ use cwndlab_link::Traces;
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
 
-use crate::tables;
+use crate::files::PageFiles;
+use crate::{scenarios, tables};
 
-/// The traces that scenarios may name.
+/// What links and scenarios may name.
 #[derive(Default)]
 pub(crate) struct Session {
-    /// Contents of files by the names that scenarios use.
+    files: PageFiles,
+    /// Contents of traces by the names that scenarios use.
     contents: BTreeMap<String, Vec<u8>>,
     /// What has been read of them.
     traces: Traces,
@@ -23,6 +25,31 @@ impl Session {
     pub(crate) fn add_trace(&mut self, name: &str, content: &[u8]) {
         self.contents.insert(name.to_owned(), content.to_vec());
         self.traces = Traces::new();
+    }
+
+    /// Keeps a preset's file.
+    pub(crate) fn add_preset(&mut self, name: &str, text: &str) {
+        self.files.presets.insert(name.to_owned(), text.to_owned());
+    }
+
+    /// Keeps a recorded link's file.
+    pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) {
+        self.files.recordings.insert(name.to_owned(), content.to_vec());
+    }
+
+    /// The scenario of a request, whose traces are kept.
+    ///
+    /// # Errors
+    /// What is wrong with the request, its link or its recordings.
+    pub(crate) fn scenario(&mut self, request: &str) -> Result<String, String> {
+        let request = serde_json::from_str(request).map_err(|error| error.to_string())?;
+        let (scenario, traces) = scenarios::scenario(request, &self.files)?;
+        for trace in traces {
+            if self.contents.get(&trace.name) != Some(&trace.content) {
+                self.add_trace(&trace.name, &trace.content);
+            }
+        }
+        Ok(scenario)
     }
 
     /// Runs a scenario.

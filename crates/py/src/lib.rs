@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::traces::{read_trace, read_trace_folder};
     #[pymodule_export]
-    use super::{Stop, check_scenario, run, saturate};
+    use super::{Stop, check_scenario, drawn_ns, run, run_seed, saturate};
 
     use pyo3::prelude::*;
 
@@ -123,6 +123,18 @@ fn check_scenario(
         cwndlab_sim::check(&scenario, &known, &Algorithms::default()).map_err(errors::run)?;
     }
     Ok(scenario.to_json())
+}
+
+/// The seed of a repetition of a cell.
+#[pyfunction]
+fn run_seed(cell_json: Option<&str>, repetition: u64, study_seed: u64) -> u64 {
+    cwndlab_scenario::run_seed(cell_json, repetition, study_seed)
+}
+
+/// A number of nanoseconds that a run draws under a name.
+#[pyfunction]
+fn drawn_ns(seed: u64, name: &str, most_ns: u64) -> u64 {
+    cwndlab_scenario::drawn_ns(seed, name, most_ns)
 }
 
 /// What a path gives to a source that always sends, while other Python threads go on.

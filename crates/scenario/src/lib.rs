@@ -8,6 +8,7 @@
 
 mod application;
 mod columns;
+mod draws;
 mod error;
 mod file_name;
 mod output;
@@ -19,6 +20,7 @@ pub use application::{
     Application, ApplicationConfig, Connection, Datagram, Distribution, Outcome,
 };
 pub use columns::{Cell, Column, Kind, Values};
+pub use draws::{drawn_ns, run_seed};
 pub use error::ScenarioError;
 pub use file_name::{FileName, FileNameError};
 pub use output::{Acks, Events, FlowSummary, LinkSummary, Recording, RunOutput, Samples};

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Label = str | int | float | bool
 
 _KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
-_SEED_BITS = 53  # what every reader of JSON holds exactly
 _NO_SEED = -1
 
 
@@ -118,10 +117,9 @@ class _Template:
         text = canonical_json({**self._content, "seed": _NO_SEED})
         self._around_seed = text.split(f'"seed":{_NO_SEED}')
         self._has_draws = bool(cell.resolved.begin_within_ns or any(cell.resolved.start_jitter_ns))
-        # The canonical JSON of {"cell": ..., "repetition": ..., "study": ...}, but for one number.
-        named = f'"cell":{canonical_json(_cell_without_algorithms(scenario))},'
-        self._before_repetition = f'{{{named if has_own_seeds else ""}"repetition":'
-        self._behind_repetition = f',"study":{study_seed}}}'
+        seeded_by = canonical_json(_cell_without_algorithms(scenario))
+        self._seeded_by = seeded_by if has_own_seeds else None
+        self._study_seed = study_seed
         # And of what determines a result, but for the scenario.
         flows = itertools.chain(scenario.flows, *scenario.before)
         ends = [end for flow in flows for end in (flow.sender, flow.receiver)]
@@ -138,9 +136,7 @@ class _Template:
         self._behind_scenario = f',"stacks":{stacks}}}'
 
     def run(self, repetition: int) -> Run:
-        text = f"{self._before_repetition}{repetition}{self._behind_repetition}"
-        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-        seed >>= 64 - _SEED_BITS
+        seed = core.run_seed(self._seeded_by, repetition, self._study_seed)
         if self._has_draws:
             scenario = canonical_json(self._with_seed(seed))
         else:
@@ -153,11 +149,11 @@ class _Template:
     def _with_seed(self, seed: int) -> dict[str, Any]:
         """The scenario with a seed, which decides when the run and its flows begin."""
         resolved = self._cell.resolved
-        begin_ns = _drawn_ns(seed, "begin", resolved.begin_within_ns)
-        flows = [
-            _later(flow, begin_ns, begin_ns + _drawn_ns(seed, f"flow.{flow['id']}.start", most_ns))
-            for flow, most_ns in zip(self._content["flows"], resolved.start_jitter_ns, strict=True)
-        ]
+        begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
+        flows = []
+        for flow, most_ns in zip(self._content["flows"], resolved.start_jitter_ns, strict=True):
+            start_ns = begin_ns + core.drawn_ns(seed, f"flow.{flow['id']}.start", most_ns)
+            flows.append(_later(flow, begin_ns, start_ns))
         duration_ns = begin_ns + self._content["duration_ns"]
         return {**self._content, "seed": seed, "flows": flows, "duration_ns": duration_ns}
 
@@ -169,13 +165,6 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
     if "stop_ns" in flow:
         later["stop_ns"] = flow["stop_ns"] + stop_by_ns
     return later
-
-
-def _drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    if not most_ns:
-        return 0
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    return int.from_bytes(digest[:16], "big") % most_ns
 
 
 def _cell_without_algorithms(scenario: Scenario) -> str:

@@ -1,0 +1,78 @@
+//! What links name, in the memory of the page: presets, and recordings that were dropped on it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use cwndlab_texts::{Files, PresetFile, Recording, Told, Way};
+use cwndlab_trace::{ReadOptions, Reading, TraceKind};
+use sha2::{Digest, Sha256};
+
+/// Files by the names that links have for them.
+#[derive(Default)]
+pub(crate) struct PageFiles {
+    /// The text of each preset.
+    pub(crate) presets: BTreeMap<String, String>,
+    /// The content of each recording.
+    pub(crate) recordings: BTreeMap<String, Vec<u8>>,
+    /// What was read while a link was resolved.
+    read: RefCell<Vec<ReadTrace>>,
+}
+
+/// A recording as scenarios name it.
+pub(crate) struct ReadTrace {
+    /// `sha256:` and the hash of its content.
+    pub(crate) name: String,
+    /// What the simulator reads.
+    pub(crate) content: Vec<u8>,
+    /// Length of one lap.
+    pub(crate) duration_s: f64,
+}
+
+impl PageFiles {
+    /// The recordings that were read since the last call.
+    pub(crate) fn take_read(&self) -> Vec<ReadTrace> {
+        self.read.take()
+    }
+}
+
+impl Files for PageFiles {
+    fn preset(&self, name: &str) -> Result<PresetFile, String> {
+        let text = self.presets.get(name).cloned().ok_or_else(|| {
+            let known = self.presets.keys().map(String::as_str);
+            match cwndlab_texts::nearest(name, known) {
+                Some(near) => format!("unknown link \"{name}\"; did you mean \"{near}\"?"),
+                None => format!("unknown link \"{name}\""),
+            }
+        })?;
+        Ok(PresetFile { name: name.to_owned(), folder: String::new(), text })
+    }
+
+    fn recording(&self, told: &Told, _: Way) -> Result<Recording, String> {
+        let Told { path, column, unit, time_column, time_unit } = told.clone();
+        let file = self.recordings.get(&path);
+        let file = file.ok_or_else(|| format!("{path}: no such recording; drop it on the page"))?;
+        let options = ReadOptions { column, unit, time_column, time_unit };
+        let reading =
+            cwndlab_trace::read(file, &options).map_err(|error| format!("{path}: {error}"))?;
+        let recording = recorded(&reading);
+        self.read.borrow_mut().push(ReadTrace {
+            name: recording.name.clone(),
+            duration_s: reading.trace.period().as_secs_f64(),
+            content: reading.content,
+        });
+        Ok(recording)
+    }
+}
+
+fn recorded(reading: &Reading) -> Recording {
+    let digest = Sha256::digest(&reading.content);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mean_mbit_s = reading.trace.mean_rate().as_mbit_per_sec_f64();
+    Recording {
+        name: format!("sha256:{hex}"),
+        is_mahimahi: reading.kind() == TraceKind::Mahimahi,
+        mean_bits_per_sec: ((mean_mbit_s * 1e6).round_ties_even() as u64).max(1),
+        is_of_folder: false,
+        delay_ns: None,
+    }
+}

@@ -1,0 +1,81 @@
+//! From what the page shows to a scenario: the one that the command line makes of the same link,
+//! algorithm, repetition and seed.
+
+use cwndlab_scenario::{Scenario, drawn_ns, run_seed};
+use cwndlab_texts::{Place, checked_link, resolve, without_defaults};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::files::{PageFiles, ReadTrace};
+
+const MS_PER_S: f64 = 1000.0;
+const NS_PER_MS: u64 = 1_000_000;
+
+/// What a scenario is made of. `cell` and `template` come from the command line's code when the page
+/// is built; the page changes flows' algorithms and the duration in both.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    /// A link in one line.
+    link: String,
+    /// What the channel's randomness may depend on, but for the path.
+    cell: Value,
+    /// The scenario, but for path, seed and what is drawn.
+    template: Value,
+    /// By up to how much each flow starts later.
+    start_jitter_ns: u64,
+    /// Counted from 0.
+    repetition: u64,
+    study_seed: u64,
+}
+
+/// The canonical JSON of the scenario, and the recordings that it names.
+///
+/// # Errors
+/// What is wrong with the link or its recordings.
+pub(crate) fn scenario(
+    request: Request,
+    files: &PageFiles,
+) -> Result<(String, Vec<ReadTrace>), String> {
+    let Request { link, mut cell, mut template, start_jitter_ns, repetition, study_seed } = request;
+    let path = path_of(&link, files)?;
+    let traces = files.take_read();
+    cell["path"] = without_defaults(&path);
+    let cell_text = Value::String(cell.to_string()).to_string();
+    let seed = run_seed(Some(&cell_text), repetition, study_seed);
+    let longest_s = traces.iter().map(|trace| trace.duration_s).fold(0.0, f64::max);
+    let begin_within_ns = (longest_s * MS_PER_S).round_ties_even() as u64 * NS_PER_MS;
+    let begin_ns = drawn_ns(seed, "begin", begin_within_ns);
+    template["path"] = path;
+    template["seed"] = seed.into();
+    delay(&mut template["duration_ns"], begin_ns);
+    for flow in template["flows"].as_array_mut().into_iter().flatten() {
+        let name = format!("flow.{}.start", flow["id"]);
+        let start_ns = begin_ns + drawn_ns(seed, &name, start_jitter_ns);
+        delay(&mut flow["start_ns"], start_ns);
+        if flow.get("stop_ns").is_some() {
+            delay(&mut flow["stop_ns"], begin_ns);
+        }
+    }
+    let scenario = Scenario::from_json(&template.to_string()).map_err(|error| error.to_string())?;
+    Ok((scenario.to_json(), traces))
+}
+
+/// A link's path, both directions, as a scenario has it.
+fn path_of(link: &str, files: &PageFiles) -> Result<Value, String> {
+    let mut problems = Vec::new();
+    let link = checked_link(&json!(link), &Place::of("link"), &mut problems);
+    if problems.is_empty() {
+        match resolve(Some(&link), None, files) {
+            Ok(resolved) => return Ok(resolved.path),
+            Err(found) => problems = found,
+        }
+    }
+    files.take_read();
+    let sentences: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Err(sentences.join("\n"))
+}
+
+fn delay(time_ns: &mut Value, by_ns: u64) {
+    *time_ns = (time_ns.as_u64().unwrap_or(0) + by_ns).into();
+}
