@@ -41,7 +41,7 @@ CRATES = $(shell tools/setup crates)
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator bench-presets conformance fidelity validate-links fuzz images \
-  setup site wheel clean
+  setup site page wheel clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -75,7 +75,9 @@ golden: $(STAMPS)/core ## whether results are the same bytes as before; ARGS=--w
 golden-builds: $(STAMPS)/packages ## the same of builds with checks on, of gcc and clang, and with sanitizers
 	@tools/golden/builds $(ARGS)
 
-golden-page: $(STAMPS)/core $(STAMPS)/page ## the same of the page's module, in Node.js
+page: $(STAMPS)/page ## build the page: target/page/site/index.html, which opens from disk
+
+golden-page: $(STAMPS)/page ## the same of the page's module, in Node.js
 	@$(PYTHON) tools/golden/page.py $(ARGS)
 
 check: lint docs golden golden-page test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
@@ -163,9 +165,9 @@ $(STAMPS)/packages: pyproject.toml tools/setup
 $(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
 	@tools/setup core
 
-PAGE_INPUTS := page/package-lock.json page/tsconfig.json $(shell find page/src page/test -type f 2>/dev/null)
+PAGE_INPUTS := tools/page_data.py $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
 
-$(STAMPS)/page: tools/setup $(RUST_INPUTS) $(PAGE_INPUTS)
+$(STAMPS)/page: $(STAMPS)/core tools/setup $(RUST_INPUTS) $(PAGE_INPUTS)
 	@tools/setup page
 
 $(STAMPS)/demo: pyproject.toml tools/setup $(RUST_INPUTS)

@@ -7,6 +7,14 @@ interface Exports {
   allocate(length: number): number;
   release(address: number, length: number): void;
   add_trace(name: number, nameLength: number, content: number, contentLength: number): number;
+  add_file(
+    name: number,
+    nameLength: number,
+    content: number,
+    contentLength: number,
+    isRecording: number,
+  ): number;
+  scenario(request: number, length: number): number;
   run(scenario: number, length: number): number;
   version(): number;
   panic_message(): number;
@@ -42,6 +50,17 @@ interface Placed {
   length: number;
 }
 
+/** What a scenario is made of; crates/page/src/scenarios.rs describes it. */
+export interface Request {
+  link: string;
+  cell: unknown;
+  template: unknown;
+  start_jitter_ns: number;
+  /** Counted from 0. */
+  repetition: number;
+  study_seed: number;
+}
+
 const ARRAYS = {
   u8: Uint8Array,
   u16: Uint16Array,
@@ -70,6 +89,29 @@ export class Simulator {
   addTrace(name: string, content: Uint8Array): void {
     this.call([encode(name), content], (...pairs) =>
       this.exports.add_trace(...(pairs as [number, number, number, number])),
+    );
+  }
+
+  /** Keeps the file of a preset under its name. */
+  addPreset(name: string, text: string): void {
+    this.call([encode(name), encode(text)], (...pairs) =>
+      this.exports.add_file(...(pairs as [number, number, number, number]), 0),
+    );
+  }
+
+  /** Keeps the file of a recorded link under the name that links have for it. */
+  addRecording(name: string, content: Uint8Array): void {
+    this.call([encode(name), content], (...pairs) =>
+      this.exports.add_file(...(pairs as [number, number, number, number]), 1),
+    );
+  }
+
+  /** The scenario that the command line makes of the same, as JSON. Throws InputError. */
+  scenario(request: Request): string {
+    return decode(
+      this.call([encode(JSON.stringify(request))], (...pair) =>
+        this.exports.scenario(...(pair as [number, number])),
+      ),
     );
   }
 

@@ -1,8 +1,9 @@
 """Whether the page's module gives the same bytes as the native build: `make golden-page`.
 
-Every scenario of `scenarios.py` that a page can ask for is run by the WebAssembly module in Node.js
-and compared with `hashes.txt`. Left out are saturated links and recorded calls of hooks, which the
-module does not offer. Exits 1 if one differs.
+Every scenario of `scenarios.py` that a page can ask for is run by the WebAssembly module in
+Node.js and compared with `hashes.txt`. Left out are saturated links and recorded calls of hooks,
+which the module does not offer. Then settings of the page are drawn by a seed, and the scenarios
+that it makes of them are compared with those of `cwndlab compare`. Exits 1 if one differs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scenarios import Golden, scenarios
 
-from run import HASHES, analysed, differences, digest, is_chosen, read_hashes, tell
+import cwndlab as cw
+from cwndlab import core
+from cwndlab.api.repetitions import randomness, resolve_text
+from cwndlab.errors import StudyError
+from run import HASHES, SHOWN, analysed, differences, digest, is_chosen, read_hashes, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 PAGE = Path(__file__).parents[2] / "target" / "page"
 ARRAYS = {
@@ -34,6 +40,18 @@ ARRAYS = {
     "BigUint64Array": np.uint64,
     "Float64Array": np.float64,
 }
+BATCH = 1000
+VALUES = {
+    "rate": ("0.5 Mbit/s", "13 Mbit/s", "500 Mbit/s"),
+    "delay": ("1 ms", "33 ms", "500 ms"),
+    "queue": ("0.1 BDP", "1 BDP", "20 BDP"),
+    "loss": ("0 %", "0.3 %", "10 %"),
+    "coverage": ("-5 dB", "12 dB", "30 dB"),
+    "speed": ("1 km/h", "55 km/h", "300 km/h"),
+    "users": ("1", "5", "12"),
+    "server": ("0 ms", "25 ms", "200 ms"),
+}
+Json = dict[str, Any]
 LISTED = ("flows", "links")  # the core gives their columns as lists
 
 
@@ -41,6 +59,8 @@ def main() -> int:
     """Run the scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only scenarios whose names contain one of these")
+    parser.add_argument("--settings", type=int, default=400, help="how many settings to draw")
+    parser.add_argument("--seed", type=int, default=1, help="by which they are drawn")
     options = parser.parse_args()
     every = [each for each in scenarios() if is_chosen(each.name, options.names)]
     asked = [each for each in every if each.call != "saturate" and not each.records_calls]
@@ -53,24 +73,77 @@ def main() -> int:
     lines = list(differences(known, found))
     tell(lines, len(found), is_written=False)
     print(f"{len(every) - len(asked)} of {HASHES.name} are no runs that a page asks for")
-    return int(bool(lines))
+    settings = list(itertools.islice(drawn_settings(random.Random(options.seed)), options.settings))  # noqa: S311  no secret
+    others = [line for setting in settings if (line := difference(*setting))]
+    for line in (*others[:SHOWN], f"{len(others)} of {len(settings)} settings differ"):
+        print(line)
+    return int(bool(lines or others))
+
+
+def drawn_settings(draw: random.Random) -> Iterator[tuple[Json, Json]]:
+    """Settings as page/src/setting.ts has them, each with an algorithm, and the module's answer."""
+    page = json.loads((PAGE / "data.json").read_text())
+    while True:
+        batch = [drawn_setting(draw, page) for _ in range(BATCH)]
+        lines = [json.dumps({"setting": s, "algorithm": s["algorithms"][0]}) for s in batch]
+        yield from zip(batch, (json.loads(line) for line in asked_of_node(lines)), strict=True)
+
+
+def drawn_setting(draw: random.Random, page: Json) -> Json:
+    """A setting that the page can have, by chance."""
+    preset = draw.choice(page["presets"])
+    chosen = {key: draw.choice(VALUES[key]) for key in preset["keys"] if draw.random() < 0.4}  # noqa: PLR2004
+    return {
+        "preset": preset["name"],
+        "keys": chosen,
+        "algorithms": [draw.choice(page["algorithms"])["name"]],
+        "flows": draw.randint(1, len(page["templates"])),
+        "duration_s": draw.randint(1, 120),
+        "repetition": draw.randint(1, 10),
+        "repetitions": 10,
+        "seed": draw.choice([0, 1, 7, 2**53 - 1]),
+    }
+
+
+def difference(setting: Json, answer: Json) -> str | None:
+    """A line about a setting whose scenario is not that of the command line."""
+    link = ",".join([setting["preset"], *(f"{key}={v}" for key, v in setting["keys"].items())])
+    try:
+        study = cw.Study(
+            link=link, algorithm=setting["algorithms"], flows=setting["flows"],
+            seed=setting["seed"], duration=f"{setting['duration_s']} s",
+            repetitions=setting["repetitions"],
+            **randomness(resolve_text(link)),
+        )  # fmt: skip
+        expected = core.check_scenario(study.matrix.runs[setting["repetition"] - 1].scenario_json)
+    except StudyError as error:
+        return None if "error" in answer else f"{link}: the page does not refuse it: {error}"
+    if "error" in answer or answer["scenario"] != expected:
+        return f"{link} {setting}: {answer.get('error', 'another scenario')}"
+    return None
 
 
 def answers(goldens: list[Golden]) -> Iterable[tuple[str, dict[str, str]]]:
     """The hashes of the tables that the module gives, by the scenarios' names."""
-    questions = "".join(f"{question(golden)}\n" for golden in goldens)
-    node = subprocess.run(  # noqa: S603  what was built here
-        ["node",  # noqa: S607  of the path, as for `make page`
-         PAGE / "test" / "golden.mjs", PAGE / "cwndlab.wasm"],
-        input=questions, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    lines = node.stdout.splitlines()
-    if node.returncode or len(lines) != len(goldens):
-        sys.exit(f"{len(lines)} of {len(goldens)} answers, then: {node.stderr}")
+    lines = asked_of_node([question(golden) for golden in goldens])
     return [
         (golden.name, {table: digest(value) for table, value in tables(golden, line).items()})
         for golden, line in zip(goldens, lines, strict=True)
     ]
+
+
+def asked_of_node(questions: Sequence[str]) -> list[str]:
+    """The module's answers to these lines."""
+    node = subprocess.run(  # noqa: S603  what was built here
+        ["node",  # noqa: S607  of the path, as for `make page`
+         PAGE / "test" / "golden.mjs", PAGE / "cwndlab.wasm"],
+        input="".join(f"{line}\n" for line in questions),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = node.stdout.splitlines()
+    if node.returncode or len(lines) != len(questions):
+        sys.exit(f"{len(lines)} of {len(questions)} answers, then: {node.stderr}")
+    return lines
 
 
 def question(golden: Golden) -> str:

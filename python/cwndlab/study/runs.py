@@ -117,8 +117,8 @@ class _Template:
         text = canonical_json({**self._content, "seed": _NO_SEED})
         self._around_seed = text.split(f'"seed":{_NO_SEED}')
         self._has_draws = bool(cell.resolved.begin_within_ns or any(cell.resolved.start_jitter_ns))
-        seeded_by = canonical_json(_cell_without_algorithms(scenario))
-        self._seeded_by = seeded_by if has_own_seeds else None
+        channel = canonical_json(channel_of(scenario))
+        self._seeded_by = channel if has_own_seeds else None
         self._study_seed = study_seed
         # And of what determines a result, but for the scenario.
         flows = itertools.chain(scenario.flows, *scenario.before)
@@ -167,8 +167,8 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
     return later
 
 
-def _cell_without_algorithms(scenario: Scenario) -> str:
-    """What the channel's randomness may depend on: not on the ends, nor on what is kept."""
+def channel_of(scenario: Scenario) -> str:
+    """What the channel's randomness may depend on, as JSON: not the ends, nor what is kept."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

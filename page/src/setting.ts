@@ -1,0 +1,169 @@
+// What the page shows: a link, algorithms, and how often. It is what the address holds, and each of
+// it is an option of `cwndlab compare`.
+
+import { data } from "./data.ts";
+import type { Request } from "./module.ts";
+
+export interface Setting {
+  /** A preset's name, or "" for a wire that the keys describe. */
+  preset: string;
+  /** Keys of the link that differ from the preset's, as they are written in one line. */
+  keys: Record<string, string>;
+  algorithms: string[];
+  flows: number;
+  duration_s: number;
+  /** Of which one at a time is drawn; counted from 1. */
+  repetition: number;
+  repetitions: number;
+  seed: number;
+}
+
+export const MOST_ALGORITHMS = 4;
+export const MOST_DURATION_S = 120;
+const NS_PER_S = 1e9;
+
+export const FIRST: Setting = {
+  preset: "lte-typical",
+  keys: {},
+  algorithms: ["cubic", "bbr"],
+  flows: 1,
+  duration_s: 30,
+  repetition: 1,
+  repetitions: 10,
+  seed: 1,
+};
+
+/** The link in one line. */
+export function linkLine({ preset, keys }: Setting): string {
+  const parts = Object.entries(keys).map(
+    ([key, value]) => `${key}=${value.includes(",") ? `"${value}"` : value}`,
+  );
+  return (preset === "" ? parts : [preset, ...parts]).join(",");
+}
+
+/** What the module makes a scenario of, with all flows of one algorithm. */
+export function requestOf(setting: Setting, algorithm: string): Request {
+  const { cell, scenario } = data.templates[setting.flows - 1]!;
+  const duration_ns = setting.duration_s * NS_PER_S;
+  const flows = scenario.flows.map((flow) => ({
+    ...flow,
+    sender: { ...flow.sender, algorithm },
+    receiver: { ...flow.receiver, algorithm },
+  }));
+  return {
+    link: linkLine(setting),
+    cell: { ...cell, duration_ns },
+    template: { ...scenario, duration_ns, flows },
+    start_jitter_ns: data.start_jitter_ns,
+    repetition: setting.repetition - 1,
+    study_seed: setting.seed,
+  };
+}
+
+/** The command that gives the same numbers, in its repetition. */
+export function commandOf(setting: Setting): string {
+  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  return [
+    "cwndlab compare",
+    `--link ${quoted(linkLine(setting))}`,
+    `--algorithm ${algorithms.join(",")}`,
+    ...(flows > 1 ? [`--flows ${flows}`] : []),
+    `--duration "${duration_s} s"`,
+    `--repeat ${repetitions}`,
+    ...(seed === 1 ? [] : [`--seed ${seed}`]),
+  ].join(" ");
+}
+
+/** The same as a study file. */
+export function studyOf(setting: Setting): string {
+  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  return [
+    "[study]",
+    `link = ${JSON.stringify(linkLine(setting))}`,
+    `duration = "${duration_s} s"`,
+    `repetitions = ${repetitions}`,
+    `seed = ${seed}`,
+    `flows = ${flows}`,
+    'start_jitter = "100 ms"',
+    "",
+    "[factors]",
+    `algorithm = ${JSON.stringify(algorithms)}`,
+    "",
+  ].join("\n");
+}
+
+/** The same in Python. */
+export function pythonOf(setting: Setting): string {
+  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  return [
+    "import cwndlab as cw",
+    "",
+    "results = cw.Study(",
+    `    link=${JSON.stringify(linkLine(setting))},`,
+    `    algorithm=${JSON.stringify(algorithms)},`,
+    `    flows=${flows},`,
+    `    duration="${duration_s} s",`,
+    `    repetitions=${repetitions},`,
+    `    seed=${seed},`,
+    '    start_jitter="100 ms",',
+    ").run()",
+    "",
+  ].join("\n");
+}
+
+function quoted(text: string): string {
+  return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** The setting as the part of an address behind the `#`. */
+export function addressOf(setting: Setting): string {
+  const parts = new URLSearchParams({
+    link: linkLine(setting),
+    algorithm: setting.algorithms.join(","),
+    flows: String(setting.flows),
+    duration: String(setting.duration_s),
+    repetition: String(setting.repetition),
+    seed: String(setting.seed),
+  });
+  return `#${parts}`;
+}
+
+/** The setting of an address; what it lacks, or what cannot be, is as at first. */
+export function settingOf(address: string): Setting {
+  const parts = new URLSearchParams(address.replace(/^#/, ""));
+  const number = (name: string, usual: number, most: number) => {
+    const value = Number(parts.get(name) ?? usual);
+    return Number.isInteger(value) && value >= 0 && value <= most ? value : usual;
+  };
+  const known = new Set(data.algorithms.map(({ name }) => name));
+  const asked = (parts.get("algorithm") ?? "").split(",").filter((name) => known.has(name));
+  const algorithms = [...new Set(asked)].slice(0, MOST_ALGORITHMS);
+  const link = parts.get("link");
+  return {
+    ...(link === null ? { preset: FIRST.preset, keys: {} } : parsedLink(link)),
+    algorithms: algorithms.length > 0 ? algorithms : FIRST.algorithms,
+    flows: Math.max(1, number("flows", FIRST.flows, data.templates.length)),
+    duration_s: Math.max(1, number("duration", FIRST.duration_s, MOST_DURATION_S)),
+    repetition: Math.max(1, number("repetition", 1, FIRST.repetitions)),
+    repetitions: FIRST.repetitions,
+    seed: number("seed", FIRST.seed, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** A line as preset and keys; the core judges what they say. */
+export function parsedLink(line: string): { preset: string; keys: Record<string, string> } {
+  const parts = line.match(/(?:[^,"]|"[^"]*")+/g) ?? [];
+  const keys: Record<string, string> = {};
+  let preset = "";
+  let last: string | null = null;
+  for (const [n, part] of parts.entries()) {
+    const at = part.indexOf("=");
+    if (at < 0 && n === 0) preset = part.trim();
+    else if (at < 0 && last !== null) keys[last] += `,${part}`;
+    else {
+      last = part.slice(0, at).trim();
+      keys[last] = part.slice(at + 1).replaceAll('"', "").trim();
+    }
+  }
+  return { preset, keys };
+}
