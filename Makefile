@@ -14,6 +14,7 @@ PYTHON := $(VENV)/bin/python
 PYTHON_SOURCES := python tests/python $(wildcard bench tools tests/fidelity tests/conformance tests/links)
 STUDY ?= studies/demo.toml
 ARGS ?=
+BROWSER ?= $(shell command -v chromium || command -v firefox-esr || command -v firefox)
 SECONDS ?= 60
 
 # A shell that is not a login shell may lack cargo's folder, and a HOME of its own hides the
@@ -39,7 +40,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds golden-page check check-macos format lint \
-  docs bench bench-algorithms bench-campaign bench-links bench-peers bench-scale bench-verdicts bench-calibration \
+  docs bench bench-algorithms bench-campaign bench-links bench-page bench-peers bench-scale bench-verdicts bench-calibration \
   bench-emulator bench-presets conformance fidelity validate-links fuzz images \
   setup site page wheel clean
 
@@ -76,6 +77,9 @@ golden-builds: $(STAMPS)/packages ## the same of builds with checks on, of gcc a
 	@tools/golden/builds $(ARGS)
 
 page: $(STAMPS)/page ## build the page: target/page/site/index.html, which opens from disk
+
+bench-page: $(STAMPS)/page ## from a slider's move to the new curves, in BROWSER
+	@node target/page/test/bench.mjs target/page/site/index.html $(BROWSER) $(ARGS)
 
 golden-page: $(STAMPS)/page ## the same of the page's module, in Node.js
 	@$(PYTHON) tools/golden/page.py $(ARGS)

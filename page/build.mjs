@@ -1,4 +1,5 @@
-// Bundles the page into one file that works from disk: target/page/site/index.html.
+// Bundles the page into one file that works from disk: target/page/site/index.html. Beside it, in
+// target/page/test, what its tests run.
 
 import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -40,3 +41,22 @@ await writeFile(
     .replace("/* styles */", () => styles.replaceAll("</style", "<\\/style"))
     .replace("/* script */", () => script.replaceAll("</script", "<\\/script")),
 );
+
+await build({
+  ...common,
+  entryPoints: ["test/in_browser.ts"],
+  outfile: `${out}/test/in_browser.js`,
+});
+await build({
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  entryPoints: ["test/node.ts", "test/browser.ts", "test/bench.ts"],
+  outExtension: { ".js": ".mjs" },
+  // Puppeteer has parts that are required at run time, which a module cannot.
+  banner: {
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
+  outdir: `${out}/test`,
+  logLevel: "warning",
+});

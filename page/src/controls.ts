@@ -21,7 +21,7 @@ const OF_LINKS: Record<string, Slider> = {
   loss: { label: "Random loss", unit: "%", low: 0, high: 10, isLogarithmic: false, digits: 1 },
   coverage: { label: "Coverage (SINR)", unit: "dB", low: -5, high: 30, isLogarithmic: false, digits: 0 },
   speed: { label: "Speed", unit: "km/h", low: 1, high: 300, isLogarithmic: true, digits: 2 },
-  users: { label: "Users of the cell", unit: "", low: 1, high: 12, isLogarithmic: false, digits: 0 },
+  users: { label: "Users", unit: "", low: 1, high: 12, isLogarithmic: false, digits: 0 },
   server: { label: "Server, one way", unit: "ms", low: 0, high: 200, isLogarithmic: false, digits: 0 },
 };
 const STEPS = 1000;
@@ -107,7 +107,7 @@ export class Controls {
       }, preset !== ""),
     );
     rows.push(
-      count("Flows of each algorithm", "", 1, data.templates.length, this.setting.flows, (flows) =>
+      count("Flows alike", "", 1, data.templates.length, this.setting.flows, (flows) =>
         this.change({ flows }),
       ),
       count("Simulated time", "s", 5, MOST_DURATION_S, this.setting.duration_s, (duration_s) =>

@@ -44,6 +44,7 @@ const controls = new Controls(
 let runner: Runner | null = null;
 
 function simulate(): void {
+  document.body.ariaBusy = "true";
   runner?.ask(new Map(setting.algorithms.map((name) => [name, requestOf(setting, name)])));
   showTexts();
 }
@@ -74,7 +75,7 @@ function show(): void {
   const said = new Set(setting.algorithms.map((name) => refusals.get(name)).filter(Boolean));
   byId("refusal").textContent = [...said].join("\n");
   byId("refusal").hidden = said.size === 0;
-  document.body.dataset["drawn"] = names.join(",");
+  document.body.ariaBusy = String(runner?.isBusy ?? true);
 }
 
 function row(name: string, figures: Figures): HTMLTableRowElement {

@@ -37,6 +37,11 @@ export class Runner {
     this.assign();
   }
 
+  /** Whether an answer is still to come. */
+  get isBusy(): boolean {
+    return this.waiting.size > 0 || this.slots.some(({ busyWith }) => busyWith !== null);
+  }
+
   private assign(): void {
     for (const slot of this.slots) {
       const next = this.waiting.entries().next();

@@ -1,9 +1,10 @@
 """Whether the page's module gives the same bytes as the native build: `make golden-page`.
 
 Every scenario of `scenarios.py` that a page can ask for is run by the WebAssembly module in
-Node.js and compared with `hashes.txt`. Left out are saturated links and recorded calls of hooks,
-which the module does not offer. Then settings of the page are drawn by a seed, and the scenarios
-that it makes of them are compared with those of `cwndlab compare`. Exits 1 if one differs.
+Node.js, or in a browser, and compared with `hashes.txt`. Left out are saturated links and recorded
+calls of hooks, which the module does not offer. Then settings of the page are drawn by a seed, and
+the scenarios that it makes of them are compared with those of `cwndlab compare`. Exits 1 if one
+differs.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +55,7 @@ VALUES = {
     "server": ("0 ms", "25 ms", "200 ms"),
 }
 Json = dict[str, Any]
+Program = list[str | Path]
 LISTED = ("flows", "links")  # the core gives their columns as lists
 
 
@@ -59,34 +63,39 @@ def main() -> int:
     """Run the scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only scenarios whose names contain one of these")
+    parser.add_argument(
+        "--browser", metavar="PROGRAM", help="a Chromium or Firefox that runs it instead of Node.js"
+    )
     parser.add_argument("--settings", type=int, default=400, help="how many settings to draw")
     parser.add_argument("--seed", type=int, default=1, help="by which they are drawn")
     options = parser.parse_args()
+    program = program_of(options.browser)
     every = [each for each in scenarios() if is_chosen(each.name, options.names)]
     asked = [each for each in every if each.call != "saturate" and not each.records_calls]
     workers = os.cpu_count() or 1
     parts = [asked[i::workers] for i in range(workers)]
     with ThreadPoolExecutor(workers) as pool:
-        found = dict(itertools.chain.from_iterable(pool.map(answers, parts)))
+        found = dict(itertools.chain.from_iterable(pool.map(partial(answers, program), parts)))
     names = {each.name for each in asked}
     known = {name: hashes for name, hashes in read_hashes().items() if name in names}
     lines = list(differences(known, found))
     tell(lines, len(found), is_written=False)
     print(f"{len(every) - len(asked)} of {HASHES.name} are no runs that a page asks for")
-    settings = list(itertools.islice(drawn_settings(random.Random(options.seed)), options.settings))  # noqa: S311  no secret
+    draw = random.Random(options.seed)  # noqa: S311  no secret
+    settings = list(itertools.islice(drawn_settings(program, draw), options.settings))
     others = [line for setting in settings if (line := difference(*setting))]
     for line in (*others[:SHOWN], f"{len(others)} of {len(settings)} settings differ"):
         print(line)
     return int(bool(lines or others))
 
 
-def drawn_settings(draw: random.Random) -> Iterator[tuple[Json, Json]]:
+def drawn_settings(program: Program, draw: random.Random) -> Iterator[tuple[Json, Json]]:
     """Settings as page/src/setting.ts has them, each with an algorithm, and the module's answer."""
     page = json.loads((PAGE / "data.json").read_text())
     while True:
         batch = [drawn_setting(draw, page) for _ in range(BATCH)]
         lines = [json.dumps({"setting": s, "algorithm": s["algorithms"][0]}) for s in batch]
-        yield from zip(batch, (json.loads(line) for line in asked_of_node(lines)), strict=True)
+        yield from zip(batch, (json.loads(line) for line in asked(program, lines)), strict=True)
 
 
 def drawn_setting(draw: random.Random, page: Json) -> Json:
@@ -123,27 +132,36 @@ def difference(setting: Json, answer: Json) -> str | None:
     return None
 
 
-def answers(goldens: list[Golden]) -> Iterable[tuple[str, dict[str, str]]]:
+def answers(program: Program, goldens: list[Golden]) -> Iterable[tuple[str, dict[str, str]]]:
     """The hashes of the tables that the module gives, by the scenarios' names."""
-    lines = asked_of_node([question(golden) for golden in goldens])
+    lines = asked(program, [question(golden) for golden in goldens])
     return [
         (golden.name, {table: digest(value) for table, value in tables(golden, line).items()})
         for golden, line in zip(goldens, lines, strict=True)
     ]
 
 
-def asked_of_node(questions: Sequence[str]) -> list[str]:
+def asked(program: Program, questions: Sequence[str]) -> list[str]:
     """The module's answers to these lines."""
-    node = subprocess.run(  # noqa: S603  what was built here
-        ["node",  # noqa: S607  of the path, as for `make page`
-         PAGE / "test" / "golden.mjs", PAGE / "cwndlab.wasm"],
+    done = subprocess.run(  # noqa: S603  what was built here
+        program,
         input="".join(f"{line}\n" for line in questions),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    lines = node.stdout.splitlines()
-    if node.returncode or len(lines) != len(questions):
-        sys.exit(f"{len(lines)} of {len(questions)} answers, then: {node.stderr}")
+    lines = done.stdout.splitlines()
+    if done.returncode or len(lines) != len(questions):
+        sys.exit(f"{len(lines)} of {len(questions)} answers, then: {done.stderr}")
     return lines
+
+
+def program_of(browser: str | None) -> Program:
+    """What runs the module: Node.js, or by way of it a browser."""
+    if browser is None:
+        return ["node", PAGE / "test" / "node.mjs", PAGE / "cwndlab.wasm"]
+    found = shutil.which(browser)
+    if found is None:
+        sys.exit(f"{browser}: not found")
+    return ["node", PAGE / "test" / "browser.mjs", PAGE / "cwndlab.wasm", found]
 
 
 def question(golden: Golden) -> str:

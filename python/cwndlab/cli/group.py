@@ -38,6 +38,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "advise_command",
             "Say which congestion control to use on a network.",
         ),
+        "play": CommandEntry(
+            "cwndlab.cli.play",
+            "play_command",
+            "Open the simulator in a browser: move sliders, see curves.",
+        ),
     },
     "Studies": {
         "run": CommandEntry(

@@ -1,0 +1,82 @@
+"""The simulator in a browser: a page that simulates in itself, served on this machine alone."""
+
+from __future__ import annotations
+
+import webbrowser
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlencode
+
+import click
+
+from cwndlab.cli.output import say
+from cwndlab.errors import CwndlabError
+
+PAGE = Path(__file__).parents[1] / "data" / "page" / "index.html"
+_LOOPBACK = "127.0.0.1"
+
+
+@click.command("play")
+@click.option("--link", metavar="LINK", help="Begin with this link.")
+@click.option("--algorithm", metavar="NAMES", help="Begin with these, separated by commas.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the address, on this machine only; any free one if absent.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def play_command(link: str | None, algorithm: str | None, port: int, *, no_browser: bool) -> None:
+    """Open the simulator in a browser: move sliders, see curves.
+
+    \b
+      cwndlab play
+      cwndlab play --link nr-typical --algorithm cubic,bbr
+
+    Nothing leaves this machine: the page simulates in itself. Its numbers are those of `cwndlab
+    compare`, whose command it shows.
+    """  # noqa: D301  click's mark of lines that stay as they are
+    with _server(port) as server:
+        begin = {"link": link, "algorithm": algorithm}
+        asked = {key: value for key, value in begin.items() if value is not None}
+        address = f"http://{_LOOPBACK}:{server.server_port}/"
+        address += f"#{urlencode(asked)}" if asked else ""
+        say(f"the page is at {address} (Ctrl-C to stop)")
+        if not no_browser:
+            webbrowser.open(address)
+        server.serve_forever()
+
+
+def _server(port: int) -> ThreadingHTTPServer:
+    """A server of the page.
+
+    Raises:
+        CwndlabError: the page has not been built, or the port is taken.
+    """
+    try:
+        page = PAGE.read_bytes()
+    except FileNotFoundError:
+        msg = "the page has not been built here; `make page` in a clone of cwndlab builds it"
+        raise CwndlabError(msg) from None
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_page = self.path == "/"
+            self.send_response(HTTPStatus.OK if is_page else HTTPStatus.NOT_FOUND)
+            body = page if is_page else b"not found\n"
+            kind = "text/html" if is_page else "text/plain"
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing for each request."""
+
+    try:
+        return ThreadingHTTPServer((_LOOPBACK, port), Handler)
+    except OSError as error:
+        msg = f"--port {port}: {error.strerror}; choose another, or leave it out"
+        raise CwndlabError(msg) from None
