@@ -39,6 +39,7 @@ const PICTURES: { preset: string; keys: Record<string, string>; label: string }[
 ];
 
 const WIRE_KEYS = ["rate", "delay", "queue", "loss"];
+const TRACE_KEYS = ["delay", "queue", "loss"];
 
 export class Controls {
   constructor(
@@ -71,6 +72,7 @@ export class Controls {
     const { preset, keys } = this.setting;
     const same = (picture: (typeof PICTURES)[number]) =>
       picture.preset === preset &&
+      !("trace" in keys) &&
       Object.entries(picture.keys).every(([key, value]) => preset === "" || keys[key] === value) &&
       (preset === "" || Object.keys(keys).every((key) => key in picture.keys || key in OF_LINKS));
     const fitting = PICTURES.filter(same);
@@ -84,7 +86,8 @@ export class Controls {
     );
     const list = document.createElement("select");
     list.ariaLabel = "All links";
-    list.append(new Option("a wire of your own", "", false, preset === ""));
+    const own = "trace" in keys ? `your trace ${keys["trace"]}` : "a wire of your own";
+    list.append(new Option(own, "", false, preset === ""));
     for (const { name, title } of data.presets) {
       list.append(new Option(`${name}: ${title}`, name, false, name === preset));
     }
@@ -99,7 +102,8 @@ export class Controls {
   private showSliders(): void {
     const { preset, keys } = this.setting;
     const known = data.presets.find(({ name }) => name === preset);
-    const names = preset === "" ? WIRE_KEYS : (known?.keys ?? []);
+    const own = "trace" in keys ? TRACE_KEYS : WIRE_KEYS;
+    const names = preset === "" ? own : (known?.keys ?? []);
     const rows = names.map((name) =>
       slider(OF_LINKS[name]!, keys[name] ?? null, (value) => {
         const { [name]: _, ...others } = this.setting.keys;

@@ -20,8 +20,8 @@ export interface Figures {
   timeouts: number;
 }
 
-/** The curves of a run whose samples are of one interval. */
-export function curvesOf({ tables }: Tables): Curves {
+/** The curves of a run that began at `begin_s`, whose samples are of one interval. */
+export function curvesOf({ tables }: Tables, begin_s: number): Curves {
   const samples = tables.get("samples")!;
   const times = numbers(samples, "t_s");
   const rows = new Map<number, number>();
@@ -40,7 +40,7 @@ export function curvesOf({ tables }: Tables): Curves {
     return result;
   };
   return {
-    t_s: Float64Array.from(rows.keys()),
+    t_s: Float64Array.from(rows.keys(), (time) => time - begin_s),
     goodput_mbit_s: own("goodput_mbit_s", "sum"),
     rtt_ms: own("rtt_ms", "mean"),
     cwnd_pkts: own("cwnd_pkts", "sum"),

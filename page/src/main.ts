@@ -9,7 +9,7 @@ import { data } from "./data.ts";
 import { operatingPoints } from "./points.ts";
 import { Runner } from "./runner.ts";
 import {
-  type Setting, addressOf, commandOf, pythonOf, requestOf, settingOf, studyOf,
+  type Setting, addressOf, commandOf, pythonOf, recordings, requestOf, settingOf, studyOf,
 } from "./setting.ts";
 import type { Reply } from "./worker.ts";
 import wasm from "../../target/page/cwndlab.wasm";
@@ -18,6 +18,7 @@ import workerSource from "../../target/page/worker.js";
 type Result = Extract<Reply, { curves: unknown }>;
 
 const MOST_WORKERS = 2;
+const MOST_TRACE_BYTES = 50e6;
 const results = new Map<string, Result>();
 const refusals = new Map<string, string>();
 let setting = settingOf(location.hash);
@@ -120,6 +121,44 @@ function offer(id: string, text: () => string): void {
     setTimeout(() => (button.textContent = label), 1500);
   };
 }
+
+/** Takes a recorded link, and shows it once it is understood. */
+async function takeFile(file: File): Promise<void> {
+  if (runner === null) return;
+  if (file.size > MOST_TRACE_BYTES) {
+    byId("understood").textContent = `${file.name} has more than ${MOST_TRACE_BYTES / 1e6} MB`;
+    return;
+  }
+  // A comma or a quote would end the name in a link.
+  const name = file.name.replace(/[^\w.+-]/g, "_");
+  const reading = await runner.read({ name, content: new Uint8Array(await file.arrayBuffer()) });
+  if ("refusal" in reading) {
+    byId("understood").textContent = reading.refusal;
+    return;
+  }
+  recordings.set(name, reading);
+  byId("understood").textContent = `${name}: ${reading.understood}`;
+  setting = { ...setting, preset: "", keys: { trace: name, delay: "20 ms", queue: "1 BDP", loss: "0 %" } };
+  controls.reset(setting);
+  history.replaceState(null, "", addressOf(setting));
+  simulate();
+}
+
+const chosen = byId("file") as HTMLInputElement;
+chosen.onchange = () => {
+  if (chosen.files?.[0]) void takeFile(chosen.files[0]);
+};
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
+document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  document.body.classList.remove("dropping");
+  const file = event.dataTransfer?.files[0];
+  if (file) void takeFile(file);
+});
 
 offer("copy-command", () => commandOf(setting));
 offer("copy-study", () => studyOf(setting));

@@ -50,11 +50,18 @@ interface Placed {
   length: number;
 }
 
+/** A recorded link, as it was understood. */
+export interface Recording {
+  understood: string;
+  /** Length of one lap. */
+  duration_s: number;
+}
+
 /** What a scenario is made of; crates/page/src/scenarios.rs describes it. */
 export interface Request {
   link: string;
   cell: unknown;
-  template: unknown;
+  template: { duration_ns: number };
   start_jitter_ns: number;
   /** Counted from 0. */
   repetition: number;
@@ -99,11 +106,12 @@ export class Simulator {
     );
   }
 
-  /** Keeps the file of a recorded link under the name that links have for it. */
-  addRecording(name: string, content: Uint8Array): void {
-    this.call([encode(name), content], (...pairs) =>
+  /** Keeps the file of a recorded link under the name that links have for it. Throws InputError. */
+  addRecording(name: string, content: Uint8Array): Recording {
+    const said = this.call([encode(name), content], (...pairs) =>
       this.exports.add_file(...(pairs as [number, number, number, number]), 1),
     );
+    return JSON.parse(decode(said)) as Recording;
   }
 
   /** The scenario that the command line makes of the same, as JSON. Throws InputError. */

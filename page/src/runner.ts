@@ -2,7 +2,7 @@
 // later question takes the place of an earlier one that still waits.
 
 import type { Request } from "./module.ts";
-import type { Question, Reply } from "./worker.ts";
+import type { Question, Reading, RecordingFile, Reply } from "./worker.ts";
 
 /** A run may take so long before its worker is ended. */
 const MOST_MS = 20_000;
@@ -18,6 +18,8 @@ interface Slot {
 export class Runner {
   private readonly slots: Slot[];
   private readonly waiting = new Map<string, Request>();
+  private readonly recordings = new Map<string, RecordingFile>();
+  private readonly readers = new Map<string, (reading: Reading) => void>();
   private number = 0;
 
   /** `answer` gets each reply with the algorithm that it is for. */
@@ -35,6 +37,13 @@ export class Runner {
     this.waiting.clear();
     for (const [algorithm, request] of requests) this.waiting.set(algorithm, request);
     this.assign();
+  }
+
+  /** Gives a recorded link to all workers; what the first of them understands. */
+  read(file: RecordingFile): Promise<Reading> {
+    this.recordings.set(file.name, file);
+    for (const { worker } of this.slots) worker.postMessage(file);
+    return new Promise((done) => this.readers.set(file.name, done));
   }
 
   /** Whether an answer is still to come. */
@@ -62,12 +71,20 @@ export class Runner {
   }
 
   private listen(slot: Slot): void {
-    slot.worker.onmessage = ({ data: reply }: MessageEvent<Reply>) => this.finish(slot, reply);
+    slot.worker.onmessage = ({ data: reply }: MessageEvent<Reply | Reading>) =>
+      "name" in reply ? this.take(reply) : this.finish(slot, reply);
     slot.worker.onerror = (event) => {
       event.preventDefault();
       this.restart(slot, `The simulator stopped: ${event.message || "its worker ended"}`);
     };
     slot.worker.postMessage(this.module);
+    for (const file of this.recordings.values()) slot.worker.postMessage(file);
+  }
+
+  private take(reading: Reading): void {
+    if ("refusal" in reading) this.recordings.delete(reading.name);
+    this.readers.get(reading.name)?.(reading);
+    this.readers.delete(reading.name);
   }
 
   private finish(slot: Slot, reply: Reply): void {

@@ -2,7 +2,7 @@
 // it is an option of `cwndlab compare`.
 
 import { data } from "./data.ts";
-import type { Request } from "./module.ts";
+import type { Recording, Request } from "./module.ts";
 
 export interface Setting {
   /** A preset's name, or "" for a wire that the keys describe. */
@@ -18,6 +18,10 @@ export interface Setting {
   seed: number;
 }
 
+/** The recorded links that the page was given, by the names that links have for them. */
+export const recordings = new Map<string, Recording>();
+
+const MS_PER_S = 1000;
 export const MOST_ALGORITHMS = 4;
 export const MOST_DURATION_S = 120;
 const NS_PER_S = 1e9;
@@ -74,6 +78,15 @@ export function commandOf(setting: Setting): string {
   ].join(" ");
 }
 
+/** What makes repetitions differ where nothing in the link does, as `cwndlab compare` has it. */
+function randomness({ keys }: Setting): Record<string, string> {
+  const recording = recordings.get(keys["trace"] ?? "");
+  return {
+    start_jitter: `${data.start_jitter_ns / 1e6} ms`,
+    ...(recording && { begin_within: `${Math.round(recording.duration_s * MS_PER_S)} ms` }),
+  };
+}
+
 /** The same as a study file. */
 export function studyOf(setting: Setting): string {
   const { algorithms, flows, duration_s, repetitions, seed } = setting;
@@ -84,7 +97,7 @@ export function studyOf(setting: Setting): string {
     `repetitions = ${repetitions}`,
     `seed = ${seed}`,
     `flows = ${flows}`,
-    'start_jitter = "100 ms"',
+    ...Object.entries(randomness(setting)).map(([key, value]) => `${key} = "${value}"`),
     "",
     "[factors]",
     `algorithm = ${JSON.stringify(algorithms)}`,
@@ -105,7 +118,7 @@ export function pythonOf(setting: Setting): string {
     `    duration="${duration_s} s",`,
     `    repetitions=${repetitions},`,
     `    seed=${seed},`,
-    '    start_jitter="100 ms",',
+    ...Object.entries(randomness(setting)).map(([key, value]) => `    ${key}="${value}",`),
     ").run()",
     "",
   ].join("\n");

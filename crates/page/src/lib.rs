@@ -89,7 +89,8 @@ pub unsafe extern "C" fn add_trace(
 }
 
 /// Keeps the file of a preset, or where `is_recording` is not 0 of a recorded link, under the name
-/// that links have for it; the answer is empty.
+/// that links have for it. The answer is empty for a preset, and JSON for a recording: what was
+/// understood of it.
 ///
 /// # Safety
 /// Both pairs are memory of [`allocate`] that has been written.
@@ -105,11 +106,10 @@ pub unsafe extern "C" fn add_file(
     let (name, content) = unsafe { (bytes(name, name_length), bytes(content, content_length)) };
     answer(|session| {
         let name = text(name)?;
-        if is_recording == 0 {
-            session.add_preset(name, text(content)?);
-        } else {
-            session.add_recording(name, content);
+        if is_recording != 0 {
+            return Ok(session.add_recording(name, content)?.into_bytes());
         }
+        session.add_preset(name, text(content)?);
         Ok(Vec::new())
     })
 }

@@ -6,6 +6,8 @@ use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
+use cwndlab_trace::ReadOptions;
+use serde_json::json;
 
 use crate::files::PageFiles;
 use crate::{scenarios, tables};
@@ -32,9 +34,17 @@ impl Session {
         self.files.presets.insert(name.to_owned(), text.to_owned());
     }
 
-    /// Keeps a recorded link's file.
-    pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) {
+    /// Keeps a recorded link's file; what was understood of it, as JSON.
+    ///
+    /// # Errors
+    /// Why it is no recording.
+    pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) -> Result<String, String> {
+        let reading = cwndlab_trace::read(content, &ReadOptions::default());
+        let reading = reading.map_err(|error| format!("{name}: {error}"))?;
         self.files.recordings.insert(name.to_owned(), content.to_vec());
+        let understood = reading.understood.to_string();
+        let duration_s = reading.trace.period().as_secs_f64();
+        Ok(json!({ "understood": understood, "duration_s": duration_s }).to_string())
     }
 
     /// The scenario of a request, whose traces are kept.
@@ -68,5 +78,5 @@ impl Session {
 /// Version and behaviour epoch, as JSON.
 pub(crate) fn version() -> String {
     let (version, epoch) = (env!("CARGO_PKG_VERSION"), BEHAVIOUR_EPOCH);
-    serde_json::json!({ "cwndlab": version, "behaviour_epoch": epoch }).to_string()
+    json!({ "cwndlab": version, "behaviour_epoch": epoch }).to_string()
 }
