@@ -37,6 +37,7 @@ export class Charts {
       for (const plot of this.plots) plot.destroy();
       this.place.replaceChildren();
       this.plots = CHARTS.map((chart) => this.plot(chart, lines));
+      this.resize(); // a figure takes all of the row until the next one is there
     }
     CHARTS.forEach(({ quantity }, n) => {
       const plot = this.plots[n]!;

@@ -61,7 +61,7 @@ export interface Recording {
 export interface Request {
   link: string;
   cell: unknown;
-  template: { duration_ns: number };
+  template: { duration_ns: number; flows: unknown[] };
   start_jitter_ns: number;
   /** Counted from 0. */
   repetition: number;
