@@ -42,29 +42,38 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
     let mut known: Vec<&str> = tables.iter().flat_map(|table| table.names()).collect();
     known.sort_unstable();
     known.dedup();
-    let farther_in: Vec<String> =
-        tables.iter().flat_map(|table| paths_to(name, table, DEEPEST_HINT)).collect();
-    let hint = match nearest(name, known.iter().copied()) {
-        _ if !farther_in.is_empty() => format!("did you mean {}?", farther_in.join(" or ")),
-        Some(near) => format!("did you mean {near}?"),
+    let farther_in: Vec<(&str, String)> =
+        tables.iter().flat_map(|table| keys_within(table, DEEPEST_HINT)).collect();
+    // A key of this table comes first, of those that are equally near.
+    let names = known.iter().copied().chain(farther_in.iter().map(|&(name, _)| name));
+    let hint = match nearest(name, names) {
+        Some(near) if known.contains(&near) => format!("did you mean {near}?"),
+        Some(near) => {
+            let paths: Vec<&str> = farther_in
+                .iter()
+                .filter(|(name, _)| *name == near)
+                .map(|(_, path)| &**path)
+                .collect();
+            format!("did you mean {}?", paths.join(" or "))
+        }
         None => format!("known here: {}", known.join(", ")),
     };
     Problem::new(place, format!("unknown key; {hint}"))
 }
 
-/// Where a key of exactly this name stands in the tables of a table, at most so many tables deep.
-fn paths_to(name: &str, table: &Table, depth: usize) -> Vec<String> {
+/// The keys of the tables in a table, at most so many tables deep: name and path of each.
+fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for key in table.keys {
         let (Form::Table(inner) | Form::TableOrText(inner, _) | Form::OneOrList(inner)) = key.form
         else {
             continue;
         };
-        if inner.key(name).is_some() {
-            found.push(format!("{}.{name}", key.name));
-        } else if depth > 1 {
-            let deeper = paths_to(name, inner, depth - 1);
-            found.extend(deeper.into_iter().map(|path| format!("{}.{path}", key.name)));
+        let path = |within: &str| format!("{}.{within}", key.name);
+        found.extend(inner.names().into_iter().map(|name| (name, path(name))));
+        if depth > 1 {
+            let deeper = keys_within(inner, depth - 1);
+            found.extend(deeper.into_iter().map(|(name, within)| (name, path(&within))));
         }
     }
     found

@@ -28,6 +28,8 @@ enum Bounds {
     None,
     /// It may be less than 0.
     Signed,
+    /// It may not be 0, nor more than so many: what to say of 0.
+    Within(i64, &'static str),
     /// It may not be 0: what to say then.
     Positive(&'static str),
     /// It may not be more than so many: what to say then.
@@ -58,7 +60,12 @@ impl Quantity {
         }
         let count = self.parse_positive(text)?;
         match self.bounds {
-            Bounds::Positive(refusal) if count == 0 => Err(refusal.to_owned()),
+            Bounds::Positive(refusal) | Bounds::Within(_, refusal) if count == 0 => {
+                Err(refusal.to_owned())
+            }
+            Bounds::Within(most, _) if count > most => {
+                Err(format!("too large; at most {}", self.format(most)))
+            }
             Bounds::Most(most, refusal) if count > most => {
                 Err(format!("{refusal}; {}", self.remedy()))
             }
@@ -273,10 +280,12 @@ pub static RATE: Quantity = Quantity {
         ("kbit/s", K),
         ("Mbit/s", M),
         ("Gbit/s", G),
+        ("Tbit/s", 1000 * G),
         ("bps", 1),
         ("kbps", K),
         ("Mbps", M),
         ("Gbps", G),
+        ("Tbps", 1000 * G),
         ("B/s", 8),
         ("kB/s", 8 * K),
         ("MB/s", 8 * M),
@@ -286,7 +295,9 @@ pub static RATE: Quantity = Quantity {
         ("GiB/s", 8 << 30),
     ],
     written: 4,
-    bounds: Bounds::Positive(
+    // The fastest Ethernet, IEEE 802.3dj, has 1.6 Tbit/s.
+    bounds: Bounds::Within(
+        2_000_000_000_000,
         "a rate of 0 carries nothing; a time without service is written in \"outages\"",
     ),
 };
@@ -437,6 +448,8 @@ mod tests {
     #[test]
     fn what_is_none_says_what_to_write() {
         let error = |text: &str| RATE.parse(text).expect_err("no rate");
+        assert_eq!(error("10 Tbit/s"), "too large; at most 2000 Gbit/s");
+        assert_eq!(error("3000 Gbps"), "too large; at most 2000 Gbit/s");
         assert_eq!(
             error("10"),
             "a number without a unit; write for example \"20 Mbit/s\", \"2.5 MB/s\""
@@ -480,7 +493,10 @@ mod tests {
         fn what_is_written_reads_back(count in 0..i64::MAX, negative in any::<bool>()) {
             for quantity in QUANTITIES {
                 let count = if negative && quantity.is_signed() { -count } else { count };
-                let count = if let Bounds::Most(most, _) = quantity.bounds { count % most } else { count };
+                let count = match quantity.bounds {
+                    Bounds::Most(most, _) | Bounds::Within(most, _) => count % most,
+                    _ => count,
+                };
                 let text = quantity.format(count);
                 if count != 0 {
                     prop_assert_eq!(quantity.parse(&text), Ok(count), "{}", text);

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from cwndlab.study.runs import Run
 
 _MOST_COMBINATIONS = 1_000_000
+_MOST_PROBLEMS = 10  # that are said at once
+_MOST_REFUSED = 1000  # cells, before the rest is not looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def build(
         message = f"{count:,} combinations, more than {_MOST_COMBINATIONS:,}; split the study"
         raise StudyError([source.problem(("factors",), message)])
     cells: list[Cell] = []
+    problems: dict[str, None] = {}  # of all cells, each once
+    refused = 0
     references = references_in(document)
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     for combination in itertools.product(*groups):
@@ -89,11 +93,20 @@ def build(
             continue
         if any(is_match(labels, rule) for rule in excluded):
             continue
-        if kept is None:
-            resolved = _cell(_Base(bare, source, folder, references), levels)
-        else:
-            resolved = kept.resolved(len(cells), document)
+        try:
+            if kept is None:
+                resolved = _cell(_Base(bare, source, folder, references), levels)
+            else:
+                resolved = kept.resolved(len(cells), document)
+        except StudyError as error:
+            refused += 1
+            problems |= dict.fromkeys(error.problems)
+            if len(problems) >= _MOST_PROBLEMS or refused >= _MOST_REFUSED:
+                break
+            continue
         cells.append(Cell(labels, resolved))
+    if problems:
+        raise StudyError(list(problems))
     if not cells:
         which = "exclude" if excluded else "include"
         raise StudyError([source.problem(("factors", which), "this excludes every combination")])

@@ -150,7 +150,7 @@ def to_xlsx(table: ComparisonTable) -> bytes:
 
 
 def _percent_to_best(cell: TableCell) -> float | None:
-    if cell.is_best:
+    if cell.is_leader:
         return 0.0
     return None if cell.difference is None else 100 * cell.difference.relative.estimate
 

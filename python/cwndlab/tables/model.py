@@ -26,7 +26,10 @@ class TableCell:
 
     interval: Interval | None
     difference: Difference | None
-    is_best: bool
+    is_leader: bool = False
+    """Whether it has the best mean, which the others are compared with."""
+    is_best: bool = False
+    """Whether it leads, and no other is within the smallest effect."""
 
     @property
     def text(self) -> str:
@@ -82,7 +85,7 @@ def comparison_table(
     if columns is None:
         wanted[:0] = NOTICED
     shown = [column for column in wanted if comparison.has(column)]
-    best = {column: _unshared_best(comparison, column) for column in shown}
+    best = {column: _best(comparison, column) for column in shown}
     rows = tuple(
         TableRow(name, tuple(_cell(comparison, name, column, best[column]) for column in shown))
         for name in comparison.contestants
@@ -111,21 +114,30 @@ def uncertainty_note(comparison: Comparison) -> str:
     )
 
 
-def _unshared_best(comparison: Comparison, column: str) -> str | None:
-    """Return the best contestant, or None where all are equal and "best" would say nothing."""
-    estimates = {
-        interval.estimate
-        for name in comparison.contestants
-        if (interval := comparison.interval(name, column)) is not None
-    }
-    return comparison.best(column) if len(estimates) > 1 else None
+def _best(comparison: Comparison, column: str) -> str | None:
+    """Return the best contestant, or None where all are equal."""
+    estimates = _estimates(comparison, column).values()
+    return comparison.best(column) if len(set(estimates)) > 1 else None
+
+
+def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
+    """Whether no other is within the smallest effect of the best, where "best" says something."""
+    estimates = _estimates(comparison, column)
+    leader = estimates.pop(best)
+    near = comparison.smallest_effect * abs(leader)
+    return all(abs(estimate - leader) >= near for estimate in estimates.values())
+
+
+def _estimates(comparison: Comparison, column: str) -> dict[str, float]:
+    intervals = {name: comparison.interval(name, column) for name in comparison.contestants}
+    return {name: found.estimate for name, found in intervals.items() if found is not None}
 
 
 def _cell(comparison: Comparison, contestant: str, column: str, best: str | None) -> TableCell:
     interval = comparison.interval(contestant, column)
     if interval is None or best is None:
-        return TableCell(interval, None, is_best=False)
-    leader = comparison.interval(best, column)
-    is_best = leader is not None and interval.estimate == leader.estimate
-    difference = None if is_best else comparison.difference(contestant, best, column)
-    return TableCell(interval, difference, is_best)
+        return TableCell(interval, None)
+    if contestant == best:
+        is_best = _is_alone(comparison, column, best)
+        return TableCell(interval, None, is_leader=True, is_best=is_best)
+    return TableCell(interval, comparison.difference(contestant, best, column))

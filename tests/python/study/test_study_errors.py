@@ -406,3 +406,15 @@ def test_a_delay_alone_is_a_link() -> None:
 def test_a_line_that_is_no_link_is_refused(link: str) -> None:
     with pytest.raises(StudyError, match=r"^link = "):
         Study(link=link, algorithm="reno")
+
+
+@pytest.mark.usefixtures("folder")
+def test_all_unknown_names_of_a_factor_are_told_at_once() -> None:
+    said = complaint(
+        GOOD.replace('algorithm = "cubic"\n', "")
+        + '[factors]\nalgorithm = ["cubci", "cubic", "rno"]\nseed = [1, 2]\n'
+    )
+    assert re.findall(r'unknown algorithm "(\w+)"; did you mean (\w+)', said) == [
+        ("cubci", "cubic"),
+        ("rno", "reno"),
+    ]

@@ -84,9 +84,24 @@ def test_words_are_joined_as_in_a_sentence() -> None:
 def test_cells_carry_the_difference_to_the_best(results: ResultsLike) -> None:
     table = comparison_table(compare(results)[0])
     cells = {row.contestant: row.cells[0] for row in table.rows}
-    assert cells["cubic"].text.endswith("(best)")
+    assert cells["cubic"].text == "31.77 ±0.15"
     assert cells["vegas"].text.endswith("(-10 %)")
+    rtts = {row.contestant: row.cells[1] for row in table.rows}
+    assert rtts["vegas"].text.endswith("(best)")
     assert [c.column for c in table.columns][:2] == ["goodput_mbit_s", "rtt_p50_ms"]
+
+
+def test_best_is_who_leads_by_more_than_the_smallest_effect(results: ResultsLike) -> None:
+    """Of two within 5 % of each other neither is called the best, and one leads."""
+    comparison = compare(results)[0]
+    for at, column in enumerate(["goodput_mbit_s", "rtt_p50_ms"]):
+        cells = {row.contestant: row.cells[at] for row in comparison_table(comparison).rows}
+        means = {name: cell.interval.estimate for name, cell in cells.items() if cell.interval}
+        leader = next(name for name, cell in cells.items() if cell.is_leader)
+        nearest = min(abs(mean / means[leader] - 1) for name, mean in means.items()
+                      if name != leader)  # fmt: skip
+        assert cells[leader].is_best == (nearest >= comparison.smallest_effect), column
+        assert sum(cell.is_best for cell in cells.values()) == cells[leader].is_best
 
 
 def test_what_was_not_measured_has_no_column_and_equal_values_no_best(results: ResultsLike) -> None:
@@ -116,13 +131,14 @@ def test_markdown_has_one_line_a_row_and_escapes_bars(results: ResultsLike) -> N
     lines = to_markdown(comparison_table(compare(results)[0])).splitlines()
     assert len({line.count("|") for line in lines[:6]}) == 1
     assert "Goodput (Mbit/s)" in lines[0]
-    assert "(best)" in lines[2]
+    assert "(best)" in lines[5], "vegas has the shortest round trip by far"
 
 
 def test_latex_escapes_and_marks_the_best(results: ResultsLike) -> None:
     text = to_latex(comparison_table(compare(results)[0], title="a_b & 5 %"))
     assert r"a\_b \& 5 \%" in text
-    assert r"\textbf{31.77 $\pm$0.15} (best)" in text
+    assert r"31.77 $\pm$0.15 &" in text, "within 5 % of another: not the best"
+    assert r"$\pm$0.02} (best)" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
     assert not re.search(r"(?<!\\)[%&](?![^\n]*\\\\)", text)
 
