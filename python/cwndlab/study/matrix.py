@@ -33,7 +33,7 @@ from cwndlab.study.refusals import place_in_study
 from cwndlab.study.runs import Cell, Label, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cwndlab.schema import Scenario
@@ -81,11 +81,7 @@ def build(
     if (count := math.prod(len(group) for group in groups)) > _MOST_COMBINATIONS:
         message = f"{count:,} combinations, more than {_MOST_COMBINATIONS:,}; split the study"
         raise StudyError([source.problem(("factors",), message)])
-    cells: list[Cell] = []
-    problems: dict[str, None] = {}  # of all cells, each once
-    refused = 0
-    references = references_in(document)
-    bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
+    wanted: list[tuple[dict[str, Label], dict[str, Level]]] = []
     for combination in itertools.product(*groups):
         levels = {path: level for group in combination for path, level in group.items()}
         labels = {columns[path]: levels[path].label for path in columns}
@@ -93,25 +89,45 @@ def build(
             continue
         if any(is_match(labels, rule) for rule in excluded):
             continue
-        try:
-            if kept is None:
-                resolved = _cell(_Base(bare, source, folder, references), levels)
-            else:
-                resolved = kept.resolved(len(cells), document)
-        except StudyError as error:
-            refused += 1
-            problems |= dict.fromkeys(error.problems)
-            if len(problems) >= _MOST_PROBLEMS or refused >= _MOST_REFUSED:
-                break
-            continue
-        cells.append(Cell(labels, resolved))
-    if problems:
-        raise StudyError(list(problems))
+        wanted.append((labels, levels))
+    cells = _cells(wanted, document, source, folder, kept)
     if not cells:
         which = "exclude" if excluded else "include"
         raise StudyError([source.problem(("factors", which), "this excludes every combination")])
     _check_distinct(cells, columns, source)
     return base, tuple(columns.values()), tuple(cells)
+
+
+def _cells(
+    wanted: Iterable[tuple[dict[str, Label], dict[str, Level]]],
+    document: Mapping[str, Any],
+    source: Source,
+    folder: Path,
+    kept: KeptScenarios | None,
+) -> list[Cell]:
+    """The cells of these labels and levels.
+
+    Raises:
+        StudyError: with the problems of all of them, each once.
+    """
+    bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
+    base = _Base(bare, source, folder, references_in(document))
+    cells: list[Cell] = []
+    problems: dict[str, None] = {}
+    refused = 0
+    for at, (labels, levels) in enumerate(wanted):
+        try:
+            resolved = _cell(base, levels) if kept is None else kept.resolved(at, document)
+        except StudyError as error:
+            refused += 1
+            problems |= dict.fromkeys(error.problems)
+            if len(problems) >= _MOST_PROBLEMS or refused >= _MOST_REFUSED:
+                break
+        else:
+            cells.append(Cell(labels, resolved))
+    if problems:
+        raise StudyError(list(problems))
+    return cells
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
