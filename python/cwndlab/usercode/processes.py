@@ -80,7 +80,8 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         with theirs:
             self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process ends
             self._process = subprocess.Popen(  # noqa: S603  this very program
-                [sys.executable, "-c", f"{_MAIN}({theirs.fileno()})"],
+                # -P: no module is looked for in the current folder, which may be a received study.
+                [sys.executable, "-P", "-c", f"{_MAIN}({theirs.fileno()})"],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

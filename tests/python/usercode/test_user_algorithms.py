@@ -49,6 +49,15 @@ def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
     assert flows.row(0) == flows.row(1)
 
 
+def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """A received study may lie beside a `polars.py`."""
+    for name in ("polars", "numpy", "cwndlab"):
+        (tmp_path / f"{name}.py").write_text(f"open('imported-{name}', 'w').close()\n")
+    mine(tmp_path)
+    compared(tmp_path, "reno,./mine.c")
+    assert not list(tmp_path.glob("imported-*"))
+
+
 def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) -> None:
     """Other files, algorithms or links go elsewhere, or beside what is there."""
     arguments = ("--link", LINK, "--duration", "5 s", "--algorithm")
