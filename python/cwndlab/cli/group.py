@@ -83,7 +83,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "Estimate the runs, hours and gigabytes a live campaign of STUDY needs.",
         ),
         "serve": CommandEntry(
-            "cwndlab.cli.live",
+            "cwndlab.cli.serve",
             "serve_command",
             "Run the measurement server. Clients need its token.",
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cwndlab.errors import CwndlabError, read_failure
+from cwndlab.measure.wire.token import read_token
 from cwndlab.run.campaign import default_folder
 from cwndlab.text.quantity import parse_duration
 
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
     from cwndlab.backends.live import RealNetwork
     from cwndlab.study.definition import StudyDefinition
-
-_SHORTEST_TOKEN = 16
-
-
-class TokenError(CwndlabError):
-    """The file of the token is missing, or others can read it."""
-
 
 token_option = click.option(
     "--token",
@@ -187,29 +180,6 @@ class LiveOptions:
             retries=self.retries,
             radio_log=None if self.radio_log is None else RadioLog(self.radio_log),
         )
-
-
-def read_token(path: Path) -> str:
-    """The secret in a file.
-
-    Raises:
-        TokenError: it cannot be read, is too short, or others may read it.
-    """
-    try:
-        token = path.read_text(encoding="ascii").strip()
-        is_open = path.stat().st_mode & 0o077
-    except UnicodeDecodeError:
-        token, is_open = "", 0
-    except OSError as error:
-        msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
-        raise TokenError(msg) from None
-    if is_open:
-        msg = f"{path}: others can read it; chmod 600 {path}"
-        raise TokenError(msg)
-    if len(token) < _SHORTEST_TOKEN:
-        msg = f"{path}: not a token; delete the file, and `cwndlab serve` creates one"
-        raise TokenError(msg)
-    return token
 
 
 def _label(text: str) -> tuple[str, str]:

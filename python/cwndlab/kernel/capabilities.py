@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cwndlab.errors import AlgorithmError
+from cwndlab.kernel.clang import CLANG_PACKAGES, clang
 from cwndlab.kernel.helper import HELPER_REMEDY, helper_path
-from cwndlab.kernel.objects import CLANG_PACKAGES, clang
 
 OUR_PREFIX = "cl_"
 _OLDEST = (6, 4)

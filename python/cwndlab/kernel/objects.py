@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-import shlex
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError
+from cwndlab.kernel.clang import clang
 from cwndlab.resolve.algorithms import label_of
 from cwndlab.resolve.reno_variants import DESCRIPTIONS, algorithm_named
 from cwndlab.usercode.cache import cache_folder, write_whole
@@ -32,10 +30,8 @@ from cwndlab.usercode.program import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CLANG_PACKAGES = "apt install clang"
 _FLAGS = ("-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11")
 _REPLAY_FLAGS = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-DCC_LOADED", "-DCC_REPLAY")
-_NEWEST_CLANG, _OLDEST_CLANG = 25, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +47,6 @@ class KernelProgram:
     def pin(self) -> str:
         """Its entry of the folder of pins, where names have no dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
-
-
-@functools.cache
-def clang() -> tuple[str, ...]:
-    """The command of clang: CLANG, or the newest of this machine.
-
-    Raises:
-        AlgorithmError: there is none.
-    """
-    wanted = shlex.split(environ.get("CLANG", ""))
-    if wanted and shutil.which(wanted[0]):
-        return tuple(wanted)
-    versions = range(_NEWEST_CLANG, _OLDEST_CLANG - 1, -1)
-    for name in ("clang", *(f"clang-{version}" for version in versions)):
-        if shutil.which(name):
-            return (name,)
-    msg = f"the kernel's objects are made by clang, which is not here ({CLANG_PACKAGES})"
-    raise AlgorithmError(msg)
 
 
 def kernel_program(

@@ -14,6 +14,7 @@ from cwndlab.imports.series import Series
 from cwndlab.measure.flags import DEFAULT_OUTAGE_S, Flag, flag_frame, flags_of
 from cwndlab.results import tcp_info
 from cwndlab.results.tables import encode_result, to_parquet
+from cwndlab.results.tcp_info_table import state_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,7 +193,7 @@ def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: i
     """The TCP state of one end, as its kernel told it."""
     t_s = (np.asarray(result["at_ns"], dtype=np.int64) - began_ns) / _NS_PER_S
     told = {"application_bytes": result["application_bytes"], **result["info"]}
-    return tcp_info.state_frame(key, flow, end, t_s, told)
+    return state_frame(key, flow, end, t_s, told)
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:

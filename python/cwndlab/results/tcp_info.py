@@ -10,15 +10,10 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
 
 MAX_BYTES = 256
 INFINITE_SSTHRESH = 0x7FFF_FFFF
@@ -55,7 +50,7 @@ def _fields() -> tuple[_Field, ...]:
         size = struct.calcsize(f"={letter}")
         at = -(-at // size) * size  # aligned to its own size
         for name in names.split():
-            found.append(_Field(name, f"={letter}", at, at + size))
+            found.append(_Field(name, letter, at, at + size))
             at += size
     return tuple(found)
 
@@ -74,44 +69,30 @@ def read(connection: socket.socket) -> bytes:
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, MAX_BYTES)
 
 
-def columns(answers: Sequence[bytes]) -> dict[str, npt.NDArray[np.uint64]]:
+def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
     """The fields that every one of the kernel's answers has, by their names."""
     if not answers:
         return {}
     length = min(map(len, answers))
     fields = [field for field in FIELDS if field.end <= length]
-    layout = np.dtype(
-        {
-            "names": [field.name for field in fields],
-            "formats": [field.format for field in fields],
-            "offsets": [field.offset for field in fields],
-            "itemsize": length,
-        }
-    )
-    table = np.frombuffer(b"".join(answer[:length] for answer in answers), dtype=layout)
-    return {field.name: table[field.name].astype(np.uint64) for field in fields}
+    unpack = _layout(fields).unpack_from
+    rows = zip(*(unpack(answer) for answer in answers), strict=True)
+    return {field.name: list(values) for field, values in zip(fields, rows, strict=True)}
+
+
+def _layout(fields: Sequence[_Field]) -> struct.Struct:
+    """How these fields lie, with what is left free between them."""
+    at = 0
+    formats = ["="]
+    for field in fields:
+        formats.append(f"{field.offset - at}x{field.format}")
+        at = field.end
+    return struct.Struct("".join(formats))
 
 
 def decode(answer: bytes) -> Info:
     """The fields that one of the kernel's answers has."""
-    return {name: int(values[0]) for name, values in columns([answer]).items()}
-
-
-def state_frame(
-    run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
-) -> pl.DataFrame:
-    """Rows of the table `tcp_info`: one end's kernel at these times."""
-    counters = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
-    count = len(t_s)
-    return pl.DataFrame(
-        {
-            "run": pl.Series([run] * count, dtype=pl.String),
-            "flow": pl.Series([flow] * count, dtype=pl.Int64),
-            "end": pl.Series([end] * count, dtype=pl.String),
-            "t_s": pl.Series(t_s, dtype=pl.Float64),
-            **counters,
-        }
-    )
+    return {name: values[0] for name, values in columns([answer]).items()}
 
 
 def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:

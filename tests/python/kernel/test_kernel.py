@@ -152,7 +152,7 @@ def test_a_kernels_own_file_is_its_module(tmp_path: Path) -> None:
 def test_without_clang_one_is_told_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from cwndlab.kernel.objects import clang  # noqa: PLC0415  its cache is emptied
+    from cwndlab.kernel.clang import clang  # noqa: PLC0415  its cache is emptied
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CLANG", raising=False)

@@ -7,7 +7,6 @@ import struct
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cwndlab.backends.kernel.states import state_table
@@ -72,10 +71,9 @@ def test_the_running_kernel_has_the_fields_where_the_table_says() -> None:
             while left:
                 left -= len(connection.recv(left))
             columns = tcp_info.columns([tcp_info.read(end) for end in (client, connection)])
-    assert columns["state"].tolist() == [1, 1]
-    assert columns["bytes_received"].tolist() == [0, 1000]
-    assert columns["snd_cwnd"].min() > 0
-    assert columns["snd_mss"].dtype == np.uint64
+    assert columns["state"] == [1, 1]
+    assert columns["bytes_received"] == [0, 1000]
+    assert min(columns["snd_cwnd"]) > 0
 
 
 def test_happenings_are_those_of_the_senders_of_the_run() -> None:

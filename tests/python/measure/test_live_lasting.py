@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,6 +146,36 @@ def measure_shortly(address: Address) -> None:
     assert isinstance(flows, dict)
     assert flows["0"]["moved_bytes"] == 10_000
     control.close()
+
+
+def test_a_client_that_left_a_long_reception_keeps_nobody_waiting(
+    server: tuple[int, Address],
+) -> None:
+    _, address = server
+    prepare = protocol.Prepare(
+        flow=0, direction="reverse", algorithm=None, duration_ns=60 * SECOND_NS
+    )
+    with Session(address) as leaving:
+        assert list(leaving.turn()) == []
+        data = leaving._attached(prepare).dup()  # noqa: SLF001  no flow that ends by itself
+        leaving.ask(protocol.Start())
+    with data, contextlib.suppress(ConnectionError):
+        data.sendall(bytes(1 << 16))
+        began_s = time.monotonic()
+        measure_shortly(address)
+        assert time.monotonic() - began_s < 20
+
+
+def test_the_server_loads_no_library_of_tables() -> None:
+    """They are half of its memory, and it makes no tables."""
+    script = (
+        "import sys, cwndlab.cli.serve\n"
+        "print({'polars', 'numpy', 'matplotlib'} & set(sys.modules) or 'none')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "none\n"
 
 
 MEASUREMENTS = int(os.environ.get("CWNDLAB_MEASUREMENTS", "150"))

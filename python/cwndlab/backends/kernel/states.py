@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab.results import tcp_info
+from cwndlab.results.tcp_info_table import state_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ def state_table(run: str, records: bytes) -> pl.DataFrame | None:
         at_ns.setdefault((flow, end), []).append(at)
         answers_of.setdefault((flow, end), []).append(answer)
     frames = [
-        tcp_info.state_frame(
+        state_frame(
             run,
             flow,
             _ENDS[end],

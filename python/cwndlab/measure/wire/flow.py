@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import CwndlabError
-from cwndlab.kernel.loading import loaded_name
+from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.host import describe_host
 from cwndlab.measure.wire import http, sftp
@@ -68,11 +68,22 @@ def _choose(connection: socket.socket, algorithm: str) -> None:
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
     except FileNotFoundError:
-        ours = loaded_name(algorithm)
+        ours = _loaded_name(algorithm)
         if ours is None:
             raise
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, ours.encode())
         _OURS[ours] = algorithm
+
+
+def _loaded_name(algorithm: str) -> str | None:
+    """What the kernel calls ours of this name; None if it has not got it."""
+    if not this_kernel().ours:
+        return None
+    try:
+        from cwndlab.kernel.loading import loaded_name  # noqa: PLC0415  large, and seldom needed
+    except ImportError:  # a server that gave up root may not read the folder of root's packages
+        return None
+    return loaded_name(algorithm)
 
 
 def missing_algorithm(algorithm: str, where: str) -> str:
@@ -161,7 +172,6 @@ class FlowEnd:
 
     def result(self) -> dict[str, Any]:
         """What this end saw, for the other to read."""
-        state = tcp_info.columns([sample.raw for sample in self.samples])
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -172,7 +182,7 @@ class FlowEnd:
             "error": self.error,
             "at_ns": [sample.at_ns for sample in self.samples],
             "application_bytes": [sample.application_bytes for sample in self.samples],
-            "info": {name: values.tolist() for name, values in state.items()},
+            "info": tcp_info.columns([sample.raw for sample in self.samples]),
         }
 
     def _guarded(self, work: Callable[[], None]) -> None:

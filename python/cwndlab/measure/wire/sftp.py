@@ -41,6 +41,7 @@ def load_methods() -> None:
 
     A server that gives up root may not read the folders of root's packages any more.
     """
+    importlib.import_module("concurrent.futures.thread")
     with contextlib.suppress(ImportError):
         importlib.import_module("cwndlab.measure.wire.sftp_server")
         _host_key(b"")

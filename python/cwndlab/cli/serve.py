@@ -1,0 +1,109 @@
+"""`cwndlab serve`: the server of live measurements, which imports little as it runs for months."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import say
+from cwndlab.measure.machine.privileges import (
+    drop_root,
+    may_choose_any_algorithm,
+    unprivileged_user,
+)
+from cwndlab.measure.wire.certificate import make_certificate, read_certificate
+from cwndlab.measure.wire.protocol import new_token
+from cwndlab.measure.wire.server import Server
+from cwndlab.measure.wire.sessions import Limits
+from cwndlab.measure.wire.sftp import load_methods
+from cwndlab.measure.wire.token import read_token
+from cwndlab.text.quantity import parse_duration
+
+_DEFAULT_PORT = 5209
+_SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
+
+
+@click.command("serve")
+@click.option(
+    "--token",
+    "token_file",
+    type=click.Path(path_type=Path),
+    default=Path("cwndlab.token"),
+    show_default=True,
+    help="File with the secret that clients must know; created if missing.",
+)
+@click.option(
+    "--key",
+    "key_file",
+    type=click.Path(path_type=Path),
+    default=Path("cwndlab.key"),
+    show_default=True,
+    help="File with the server's private key and certificate; created if missing.",
+)
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="0.0.0.0",  # noqa: S104  a server for other machines
+    show_default=True,
+    help="Address to listen on; `::` takes IPv6 and IPv4.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=_DEFAULT_PORT,
+    show_default=True,
+    help="TCP and UDP port; 0 takes any free one.",
+)
+@click.option(
+    "--silence",
+    metavar="TIME",
+    default="10 s",
+    show_default=True,
+    help="Give up a client whose machine has answered nothing for this long.",
+)
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="User to become when root starts the server.  [default: the caller of sudo, or nobody]",
+)
+def serve_command(
+    token_file: Path, key_file: Path, host: str, port: int, silence: str, user: str | None
+) -> None:
+    """Run the measurement server. Clients need its token.
+
+    When root starts it, it opens its port and then becomes another user, who may still choose any
+    congestion control.
+    """
+    if not token_file.exists():
+        with token_file.open("x", encoding="ascii") as file:
+            token_file.chmod(0o600)
+            file.write(new_token() + "\n")
+        say(f"made {token_file}; copy it to the client, by scp for example")
+    if not key_file.exists():
+        make_certificate(key_file)
+    certificate = read_certificate(key_file)
+    silence_s = parse_duration(silence) / 1e9
+    if not _SHORTEST_SILENCE_S <= silence_s <= _LONGEST_SILENCE_S:
+        msg = f"--silence {silence}: give 4 s to 1 h"
+        raise click.UsageError(msg)
+    limits = Limits(silence_s=silence_s)
+    server = Server(read_token(token_file), certificate, limits)
+    becoming = unprivileged_user(user) if os.geteuid() == 0 else None
+
+    def ready() -> None:
+        if becoming is not None:
+            load_methods()
+            drop_root(becoming)
+        if not may_choose_any_algorithm():
+            say("not root: only the algorithms that this machine allows every user can be chosen")
+        user_name = "" if becoming is None else f", as {becoming.pw_name}"
+        say(
+            f"fingerprint {certificate.fingerprint}",
+            f"serving on {server.address[0]} port {server.address[1]}, TCP and UDP{user_name}; "
+            "Ctrl-C to stop",
+        )
+
+    asyncio.run(server.run(host, port, ready))

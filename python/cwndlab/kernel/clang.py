@@ -1,0 +1,31 @@
+"""Where clang is, which makes the kernel's objects."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import shutil
+from os import environ
+
+from cwndlab.errors import AlgorithmError
+
+CLANG_PACKAGES = "apt install clang"
+_NEWEST_CLANG, _OLDEST_CLANG = 25, 12
+
+
+@functools.cache
+def clang() -> tuple[str, ...]:
+    """The command of clang: CLANG, or the newest of this machine.
+
+    Raises:
+        AlgorithmError: there is none.
+    """
+    wanted = shlex.split(environ.get("CLANG", ""))
+    if wanted and shutil.which(wanted[0]):
+        return tuple(wanted)
+    versions = range(_NEWEST_CLANG, _OLDEST_CLANG - 1, -1)
+    for name in ("clang", *(f"clang-{version}" for version in versions)):
+        if shutil.which(name):
+            return (name,)
+    msg = f"the kernel's objects are made by clang, which is not here ({CLANG_PACKAGES})"
+    raise AlgorithmError(msg)

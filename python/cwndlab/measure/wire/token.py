@@ -1,0 +1,39 @@
+"""The file of the secret that a server and its clients share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwndlab.errors import CwndlabError, read_failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SHORTEST_TOKEN = 16
+
+
+class TokenError(CwndlabError):
+    """The file of the token is missing, or others can read it."""
+
+
+def read_token(path: Path) -> str:
+    """The secret in a file.
+
+    Raises:
+        TokenError: it cannot be read, is too short, or others may read it.
+    """
+    try:
+        token = path.read_text(encoding="ascii").strip()
+        is_open = path.stat().st_mode & 0o077
+    except UnicodeDecodeError:
+        token, is_open = "", 0
+    except OSError as error:
+        msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
+        raise TokenError(msg) from None
+    if is_open:
+        msg = f"{path}: others can read it; chmod 600 {path}"
+        raise TokenError(msg)
+    if len(token) < _SHORTEST_TOKEN:
+        msg = f"{path}: not a token; delete the file, and `cwndlab serve` creates one"
+        raise TokenError(msg)
+    return token
