@@ -44,5 +44,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """What is there, imported or not."""
+    """List the public names, imported or not."""
     return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""What is wrong in a document: the way to the value, and what to write instead."""
+"""A problem in a document: the path of the value, and the remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -125,7 +125,7 @@ def run_many(
 
 
 def new_stop() -> Stop:
-    """What breaks runs off once it is set."""
+    """A flag that stops runs once it is set."""
     stop: Stop = module().Stop()
     return stop
 
@@ -173,7 +173,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """How good a choice is over a population of networks."""
+    """Quality of a choice over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
@@ -271,7 +271,7 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: Mapping[str, int]
 ) -> QueueSize | None:
-    """How much the queue of a scenario's wire holds; None where it has no size to tell.
+    """Return the queue limit of a scenario's wire; None where it has none.
 
     Args:
         stage_json: the wire.

@@ -1,4 +1,4 @@
-"""What can go wrong in the user's hands: one class per remedy, each message says what to do next.
+"""Errors that users can cause and mend: one class per remedy; each message names the next step.
 
 The command line maps every one of them, in one place, to its exit status; none shows a traceback.
 """

@@ -44,7 +44,7 @@ class Page:
         return header_comment(self.algorithm.source_text)
 
     def facts(self) -> dict[str, Any]:
-        """What programs want to know."""
+        """Return the description of the algorithm for JSON."""
         entry = self.algorithm
         return {
             "name": entry.name,
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """What the picture shows, and below it the link; no line is wider than the picture."""
+        """The caption, wrapped to the picture's width: the algorithm, then the link."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))

@@ -1,1 +1,1 @@
-"""What a notebook or a program calls: studies, results and their pictures."""
+"""The Python API: studies, results and plots."""

@@ -32,7 +32,7 @@ LOOKS = (10, 20, 40)
 
 BUDGET_S, CLASS_BUDGET_S = 15.0, 17.0
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""What is compared unless the user says otherwise: what Linux has, one of each kind."""
+"""The default candidates: those of Linux, one of each kind."""
 
 DRAWS_AT_MOST, DRAWS_AT_LEAST = 96, 24
 _SHARE_OF_NETWORKS = 0.6  # of the budget

@@ -1,4 +1,4 @@
-"""What advice runs: the network that is asked about, networks like it, and flows beside flows."""
+"""The studies behind advice: the network in question, networks like it, and coexistence."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _FEW = 3  # repetitions of a mix: a report shows them, nothing is decided by the
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What to find out, and on which networks."""
+    """A question and the networks that it is about."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
     """The study of one network, or that of all classes, without repetitions."""
     link: str
-    """Of one network; empty of a population."""
+    """Link of one network; empty for a population."""
     population: Population | None
     folder: Path
     jobs: int | None

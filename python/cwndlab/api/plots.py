@@ -19,7 +19,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """What is read of results to draw them."""
+    """The part of results that plots read."""
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What makes the repetitions of a comparison differ where nothing in the link does."""
+"""Sources of randomness for links that have none, so that repetitions differ."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Results:
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:
-        """Where the results were imported from, and what to know of them; None if a study ran."""
+        """Source of imported results, with notes; None if a study was run."""
         path = self.path / IMPORT_FILE
         if not path.exists():
             return None
@@ -94,7 +94,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        """What reports call the results."""
+        """Title of the results in reports."""
         return self.study.title if self.imported is None else f"{self.id} (imported)"
 
     @property
@@ -155,7 +155,7 @@ class Results:
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
-        """What disturbed the runs of a real network: outages, another technology."""
+        """Disturbances of runs on a real network: outages, changes of technology."""
         return self._table("flags", where)
 
     def radio(self, **where: object) -> pl.DataFrame:
@@ -314,7 +314,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """What disturbed each run, in words; an undisturbed run is not there."""
+        """Describe the disturbances of each run; undisturbed runs are left out."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 
@@ -337,7 +337,7 @@ class Results:
         return _filtered(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """How a table with these columns calls the factors."""
+        """Return the names of the factors in a table with these columns."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

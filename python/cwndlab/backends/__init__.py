@@ -1,4 +1,4 @@
-"""Where runs happen: in the simulator, on the kernel of this machine, and on a real network.
+"""Backends: the simulator, the kernel of this machine, and a real network.
 
 All take the same scenarios and write the same tables. A result belongs to its backend: the key of
 a run on the kernel holds the kernel's release, so that nothing is taken for what it is not.
@@ -33,7 +33,7 @@ class Simulator:
     """The simulator, on this machine or a cluster."""
 
     jobs: int | None = None
-    """How many runs at once; one per core if None."""
+    """Number of runs at once; one per core if None."""
     cluster: str | None = None
     """Address of a cluster that simulates instead of this machine, `dask://HOST:PORT`."""
 

@@ -106,7 +106,7 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """How many runs the cluster computes at once, if its workers are like this process."""
+        """Number of runs computed at once, if the cluster's workers are like this process."""
         threads = client.nthreads()
         if not threads:
             msg = f"{self._address}: no worker is there; start some: dask worker tcp://HOST:PORT"
@@ -145,7 +145,7 @@ def _identity_there() -> dict[str, str]:
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """How many tasks go to a worker together: what takes it a moment, so that few are in flight."""
+    """Size of the next batch: about a moment of work, so that few tasks are in flight."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))

@@ -52,23 +52,23 @@ class RealNetwork:
     """A real network, between this machine and a server."""
 
     address: Address | Iperf3
-    """Of `cwndlab serve`, or of a plain server of iperf3."""
+    """Address of `cwndlab serve`, or of a plain iperf3 server."""
     place: str | None = None
-    """Where this machine is; None where the study has one place."""
+    """Place of this machine; None where the study has one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are kept with each run."""
     patience_s: float = 600
-    """How long a server may be out of reach."""
+    """Longest time that a server may be out of reach."""
     is_waiting: bool = True
     """Whether to wait for the next period of the day."""
     is_proxy_accepted: bool = False
     """Whether to measure although a proxy makes every comparison void."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """How long nothing must arrive to be called an outage."""
+    """Shortest silence that counts as an outage."""
     retries: int = 0
-    """How often a run that an outage hit is measured again."""
+    """Number of new attempts after a run that an outage hit."""
     radio_log: RadioLog | None = None
-    """What another program notes of the radio."""
+    """A log of the radio by another program."""
     now: Callable[[], datetime] = datetime.now
 
     @property
@@ -94,7 +94,7 @@ class RealNetwork:
         return matrix
 
     def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> LiveExecutor:
-        """What measures the runs, in their turn."""
+        """Return the runner that measures the runs one by one."""
         here = replace(self, place=self._place_of(matrix))
         return LiveExecutor(here, in_turn(matrix.runs), history())
 
@@ -204,7 +204,7 @@ class LiveExecutor:
     def _batch(
         self, run: Run, began_s: float, found: MeasuredRun | None, error: str | None = None
     ) -> Batch:
-        """What became of a try."""
+        """Outcome of an attempt."""
         address = self._live.address
         notes: dict[str, Any] = {
             "server": f"{address.host}:{address.port}",
@@ -302,7 +302,7 @@ class LiveExecutor:
 
 
 def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
-    """What was done before, by cell and day."""
+    """Earlier runs, by cell and day."""
     by_key = {run.key: run for run in runs}
     counts: Counter[tuple[int, date]] = Counter()
     for entry in history:
@@ -328,7 +328,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """What is set at the near end (the client) and at the far one (the server)."""
+    """Algorithms of the near end (the client) and the far end (the server)."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

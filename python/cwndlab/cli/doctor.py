@@ -1,4 +1,4 @@
-"""What works on this machine, what does not, and what to do about it."""
+"""`cwndlab doctor`: check this machine and name a remedy for each fault."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class LiveOptions:
     is_proxy_accepted: bool
 
     def default_folder(self, study: StudyDefinition, *, is_quick: bool) -> Path:
-        """Where results go unless the user says otherwise."""
+        """Default folder of results."""
         folder = default_folder(study, "live")
         via = f"-{self.via}" if self.via else ""
         quick = "-quick" if is_quick and study.model.quick else ""

@@ -53,7 +53,7 @@ pcap_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where runs happen, as the options say."""
+    """The backend that the options choose."""
 
     backend: BackendName
     jobs: int | None = None

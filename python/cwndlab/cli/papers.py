@@ -61,7 +61,7 @@ def _reproduced(paper_id: str) -> str:
 
 
 def _state(paper_id: str) -> str:
-    """How far its runs are, in this folder."""
+    """Progress of its runs in this folder."""
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:
             results = Results(RESULTS_FOLDER / name)

@@ -120,7 +120,7 @@ def _become(
 
 
 def _in_kernel(algorithm: str) -> str:
-    """What the kernel calls an algorithm; ours and files are loaded for as long as the shell lasts.
+    """Return the kernel's name of an algorithm; ours and files stay loaded while the shell lasts.
 
     Raises:
         CwndlabError: there is none, or not here; says what to do.

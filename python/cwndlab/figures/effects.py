@@ -1,4 +1,4 @@
-"""What a factor does: a line an algorithm over the levels, with intervals."""
+"""Effect of a factor: one line per algorithm over its levels, with intervals."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -21,7 +21,7 @@ _DASH_DOT_DOT = (7.0, 2.0, 1.5, 2.0, 1.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one algorithm is drawn."""
+    """Line style of one algorithm."""
 
     colour: str
     """Colour on white paper, #rrggbb."""

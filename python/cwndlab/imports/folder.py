@@ -46,7 +46,7 @@ Fields = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What to import, and where to."""
+    """The files to import, and the target folder."""
 
     folder: Path
     pattern: NamePattern
@@ -57,7 +57,7 @@ class ImportRequest:
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What became of the files."""
+    """Outcome of an import."""
 
     folder: Path
     notes: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _ImportedRun:
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Where its samples and events are until they are written, else in the measurement."""
+    """Temporary files of its samples and events; None where the measurement holds them."""
     repetition: int = 0
 
     @property
@@ -169,7 +169,7 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """What a file measures, its kind known by its content, and the SHA-256 of that.
+    """Read a file, whose format shows in its content; return its measurements and SHA-256.
 
     Raises:
         MeasurementError: it holds no measurement.
@@ -330,7 +330,7 @@ def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
 
 
 def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
-    """What the report says of where the results come from."""
+    """Describe the origin of the results for the report."""
     document = {
         "import": {
             "id": request.id,

@@ -1,4 +1,4 @@
-"""What a file tells of one run: flows, time series and events in the columns of all results.
+"""One run read from a file: flows, time series and events in the columns of all results.
 
 What a source cannot tell is None, never 0, and its `notes` say why.
 """
@@ -198,7 +198,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """What samples of the smoothed RTT tell: its mean and median, no tail, which it hides."""
+    """Statistics from samples of the smoothed RTT: mean and median; smoothing hides the tail."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}

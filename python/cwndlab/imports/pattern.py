@@ -1,4 +1,4 @@
-"""What the names of files say: `{algorithm}_{direction}_{duration}.json`."""
+"""Patterns that read factors from file names: `{algorithm}_{direction}_{duration}.json`."""
 
 from __future__ import annotations
 

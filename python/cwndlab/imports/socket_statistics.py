@@ -72,7 +72,7 @@ def read_socket_statistics(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 @dataclass(slots=True)
 class _LoggedConnection:
-    """What a log says of one connection."""
+    """The samples of one connection in a log."""
 
     rows: Log
     algorithm: str | None = None

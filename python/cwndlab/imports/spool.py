@@ -188,7 +188,7 @@ class LongSeries:
 
     log: Log
     names: Mapping[str, str]
-    """What its columns are called, by what the log calls them."""
+    """Our names of the columns, by the log's names."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """The row of a flow: rates and means after the warm-up, counts of the whole life."""
@@ -201,7 +201,7 @@ class LongSeries:
             yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)
 
     def _pieces(self) -> Iterator[Series]:
-        """Its rows, each piece with the last row of the one before."""
+        """Its rows in batches, each with the last row of the one before."""
         before: Series | None = None
         for each in self.log.pieces():
             nothing = np.full(each.t_s.size, math.nan)

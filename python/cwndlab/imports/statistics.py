@@ -83,11 +83,11 @@ def _rates(life: _Life, window: _Window) -> dict[str, float | None]:
 
 @dataclass(slots=True)
 class _Life:
-    """What is known once the whole series has been seen."""
+    """Statistics of the whole series."""
 
     begin_s: float = math.nan
     end_s: float = math.nan
-    """Of the last sample that still saw data acknowledged, else of the last."""
+    """Time of the last sample that saw data acknowledged, or of the last sample."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
     """The last values of counters: they count from the connection's begin."""
@@ -163,7 +163,7 @@ class _CounterAt:
 
 
 class _Window:
-    """What is known of the samples after the warm-up."""
+    """Statistics of the samples after the warm-up."""
 
     def __init__(self, begin_s: float, end_s: float, smoothed: str) -> None:
         self.begin_s, self.end_s = begin_s, end_s
@@ -188,7 +188,7 @@ class _Window:
         self.rtt.add(self.round_trips(piece))
 
     def round_trips(self, piece: Series) -> Numbers:
-        """Its round-trip times that count."""
+        """Its valid round-trip times."""
         if self._smoothed not in piece.columns:
             return np.empty(0)
         in_window = (piece.t_s >= self.begin_s) & (piece.t_s <= self.end_s)

@@ -114,7 +114,7 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """What is known, by its place."""
+    """Variables that cwndlab reads, by column number."""
     mss_at: int | None = None
 
     @classmethod

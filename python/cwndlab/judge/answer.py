@@ -38,7 +38,7 @@ class Measured(WithSeries, Protocol):
 
 
 class Answerable(Measured, Protocol):
-    """What is read of results to answer; `cwndlab.Results` is one."""
+    """The part of `cwndlab.Results` that answers read."""
 
     def beside(self, name: str) -> Measured | None:
         """Return results in a folder below these; None where there are none."""
@@ -51,7 +51,7 @@ class Answerable(Measured, Protocol):
 
 
 BASELINE = "cubic"
-"""What most hosts run."""
+"""Congestion control of most hosts."""
 
 CLASS = "users"
 """Name of the factor whose levels are classes of users."""
@@ -67,17 +67,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What results say of a goal: of each setting, and of all together."""
+    """Decisions for a goal: one per setting, and one for all together."""
 
     settings: tuple[Answer, ...]
     """One for each setting and direction, in the order of the study."""
     together: Decision
-    """Of the only setting, or of the population that the settings are."""
+    """Decision for the only setting, or for the population of settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is known beside the runs of a link."""
+    """Evidence beside the runs of a link."""
 
     networks: Measured | None = None
     """Runs on networks like it."""
@@ -86,7 +86,7 @@ class Knowledge:
     mixes: Measured | None = None
     """Runs of the first beside others in all mixes."""
     weights: Weights | None = None
-    """Of the settings, where they are classes of users; they count the same if None."""
+    """Weights of the settings, where they are classes of users; equal if None."""
 
 
 def answers(

@@ -36,7 +36,7 @@ class Comparison:
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Of all runs of the cell."""
+    """Seeds of all runs of the cell."""
     repetitions: int
     is_paired: bool
     """Whether all contestants ran with the same seed in each repetition."""

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""Of its fair share: a flow with less is starved."""
+"""Part of the fair share below which a flow is starved."""
 
 
 class Metric(StrEnum):
-    """What is harmed."""
+    """The harmed quantity."""
 
     THROUGHPUT = "throughput"
     DELAY = "delay"
@@ -49,16 +49,16 @@ class Harm:
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
-    """Of the 95th percentile of queueing delay."""
+    """Harm to the 95th percentile of queueing delay."""
     completion: stats.Interval | None
-    """Of short transfers' completion time; None in mixes without them."""
+    """Harm to short transfers' completion time; None in mixes without them."""
     loss: stats.Interval | None
-    """Of the share of packets that were sent again."""
+    """Harm to the share of retransmitted packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coexistence:
-    """How a candidate and its neighbour got on in one mix."""
+    """Coexistence of a candidate and its neighbour in one mix."""
 
     candidate: str
     neighbour: str
@@ -70,7 +70,7 @@ class Coexistence:
     accepted: Harm
     """To the neighbour, by its own kind in the same mix."""
     excess: Harm
-    """What was done less what is accepted, pair by pair; its intervals hold together with 95 %."""
+    """Harm done minus harm accepted, pair by pair; simultaneous 95 % intervals."""
     suffered: Harm
     """By the candidate, beside this neighbour."""
     starved: str | None

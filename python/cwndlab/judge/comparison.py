@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """What is read of results; `cwndlab.Results` is one."""
+    """The part of `cwndlab.Results` that this module reads."""
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ OUTSIDE = 0.3
 """Probability of being outside of the zone up to which an algorithm is in the set, too."""
 
 SURE = 0.9
-"""What may be called sure."""
+"""Least probability that is called sure."""
 
 LEAST_PAIRS = 6
 """Random pairs below which nothing is said about other draws."""
@@ -63,7 +63,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """How an algorithm stands."""
+    """Standing of an algorithm."""
 
     name: str
     score: Bounds
@@ -85,7 +85,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What changes from one algorithm to another, as shares: -0.04 is 4 % less."""
+    """Relative changes from one algorithm to another: -0.04 is 4 % less."""
 
     old: str
     new: str
@@ -117,17 +117,17 @@ class Decision:
     """From the baseline to the first of the set; None where that is the baseline."""
     baseline: str | None = None
     networks: Networks | None = None
-    """What networks like this one say; None where none was tried."""
+    """Result on networks like this one; None if none was tried."""
     reality: Reality | None = None
-    """None where advice for this class of network was never checked."""
+    """Agreement with real networks; None where advice for this class was never checked."""
     host: SimulatedHost | None = None
-    """That it was simulated for; None of measurements."""
+    """The simulated host; None for measurements."""
     queue: QueueSize | None = None
     """The queue of a wire at its lowest rate; None where it has no size to tell."""
     encounters: tuple[Coexistence, ...] = ()
-    """Of the first with a flow of CUBIC and with its own kind; empty where they did not meet."""
+    """Mixes of the first algorithm with CUBIC and with its own kind; empty if none was run."""
     population: PopulationView | None = None
-    """Of an answer for classes of users; None where the answer is for one network."""
+    """The classes of users; None where the answer is for one network."""
     is_measured: bool = False
     """Whether it is from a real network; else from a simulated or emulated one."""
     is_alone: bool = field(default=False)

@@ -1,4 +1,4 @@
-"""What a factor of a study does to each algorithm: means by level, over all other factors.
+"""Effect of a study's factor on each algorithm: means by level, over all other factors.
 
 A study over rates and delays has, for each rate, one setting a delay.  The *effect* of the rate is
 the mean over those delays that were run at every rate, taken repetition by repetition (repetitions
@@ -55,7 +55,7 @@ class Effect:
     levels: tuple[str, ...]
     """As the study writes them; numbers ascend."""
     positions: tuple[float, ...]
-    """Of the levels on an axis from 0 to 1."""
+    """Positions of the levels on an axis from 0 to 1."""
     is_numeric: bool
     """Whether levels are amounts, so that a line between them means something."""
     means: Mapping[str, Means]

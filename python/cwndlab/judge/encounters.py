@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""What most flows on the Internet run, and Linux by default."""
+"""Algorithm of most flows on the Internet, and Linux's default."""
 
 DURATION_S = 15
 WARM_UP_S = 3
@@ -38,7 +38,7 @@ _PACKET_BYTES = 1500
 
 
 class Order(StrEnum):
-    """Who starts first."""
+    """The flow that starts first."""
 
     TOGETHER = "together"
     NEIGHBOUR_FIRST = "neighbour first"
@@ -47,7 +47,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How a candidate's flows and their neighbours meet."""
+    """Arrangement of a candidate's flows and their neighbours."""
 
     candidates: int = 1
     neighbours: int = 1
@@ -87,7 +87,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What must be known of a link to make mixes of it."""
+    """Figures of a link that mixes need."""
 
     path: PathPart | LivePath
     direction: str
@@ -242,7 +242,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """What a mix changes of the link."""
+    """Settings of the link that a mix changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What runs on networks like the link say of the choice: read from beside the results."""
+"""Evidence from runs on networks like the link, stored beside the results."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Figures:
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
-        """What stands at a path such as `link.cell.user.downlink`, as a study writes it."""
+        """Value at a path such as `link.cell.user.downlink`, as a study writes it."""
         value: Any = self.table
         for part in path.split(".")[1:]:
             value = _inside(value, part)
@@ -99,7 +99,7 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What a study has to write, by path, for these values by path."""
+        """Return the settings of a study, by path, that give these values."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """How much of a path leads to what has to be written whole; all of it, or less."""
+        """Length of the part of a path that leads to a value written whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

@@ -20,12 +20,12 @@ DELAY_FLOOR_MS = 20.0
 """Queueing delay below which shorter is hardly better: a frame of a 50 Hz call."""
 
 STARVED_MBIT_S = 0.01
-"""What a starved flow counts as having, as nothing has no logarithm."""
+"""Goodput attributed to a starved flow, as 0 has no logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What counts, and how much."""
+    """A goal: the measured quantities and their weights."""
 
     name: str
     """As the command line and JSON have it."""
@@ -35,9 +35,9 @@ class Goal:
     cost: str | None
     """Column of the logarithm of what is bad."""
     price: float
-    """Of cost, in gain; 0 where cost does not count."""
+    """Weight of cost, in units of gain; 0 where cost does not count."""
     missing: str
-    """What a study lacks in which the gain was not measured, and how to add it."""
+    """Message for a study that did not measure the gain, with the remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
     """Columns that show what a change of algorithm brings."""
 
@@ -162,7 +162,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""What counts in uses that have a measure of their own (`cwndlab.judge.uses`), by name."""
+"""Goals of uses that have a measure of their own (`cwndlab.judge.uses`), by name."""
 
 
 def goal_named(name: str) -> Goal:

@@ -88,7 +88,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """What stands at each of its paths for a value, as a study writes it."""
+        """Settings at each of its paths for a value, as a study writes them."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -110,7 +110,7 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """What may be otherwise in a study of this link, and the link's figures.
+    """Return the assumed keys of a link, and the link's figures.
 
     Args:
         link: as a study has it. What it says beside its preset is known and not assumed.
@@ -227,7 +227,7 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Where the link's queues are, each with what it holds."""
+    """Paths of the link's queues, each with its limit."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None

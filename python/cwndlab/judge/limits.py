@@ -1,4 +1,4 @@
-"""What limited a flow: the share of its time by cause, read from its own record.
+"""Limits of a flow: the share of its time by cause, from its own record.
 
 Receive window, send buffer and idle application are clocks of the endpoint (`tcp_info` has the same
 in Linux), exact to the nanosecond.  The rest of the time is divided sample by sample:
@@ -67,7 +67,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Limit(StrEnum):
-    """What may limit a flow."""
+    """Possible limits of a flow."""
 
     CWND_AFTER_LOSS = "cwnd after loss"
     CWND_BY_DELAY = "cwnd by delay"
@@ -81,7 +81,7 @@ class Limit(StrEnum):
 
 
 class Recorded(Protocol):
-    """What is read of results."""
+    """The part of results that this module reads."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row a flow of a run."""

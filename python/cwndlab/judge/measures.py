@@ -26,7 +26,7 @@ _FLOW = ("run", "flow")
 
 
 class WithSeries(ResultsLike, Protocol):
-    """What is read of results; `cwndlab.Results` is one."""
+    """The part of `cwndlab.Results` that this module reads."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table that is read when it is needed."""

@@ -46,12 +46,12 @@ class MethodTable:
     methods: tuple[str, ...]
     algorithms: tuple[str, ...]
     goodput: Mapping[tuple[str, str], Interval]
-    """Of each method by each algorithm."""
+    """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Of those that sent; to the others nothing is attributed."""
+    """Effects of the algorithms that sent; nothing is attributed to others."""
     own: Mapping[tuple[str, str], Difference]
-    """Of a pair, against what its method and its algorithm together would give."""
+    """Interaction of a pair: deviation from the sum of its method's and its algorithm's effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ class Turn:
     instead: str
     """The better algorithm there."""
     share: float
-    """Of the networks that were tried, how many lie there."""
+    """Share of the tried networks that lie there."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the turn for programs."""

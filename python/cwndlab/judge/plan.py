@@ -1,4 +1,4 @@
-"""What a campaign costs, and how many repetitions it needs to see a difference that matters.
+"""Cost of a campaign, and the repetitions needed to see a difference that matters.
 
 Repetitions of a paired comparison: the smallest n whose two-sided t test, at a level of 5 % shared
 out among all pairs of a setting (Bonferroni, which Holm's correction is never harder than), finds a
@@ -38,25 +38,25 @@ _ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """How many repetitions one pair of contestants needs in one setting."""
+    """Repetitions that one pair of contestants needs in one setting."""
 
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
     """Standard deviation of the paired differences; None with fewer than two pairs."""
     repetitions: int | None
-    """None where the spread is not known, or no feasible number is enough."""
+    """Needed repetitions; None where the spread is unknown or no feasible number is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a study costs as it stands."""
+    """Cost of a study as it stands."""
 
     runs: int
     repetitions: int
     hours: float
     gigabytes: float | None
-    """None where nothing tells the rate."""
+    """None where the rate is unknown."""
     needs: tuple[Need, ...]
 
     @property
@@ -70,7 +70,7 @@ class Plan:
 def plan_study(
     study: StudyDefinition, *, pilot: Results | None, effect: float, bits_per_sec: int | None
 ) -> Plan:
-    """What a study costs, and needs.
+    """Estimate a study's cost and the repetitions that it needs.
 
     Args:
         study: to be measured.
@@ -177,7 +177,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """How long a run takes: its duration, or as long as its files take at that rate."""
+    """Time of a run: its duration, or the time of its files at that rate."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -186,7 +186,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """What a run takes beyond its duration: the pilot's, where that was measured."""
+    """Time of a run beyond its duration, from the pilot if there was one."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

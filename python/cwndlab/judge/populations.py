@@ -44,7 +44,7 @@ class Class:
     weight_source: str
     """The source, or the word "invented" and why."""
     changes: Mapping[str, Any]
-    """What else of a study holds for the class, by path."""
+    """Further settings of the study for this class, by path."""
     is_invented: bool = True
     """Whether the weight has no source, or not for all of it."""
 
@@ -62,7 +62,7 @@ class Population:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Of each class; together 1."""
+        """Weight of each class; they sum to 1."""
         return tuple(each.weight for each in self.classes)
 
 

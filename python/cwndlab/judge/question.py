@@ -26,12 +26,12 @@ DRAWS = "draws.json"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked of a link."""
+    """The question about a link."""
 
     goal: str
     baseline: str
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Of the classes of users that are asked about, by name; empty of one network."""
+    """Weights of the classes of users, by name; empty for one network."""
     is_invented: bool = False
     """Whether a weight has no source."""
 

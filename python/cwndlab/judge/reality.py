@@ -1,4 +1,4 @@
-"""How often advice for a class of networks agreed with measurements of real ones.
+"""Agreement of advice for a class of networks with measurements of real ones.
 
 The record is `data/reality.toml`, made by `tools/make_reality.py` from the claims of papers that
 measured real networks: a claim that our runs decide agrees or does not.
@@ -30,7 +30,7 @@ class Reality:
 
     @property
     def share(self) -> float:
-        """How often it agreed."""
+        """Share of agreements."""
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:

@@ -59,9 +59,9 @@ class Flip:
     lead: float
     """Mean utility by which the other leads beyond it, in draws that did not choose it."""
     share: float
-    """Of all draws, how many lie beyond it."""
+    """Share of all draws beyond it."""
     p_value: float
-    """Of the t test in draws that did not choose the rule, times the number of keys tried."""
+    """p value of a t test in draws that did not choose the rule, times the number of keys tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class ShareTurn:
     weight: float
     """As it is, 0 to 1."""
     at: float
-    """Where the answer turns."""
+    """Value at which the answer changes."""
     side: Literal["above", "below"]
     other: int
     """The row of the algorithm that is best beyond it."""
@@ -167,7 +167,7 @@ class Weighing:
     loser: str | None
     """The class that the best one serves worst, if by more than the zone."""
     turns: tuple[ShareTurn, ...]
-    """Of each class whose weight can turn the answer, the nearest such weight; nearest first."""
+    """The nearest weight of each class that changes the answer; nearest first."""
 
 
 def weigh(
@@ -305,7 +305,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
 
 
 def _p_of_gain(gains: Floats) -> float:
-    """Of as high a mean by chance, if the true one were 0."""
+    """Probability of as high a mean by chance, if the true one were 0."""
     if len(gains) < FEWEST_BEYOND:
         return 1.0
     spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))

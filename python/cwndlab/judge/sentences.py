@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from cwndlab.stats import Interval
 
 _UNEVEN_PCT = 35.0
-"""Of what two flows get: a flow with less does not share as its users would expect."""
+"""Share of two flows' total below which a flow gets less than its users would expect."""
 
 _HALF = 0.5
-"""Of the networks like this: where the first is good on fewer, another is named beside it."""
+"""Share of the networks like this below which another algorithm is named beside the first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _SYSCTL_NAMES = {"pfifo": "pfifo_fast", "fq": "fq", "fq_codel": "fq_codel", "pie
 
 @dataclass(frozen=True, slots=True)
 class SimulatedHost:
-    """What of a sender changes how an algorithm behaves."""
+    """Properties of a sending host that change an algorithm's behaviour."""
 
     stack: str
     qdisc: str | None

@@ -88,7 +88,7 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the call's delay",
     "call_loss_pct": "the call's loss",
 }
-"""What a change of algorithm brings, by column (`Goal.shown`)."""
+"""Phrases for the effect of a change of algorithm, by column (`Goal.shown`)."""
 
 KEYS = {
     "server": "the one-way delay to the server",

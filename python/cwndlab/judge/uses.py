@@ -28,7 +28,7 @@ the weight of the logarithmic quality of experience in Mao, Netravali and Alizad
 Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Of the transfer beside a call: the call may get 1 % worse for a transfer 10 % faster. Ours."""
+"""Weight of the transfer beside a call: 1 % of the call's quality for 10 % of speed. Ours."""
 
 _LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
 _FRAME_MS = 20.0  # of speech, before it can be sent
@@ -43,13 +43,13 @@ class Use:
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Of the study: application, direction, duration."""
+    """Settings of the study: application, direction, duration."""
     goal: Goal | None
-    """What counts; None where it is the user's choice between throughput and delay."""
+    """Measure of the use; None where the user chooses between throughput and delay."""
     columns: tuple[str, ...]
     """The columns of flows that tell of it, the first one most."""
     source: str
-    """Where the sizes, rates and weights are from."""
+    """Source of the sizes, rates and weights."""
     beside: tuple[Mapping[str, Any], ...] = ()
     """Flows beside the one under test."""
 
@@ -136,7 +136,7 @@ NOTICED = tuple(
     for column in dict.fromkeys(name for use in USES.values() for name in use.columns)
     if column not in {*_BULK_COLUMNS, "responses", "response_p50_ms"}
 )
-"""What tables show first of what users notice."""
+"""Columns of quantities that users notice, in the order of tables."""
 
 
 def use_named(name: str) -> Use:
@@ -204,7 +204,7 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Of the flows beside a call: how good the call is, and a little how fast they are."""
+    """Gain of a use with a call: its quality, and with a small weight the rate of flows beside it."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 

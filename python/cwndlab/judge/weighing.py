@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """What the answer means for one class."""
+    """The consequence of an answer for one class of users."""
 
     name: str
     weight: float
@@ -88,7 +88,7 @@ class PopulationView:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each class counts."""
+    """Weight of each class."""
 
     shares: Mapping[str, float]
     """By the name of the class; together 1."""

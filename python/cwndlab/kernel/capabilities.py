@@ -1,4 +1,4 @@
-"""What the running kernel can do about congestion control, found without privileges."""
+"""Congestion control in the running kernel, as far as an unprivileged user can see."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Kernel:
 
     @property
     def own(self) -> list[str]:
-        """What it has by itself, in alphabetical order."""
+        """The kernel's own algorithms, in alphabetical order."""
         return sorted(name for name in self.available if not name.startswith(OUR_PREFIX))
 
     @property
     def ours(self) -> frozenset[str]:
-        """What cwndlab loaded."""
+        """The algorithms that cwndlab loaded."""
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """How the kernel has an algorithm by itself; None if it has not."""
+        """Tell whether an algorithm is built in or a module; None if the kernel has none."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None

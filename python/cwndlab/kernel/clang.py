@@ -1,4 +1,4 @@
-"""Where clang is, which makes the kernel's objects."""
+"""Find clang, which compiles objects for the kernel."""
 
 from __future__ import annotations
 

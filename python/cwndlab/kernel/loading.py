@@ -28,7 +28,7 @@ class Pin:
 
     @property
     def entry(self) -> str:
-        """Its entry of the folder of pins."""
+        """Its file name in the folder of pins."""
         return f"{self.label}-{self.name}"
 
 
@@ -78,7 +78,7 @@ def require_loading(reference: str) -> None:
 
 
 def pins() -> list[Pin]:
-    """What stays in the kernel; nothing where the folder may not be looked at."""
+    """List the pinned algorithms; empty where the folder cannot be read."""
     try:
         entries = sorted(path.name for path in PINS.iterdir())
     except OSError:
@@ -116,7 +116,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
 
 
 def kernel_states(references: list[str]) -> dict[str, str]:
-    """What the running kernel can do about built-in algorithms, by their names."""
+    """Return the state of each built-in algorithm in the running kernel, by name."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
     states = {}
@@ -130,7 +130,7 @@ def kernel_states(references: list[str]) -> dict[str, str]:
 
 
 def loaded_name(reference: str) -> str | None:
-    """What the running kernel calls ours of that name; None if it has not got it."""
+    """Return the kernel's name of our algorithm; None if it is not loaded."""
     ours = this_kernel().ours
     pinned = {pin.label: pin.name for pin in pins()}
     name = pinned.get(reference) or (_name_of(reference) if ours else None)

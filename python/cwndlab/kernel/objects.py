@@ -45,7 +45,7 @@ class KernelProgram:
 
     @property
     def pin(self) -> str:
-        """Its entry of the folder of pins, where names have no dots."""
+        """Its file name in the folder of pins, where names have no dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 

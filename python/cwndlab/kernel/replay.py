@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How the native build did at the kernel's calls."""
+    """Outcome of the native build on the kernel's calls."""
 
     calls: Mapping[str, int]  # by program, cubic_cong_avoid
     mismatches: int

@@ -1,4 +1,4 @@
-"""What disturbed a run: outages, timeouts in a row, an interface that went, another technology."""
+"""Disturbances of a run: outages, repeated timeouts, a lost interface, a change of technology."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Flag:
     what: str
     duration_s: float | None = None
     flow: int | None = None
-    """None: all of them."""
+    """The flow that it concerns; None for all."""
 
     @property
     def is_outage(self) -> bool:

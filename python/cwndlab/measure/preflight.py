@@ -1,4 +1,4 @@
-"""What to know of both ends and of the path before hours of measurement."""
+"""`preflight`: check both ends and the path before hours of measurement."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who is given an algorithm, and in which direction it sends by it."""
+    """An end that is given an algorithm, and the direction in which it sends."""
 
     algorithm: str | None
-    """None: its machine's default."""
+    """Algorithm; None for its machine's default."""
     direction: str
     """`forward`: the server sends."""
     is_named: bool = True
@@ -181,7 +181,7 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """How long the server's view of the connection took, and that view."""
+    """Ask for the server's view of the connection; return the time it took, and the view."""
     began_s = time.perf_counter()
     view: dict[str, Any] = session.ask(protocol.Describe())["path"]
     return 1e3 * (time.perf_counter() - began_s), view
@@ -210,7 +210,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
-    """What stands out of the facts."""
+    """List the findings that deserve attention."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
     senders = list(senders)
@@ -281,7 +281,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """What a buffer's largest size carries per round trip."""
+    """Return the rate that a buffer's largest size allows, per round trip."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -321,7 +321,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
 
 
 def _window(setting: str | None) -> str | None:
-    """What the largest buffer that a connection may grow to carries, in one round trip."""
+    """Return the rate that the largest buffer of a connection allows, in one round trip."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

@@ -44,7 +44,7 @@ class RecordedDirection:
 
     @property
     def lost_pct(self) -> float:
-        """Of the datagrams; where a buffer is short, most that exceed the link's rate."""
+        """Share of lost datagrams; with a short buffer, most that exceed the link's rate."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property

@@ -43,12 +43,12 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """When it begins and ends on a day."""
+        """Return its beginning and end on a day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
     def next_begin(self, now: datetime) -> datetime:
-        """When it begins next."""
+        """Return its next beginning."""
         days = (now.date() + timedelta(days=ahead) for ahead in range(_DAYS_AHEAD))
         return next(begin for day in days if self._is_day(day) and (begin := self.on(day)[0]) > now)
 
@@ -58,7 +58,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Where and when a run is measured."""
+    """Place and time of a run."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies of a real network are scheduled"
@@ -101,7 +101,7 @@ class Next:
 def next_run(
     missing: Sequence[Run], place: str, now: datetime, done_on: Counter[tuple[int, date]]
 ) -> Next:
-    """What to do now.
+    """Return the next step.
 
     Args:
         missing: runs that are not done, in their turn.

@@ -1,4 +1,4 @@
-"""What a campaign has done and what is missing, cell by cell."""
+"""Runs done and missing of a campaign, cell by cell."""
 
 from __future__ import annotations
 

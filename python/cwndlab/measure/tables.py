@@ -1,4 +1,4 @@
-"""What both ends saw of a transfer, in the tables of all results."""
+"""Records of both ends of a transfer, as the tables of all results."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
 def _goodput(
     receiver: Mapping[str, Any], start_ns: int, begin_ns: int, end_ns: int
 ) -> float | None:
-    """What the application read within the window; of a transfer that began at `start_ns`."""
+    """Return the rate read within the window; the transfer began at `start_ns`."""
     if end_ns <= begin_ns or not receiver["at_ns"]:
         return None
     # Samples come when their thread does; what is known of first and last byte is exact.

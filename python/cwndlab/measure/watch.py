@@ -1,4 +1,4 @@
-"""What the transfers of this machine do now: rates, round trips and windows of the last minute."""
+"""Live view of this machine's transfers: rates, round trips and windows of the last minute."""
 
 from __future__ import annotations
 

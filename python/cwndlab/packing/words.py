@@ -1,4 +1,4 @@
-"""What stands beside the data of a pack: how they were made, and whose work they rest on."""
+"""Texts beside the data of a pack: methods, citations and credits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BACKENDS = {
 
 
 def readme(results: Results) -> str:
-    """What is in the pack."""
+    """Describe the content of the pack."""
     return f"""# {results.title}
 
 | | |
@@ -76,7 +76,7 @@ round-trip times are those of the sender's acknowledgements."""
 
 
 def citations(results: Results) -> str:
-    """What to cite: the study that is reproduced, the algorithms' papers, and the tool."""
+    """List the citations: the reproduced study, the algorithms' papers, and the tool."""
     lines = ["# Citations", "", f"- cwndlab {core.version()}."]
     paper = find_paper(results.id)
     if paper is not None:
@@ -96,7 +96,7 @@ def citations(results: Results) -> str:
 
 
 def versions(results: Results) -> Mapping[str, object]:
-    """What made the runs, and what made the pack."""
+    """Name the versions that made the runs and the pack."""
     runs: dict[str, list[str]] = {}
     for entry in results.history:
         for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):

@@ -22,7 +22,7 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """How a part is measured, and what it must be."""
+    """Measurement and condition of a part of a claim."""
 
     metric: str
     """Column of the flows' results; of their samples if `of_samples` is set; a measure of
@@ -112,14 +112,14 @@ class ClaimPart(_PartSettings):
 
 
 class _ClaimFacts(Model):
-    """What a claim says."""
+    """Parts of a claim."""
 
     id: str
     says: str
     own_data: str
-    """Where the paper's own numbers stand if they are not in its tables."""
+    """Place of the paper's own numbers if they are not in its tables."""
     lacks: str = ""
-    """What the study does not run of it; a claim without a part is not run at all."""
+    """Parts that the study does not run; a claim without parts is not run at all."""
 
 
 class _WrittenClaim(_ClaimFacts):
@@ -136,7 +136,7 @@ class _WrittenClaim(_ClaimFacts):
 
 
 class Claim(_ClaimFacts):
-    """What a paper says, and how a program decides it."""
+    """A paper's claim, and the rule that decides it."""
 
     parts: tuple[ClaimPart, ...]
 
@@ -163,7 +163,7 @@ class Experiment(Model):
 
 
 class _StudyOfClaims(Model):
-    """Where a study has what claims speak of."""
+    """The study's names of the things that claims mention."""
 
     preset: str
     variants: tuple[str, ...]

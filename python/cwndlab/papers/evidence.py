@@ -1,4 +1,4 @@
-"""Where a claim's numbers come from: the paper's own tables, or the runs of our study."""
+"""Evidence for claims: the paper's own tables, or the runs of our study."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -24,7 +24,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """What is read of results."""
+    """The part of results that this module reads."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row a flow of a run."""
@@ -34,7 +34,7 @@ class FlowResults(Protocol):
 
 
 class Evidence(Protocol):
-    """Whatever has numbers of cells."""
+    """A source of numbers for cells."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the numbers of a cell; None where there are none."""
@@ -182,7 +182,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """How often it rises to twice its mean."""
+    """Number of rises to twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 

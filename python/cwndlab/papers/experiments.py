@@ -40,7 +40,7 @@ _NEARER = 0.8
 
 
 class TrialEffect(StrEnum):
-    """What a change does to a difference."""
+    """Effect of a change on a difference."""
 
     EXPLAINS = "explains it"
     PART = "part of it"
@@ -69,7 +69,7 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """What does not agree."""
+        """Text of the claim."""
         return self.claim.says
 
     @property
@@ -79,7 +79,7 @@ class ClaimTrial:
 
     @property
     def holding(self) -> int:
-        """How many of them hold with the change."""
+        """Number of values that hold with the change."""
         return sum(map(_holds, self.changes))
 
 
@@ -95,11 +95,11 @@ class TableTrial:
     """Mean of the relative differences to the paper, without their sign."""
     after: float
     within: float
-    """What every cell is asked for."""
+    """The same mean that is asked of the table."""
 
     @property
     def subject(self) -> str:
-        """What does not agree."""
+        """Name and title of the table."""
         return f"{self.table.name}: {self.table.title}"
 
 

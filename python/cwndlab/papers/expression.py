@@ -203,4 +203,4 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""What may be called, on values along the first axis."""
+"""Functions that expressions may call, on values along the first axis."""

@@ -117,7 +117,7 @@ class PaperTable(Model):
     column_factor: str
     columns: tuple[LevelText, ...]
     row_factor: str | None = None
-    """None for a table of one row."""
+    """Factor of the rows; None for a table of one row."""
     rows: tuple[LevelText, ...] = ("",)
     values: tuple[tuple[ReadRange, ...], ...]
     """Row by row."""
@@ -151,9 +151,9 @@ class Plausibility(Model):
 
     says: str
     value: WrittenOut
-    """Of the paper's numbers, written out."""
+    """Expression over the paper's numbers."""
     stated: WrittenOut
-    """What the paper states, or another way to the same."""
+    """The number that the paper states, or another way to the same."""
     unit: str
     within: float
     """Relative difference that the paper's own precision allows."""
@@ -166,12 +166,12 @@ class Plausibility(Model):
 
     @property
     def given(self) -> float:
-        """What is stated."""
+        """The stated value."""
         return float(self.stated.evaluate({}))
 
     @property
     def difference(self) -> float:
-        """Of the value to what is stated, relative."""
+        """Relative difference of the value from the stated one."""
         return self.computed / self.given - 1
 
     @property
@@ -181,14 +181,14 @@ class Plausibility(Model):
 
 
 class About(Model):
-    """What a published study is."""
+    """A published study."""
 
     title: str
     authors: str
     method: str
     conclusion: str
     axis_label: str = ""
-    """How the paper labels its axis of windows, where that differs from what it counts."""
+    """The paper's label of its axis of windows, where that differs from the quantity."""
     axis_note: str = ""
     time_tolerance: float = 0.0
     """Relative tolerance of times and periods."""

@@ -33,7 +33,7 @@ _ERROR = 0.05
 
 
 class ClaimVerdict(StrEnum):
-    """What is known of a claim, or of a part of it."""
+    """Evidence on a claim, or on a part of it."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -69,7 +69,7 @@ class Judgement:
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """What decided, in a few words."""
+    """The deciding evidence, in a few words."""
 
     @property
     def is_half_known(self) -> bool:

@@ -28,13 +28,13 @@ class Episode:
     """One loss and the recovery from it."""
 
     start_s: float
-    """When the window first fell."""
+    """Time of the window's first reduction."""
     end_s: float
-    """When the last cut was over."""
+    """End of the last reduction."""
     peak_pkts: float
     """Window before the first cut."""
     peak_s: float
-    """When the window first reached that peak (within one packet)."""
+    """Time at which the window first reached that peak (within one packet)."""
     floor_pkts: float
     """Window after the last cut."""
     inflated_pkts: float | None

@@ -1,4 +1,4 @@
-"""What variants of a study differ in, and what each difference does: experiments, not opinions.
+"""Differences between variants of a study, and the measured effect of each.
 
 A variant is an algorithm plus a stack profile plus changes to it.  Where two variants of a study
 differ in exactly one setting, their curves show what that setting does; that is how a report

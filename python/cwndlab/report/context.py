@@ -1,4 +1,4 @@
-"""What sections are made from: results, comparisons, verdicts, and where the study is from."""
+"""The input of sections: results, comparisons, verdicts, and the study's origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ MOST_TIMELINES = 12
 
 
 class Reportable(ResultsLike, Protocol):
-    """What is read of results to report them; `cwndlab.Results` is one."""
+    """The part of `cwndlab.Results` that reports read."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of the runs with these values."""
@@ -165,7 +165,7 @@ class Setting:
 
     @cached_property
     def set_ups(self) -> Sequence[SetUp]:
-        """What each contestant's runs resolved to; empty if it is not known."""
+        """The scenario of each contestant's runs; empty if unknown."""
         return self.context.origin.set_ups_of(self.comparison.cell)
 
     @property

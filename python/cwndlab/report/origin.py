@@ -1,4 +1,4 @@
-"""Where results come from: the study, what it resolved to, versions, machine, the command again."""
+"""Origin of results: study, scenarios, versions, machine, and the command that repeats them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _NO_WARM_UP = format_duration(0)
 
 @dataclass(frozen=True)
 class SetUp:
-    """What one combination of the study's factors resolved to."""
+    """The scenario that one combination of the study's factors resolved to."""
 
     labels: Mapping[str, object]
     """Levels of the factors."""
@@ -32,7 +32,7 @@ class SetUp:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a report says of how it was made; whatever is not known is empty."""
+    """Provenance of a report; unknown parts are empty."""
 
     title: str
     description: str = ""

@@ -1,4 +1,4 @@
-"""What a report is made of: sections, which later parts of the project add to.
+"""Sections, of which a report consists; other modules add their own.
 
 A section is a title and a function that makes its content, or None where it has nothing to say.  A
 `SettingSection` is made once per setting (cell) of the study, a `PageSection` once.  To add one,
@@ -17,7 +17,7 @@ from cwndlab.report.context import Context, Setting
 
 @dataclass(frozen=True)
 class Content:
-    """What a section consists of."""
+    """The parts of a section."""
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

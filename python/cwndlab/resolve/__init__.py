@@ -153,7 +153,7 @@ class ResolvedLink:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """What each trace says, by the name that the path has for it."""
+        """Content of each trace, by its name on the path."""
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:
@@ -164,7 +164,7 @@ class ResolvedLink:
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """What `link` is, with its preset's reverse link if that has one.
+    """Resolve `link`, with its preset's reverse link if that has one.
 
     Raises:
         FieldError: something is missing, unknown or out of range; names the key.

@@ -84,7 +84,7 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """What results call the algorithm of this name or file.
+    """Return the name of an algorithm, or of an algorithm's file, in results.
 
     Raises:
         UnknownNameError: there is none of this name.
@@ -119,7 +119,7 @@ def built_in_names() -> frozenset[str]:
 
 
 def describe_file(reference: str, folder: Path) -> FileAlgorithm:
-    """What the algorithm of a file is; if it cannot be used, why.
+    """Describe the algorithm of a file, or the reason why it cannot be used.
 
     Raises:
         AlgorithmError: there is no such file, or no compiler.

@@ -35,7 +35,7 @@ MarkKind = Literal["source", "assumed", "calibrated_to"]
 
 
 class Mark(Model):
-    """Where a figure comes from: one of three."""
+    """Origin of a figure: one of three."""
 
     source: str | None = Field(default=None, description="where it stands")
     assumed: str | None = Field(default=None, description="why this and no other")
@@ -93,7 +93,7 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Where a figure comes from: the mark of its path, a table, a key on it, or of all."""
+        """Origin of a figure: the mark of its path, of a table, of a key on it, or of all."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
@@ -165,7 +165,7 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """What stands for a figure: by its path, a table, a key on the path, or `*` for all."""
+    """Return the entry of a figure: of its path, a table, a key on the path, or `*` for all."""
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):

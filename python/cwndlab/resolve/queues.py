@@ -1,4 +1,4 @@
-"""How much a wire's queue holds: in packets, in bandwidth-delay products, and by default."""
+"""Queue limits of a wire: in packets, in bandwidth-delay products, and by default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueSize:
-    """How much a drop-tail queue behind a rate holds."""
+    """Return the limit of a drop-tail queue behind a rate."""
 
     packets: int
     bdp: float

@@ -42,7 +42,7 @@ def algorithm_named(name: str) -> str:
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """What this name changes in the stack; nothing if it is an algorithm's.
+    """Return the stack settings that this name changes; empty for an algorithm's name.
 
     Raises:
         CwndlabError: the stack cannot be that.

@@ -19,7 +19,7 @@ _MOST_FILE_BYTES = 2**30
 
 
 class Told(NamedTuple):
-    """What a study says of a trace that the file itself does not say; each is a key of a link."""
+    """Settings of a trace that its file does not hold; each is a key of a link."""
 
     column: str | None = None
     unit: str | None = None

@@ -43,7 +43,7 @@ _ENTRIES_AT_ONCE = 1 << 12
 _NOT_HERE, _LOST_HERE = -1, -2  # instead of the number of a journal
 
 Entry = dict[str, Any]
-"""What is known of the making of a run: its key, status, time, host and what else there is."""
+"""Columns of a run's record: key, status, time, host and further ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Block:
     table: str
     path: Path
     at: int | None = None
-    """Where it begins in a journal; None if it is a file of its own."""
+    """Offset in a journal; None for a file of its own."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:
@@ -180,7 +180,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """What journals say of each run that was tried, in the order of time, in pieces."""
+    """Read the journals' records of attempted runs, in order of time, in batches."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):

@@ -1,4 +1,4 @@
-"""What the columns of results mean to a reader: title, unit, which way is better, in a sentence.
+"""Columns of results: title, unit, direction of improvement, explanation.
 
 Column names end in their unit, so the unit is read from the name and cannot disagree with it. Name,
 unit and type of what the simulator returns are the core's (`core.columns`); what it does not know,
@@ -17,12 +17,12 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """What several flows of a run have of a quantity together."""
+    """How a quantity of several flows is combined."""
 
     SUM = "sum"
     """Counts add up."""
     RATE = "rate"
-    """What the flows carried, over the time in which any of them was measured."""
+    """Bytes of all flows over the time in which any of them was measured."""
     MEAN = "mean"
     """Everything else is averaged."""
 
@@ -36,7 +36,7 @@ class Better(Enum):
 
 
 class Kind(Enum):
-    """What the values of a column are."""
+    """Type of a column's values."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -63,7 +63,7 @@ class Quantity:
     better: Better
     explanation: str
     undefined: str = ""
-    """When it has no value (null); empty where it always has one."""
+    """Condition under which it has no value (null); empty if it always has one."""
     together: Together = Together.MEAN
 
     @property

@@ -202,7 +202,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """How a table with columns `own` calls those of the matrix: one that is taken has a prefix."""
+    """Names of the matrix's columns in a table with columns `own`; taken names get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

@@ -127,7 +127,7 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Where the rows of the finished runs are, which are those of `is_done`."""
+        """Blocks with the rows of the finished runs, those of `is_done`."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -141,7 +141,7 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Where rows are, and of which table; those of runs that the study has no more included."""
+        """Blocks of each table, including runs that the study no longer has."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
@@ -156,12 +156,12 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """What was done since the tables were last written."""
+        """Runs that finished since the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
     def history(self) -> list[Entry]:
-        """What is known of each run that was tried, in the order of time."""
+        """Records of each attempted run, in order of time."""
         return history_entries(self.history_table())
 
     def history_table(self) -> pl.DataFrame:

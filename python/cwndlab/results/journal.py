@@ -36,7 +36,7 @@ class JournalRecord:
 
     head: Mapping[str, Any]
     body_at: int
-    """Where its body begins in the file."""
+    """Offset of its body in the file."""
     end: int
 
 

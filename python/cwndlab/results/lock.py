@@ -1,4 +1,4 @@
-"""Who may write into a results folder, and what to say when it cannot be written."""
+"""The lock of a results folder, and messages for folders that cannot be written."""
 
 from __future__ import annotations
 

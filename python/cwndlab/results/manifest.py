@@ -97,7 +97,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Where a file of a folder is: a commit that was decided but not carried out comes first."""
+    """Return the path of a file; a commit that was decided but not carried out comes first."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

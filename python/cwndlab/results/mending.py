@@ -1,4 +1,4 @@
-"""What is lost with a damaged file of a results folder: the runs that have to be made again."""
+"""Find the runs that a damaged file of a results folder loses, to compute them again."""
 
 from __future__ import annotations
 

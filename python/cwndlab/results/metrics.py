@@ -65,7 +65,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def relative_to_best_pct(values: pl.Series, *, is_higher_better: bool = True) -> pl.Series:
-    """How far each value lies from the best one, in percent of it; 0 for the best."""
+    """Distance of each value from the best, in percent of the best."""
     best = values.max() if is_higher_better else values.min()
     return 100 * (values - best) / best
 

@@ -33,7 +33,7 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many keys have a number."""
+        """Number of numbered keys."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:

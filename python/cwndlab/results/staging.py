@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ASIDE = ".aside"
 
 FileContent = bytes | Callable[[Path], None]
-"""Of a file, or what writes it."""
+"""Bytes of a file, or the function that writes it."""
 
 
 class Staging:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""What runs on a real network have beside them."""
+"""Tables that only runs on a real network have."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Of a file that grows with a study: so many are in memory."""
+"""Rows in memory of a file that grows with a study."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
 """Parquet, and whose the rows are: keys of runs, each with its number of rows."""

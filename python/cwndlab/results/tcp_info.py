@@ -61,7 +61,7 @@ Info = dict[str, int]
 
 
 def read(connection: socket.socket) -> bytes:
-    """What the kernel knows of a connection now.
+    """Read TCP_INFO of a connection.
 
     Raises:
         OSError: it is closed.
@@ -81,7 +81,7 @@ def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
 
 
 def _layout(fields: Sequence[_Field]) -> struct.Struct:
-    """How these fields lie, with what is left free between them."""
+    """The layout of these fields, padding included."""
     at = 0
     formats = ["="]
     for field in fields:

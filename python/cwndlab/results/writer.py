@@ -124,12 +124,12 @@ class Writer:
         return Folder(self.path, self._manifest).committed()
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Of each run of the matrix, whether it is finished."""
+        """Mask over the runs of the matrix: finished ones."""
         folder = Folder(self.path, self._manifest)
         return folder.is_done()[: folder.numbering.of_matrix]
 
     def history(self) -> list[Entry]:
-        """What is known of each run that was tried, in the order of time."""
+        """Records of each attempted run, in order of time."""
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:

@@ -1,4 +1,4 @@
-"""What a campaign needs to know of the place where its runs happen."""
+"""The interface between a campaign and a backend."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """Where runs happen. All take the same scenarios and write the same tables."""
+    """A backend. All take the same scenarios and write the same tables."""
 
     @property
     def name(self) -> str:
-        """What the history of a results folder calls it."""
+        """Name in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
         """The runs with the names that their results have here.
@@ -27,7 +27,7 @@ class Backend(Protocol):
         """
 
     def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> Executor:
-        """What computes runs here.
+        """Return the executor of runs.
 
         Args:
             matrix: all runs, as `keyed` gave them.

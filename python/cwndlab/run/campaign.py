@@ -51,7 +51,7 @@ _RUNS_AT_ONCE = 1 << 12
 
 
 def default_folder(study: StudyDefinition, backend: str = "sim") -> Path:
-    """Where results go unless the user says otherwise."""
+    """Default folder of results."""
     return RESULTS_FOLDER / (study.id if backend == "sim" else f"{study.id}-{backend}")
 
 
@@ -132,7 +132,7 @@ class _Campaign:
         self.first_failure = ""
 
     def safe(self) -> str:
-        """How much is done."""
+        """Say how many runs are stored."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
@@ -187,7 +187,7 @@ class _Campaign:
         reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it is measured again")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
-        """What the history says of a try."""
+        """Return the history's record of an attempt."""
         began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
         return {
             "began": began.isoformat(timespec="seconds"),
@@ -207,7 +207,7 @@ def _named(run: Run) -> str:
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
-    """What executors are given for these runs."""
+    """Return the tasks of these runs for an executor."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()

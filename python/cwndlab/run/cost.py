@@ -1,4 +1,4 @@
-"""What a study costs, estimated before it runs: computing time and room on the disk.
+"""Cost of a study, estimated before it runs: computing time, memory and disk space.
 
 The figures are those of one core of a common machine of 2023 (`make bench`), good for a factor of
 three or so: enough to decide whether to wait, and to refuse what would never end.
@@ -43,13 +43,13 @@ _ACKS_PER_PACKET = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What runs need."""
+    """Estimated needs of runs."""
 
     cpu_s: float = 0.0
     size_bytes: float = 0.0
 
     def times(self, count: float) -> Cost:
-        """That of so many."""
+        """The cost of that many runs."""
         return Cost(self.cpu_s * count, self.size_bytes * count)
 
     @property

@@ -1,4 +1,4 @@
-"""Where runs are computed. An executor takes tasks and gives batches of their outcomes.
+"""Executors compute runs: they take tasks and give batches of outcomes.
 
 A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which only
 the process that started the study writes. So other executors (worker processes, a cluster) differ
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""How long a batch is to take: longer saves nothing, and would be lost with a process."""
+"""Target duration of a batch: longer saves nothing, and would be lost with a process."""
 
 MOST_RUNS = 512
-"""Of a batch, however short they are."""
+"""Largest number of runs in a batch."""
 _CAPTURE = "capture.pcap"
 
 
@@ -50,7 +50,7 @@ class Task:
     problem: str = ""
     """Why it cannot run: an algorithm that does not compile, for example."""
     weight: float = 1.0
-    """How much there is to compute, to compare tasks with: simulated seconds of all its flows."""
+    """Size of a task, to compare tasks by: simulated seconds of all its flows."""
 
     @property
     def is_apart(self) -> bool:
@@ -82,12 +82,12 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """What runs have beside tables, by KEY/NAME."""
+    """Files of runs, by KEY/NAME."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a run has recorded so far; the rest comes with its batch."""
+    """A part of a run's recordings; the rest comes with its batch."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -323,7 +323,7 @@ class _Crew:
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What is running, how far it is, how long it still takes: a bar, or now and then a plain line."""
+"""Progress of runs with an estimate of the remaining time: a bar, or occasional lines."""
 
 from __future__ import annotations
 

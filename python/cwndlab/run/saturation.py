@@ -1,4 +1,4 @@
-"""What a link gives to a source that always sends: its capacity, its longest delay, its queue.
+"""Saturate a link to find its capacity, longest delay and queue.
 
 The picture of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` are made
 of it.

@@ -1,4 +1,4 @@
-"""What a flow carries, in whole SI units and as it is written."""
+"""Applications of a flow, in whole SI units and as written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Distribution = Literal["fixed", "exponential", "pareto"]
 MOST_DATAGRAM_BYTES = 1_472
-"""What an Ethernet frame carries behind the headers of IPv4 and UDP."""
+"""Payload of an Ethernet frame behind the headers of IPv4 and UDP."""
 _LEAST_CHUNKS_BUFFERED = 10
 
 _Positive = Annotated[Count, Field(gt=0)]
@@ -229,7 +229,7 @@ APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in
 
 
 def _written(model: type[Model]) -> type[Model]:
-    """What people write of an application."""
+    """An application as files give it."""
     form = written_form(model, is_whole=True)
     if model is not Sftp:
         return form

@@ -1,4 +1,4 @@
-"""What every model is, and the whole numbers that they are made of."""
+"""The base of every model, and the whole-number types of their fields."""
 
 from __future__ import annotations
 

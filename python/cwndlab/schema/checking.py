@@ -19,7 +19,7 @@ Checked = TypeVar("Checked", bound=Model)
 
 
 def checked(source: TomlSource, model: type[Checked]) -> Checked:
-    """What a file says.
+    """Read a file's content.
 
     Raises:
         CwndlabError: a key is missing, unknown or of another type; names each with its line.

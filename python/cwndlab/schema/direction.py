@@ -18,12 +18,12 @@ class Direction(Enum):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name in files and commands: `downlink` or `uplink`."""
         return self.value
 
     @property
     def wire(self) -> WireDirection:
-        """What scenarios and results call it."""
+        """The name in scenarios and results: `forward` or `reverse`."""
         return "forward" if self is Direction.DOWNLINK else "reverse"
 
     @classmethod

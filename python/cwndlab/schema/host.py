@@ -1,4 +1,4 @@
-"""What stands between a machine's sockets and the link, in whole SI units and as it is written."""
+"""Devices and queues between a machine's sockets and the link, in SI units and as written."""
 
 from __future__ import annotations
 

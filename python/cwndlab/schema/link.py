@@ -26,7 +26,7 @@ class Link:
     """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
-    """Its keys as they are written, each table in its one form: `{ kind = "iid" }`."""
+    """Its keys as written, each table in its one form: `{ kind = "iid" }`."""
 
     @classmethod
     def read(cls, written: object) -> Link:

@@ -1,4 +1,4 @@
-"""What a path consists of, whatever kind it is."""
+"""The parts of a path, of any kind."""
 
 from __future__ import annotations
 

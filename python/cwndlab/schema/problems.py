@@ -109,7 +109,7 @@ _OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal
 
 
 def plain_message(details: ErrorDetails) -> str:
-    """What is wrong with a value, in pydantic's words made ours."""
+    """Describe the problem of a value, from pydantic's message."""
     message = details["msg"]
     return message.replace("Input should be", "must be").replace("Input should", "must")
 
@@ -120,7 +120,7 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[st
 
 
 def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """What the key at `location` is; nothing if that is not known."""
+    """Describe the key at `location`; empty if there is no description."""
     fields = (
         inner.model_fields.get(str(location[-1])) for inner in _models_at(model, location[:-1])
     )
@@ -138,7 +138,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """What lies behind `part` of something with this annotation."""
+    """Return the annotation of `part` inside this annotation."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

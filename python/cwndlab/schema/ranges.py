@@ -22,7 +22,7 @@ _FEWEST_CHOICES = 2
 
 
 class Basis(Model):
-    """Where a range or a weight comes from: a source, or it is invented, or in part both."""
+    """Origin of a range or a weight: a source, invented, or partly both."""
 
     source: str | None = Field(default=None, description="where it stands")
     invented: str | None = Field(
@@ -51,7 +51,7 @@ class Choice(Model):
 
 
 class Range(Basis):
-    """What one key of a network may be: a number between two others, or one of several choices.
+    """The range of one key of a network: between two numbers, or one of several choices.
 
     All paths of a number move together: the first one takes its values, the others keep their
     ratio to it (`log`) or their distance from it (`linear`).
@@ -81,6 +81,6 @@ class Range(Basis):
 
     @property
     def all_paths(self) -> tuple[str, ...]:
-        """What it may change."""
+        """The keys of the link that it may change."""
         chosen = (path for choice in self.choices for path in choice.set)
         return tuple(dict.fromkeys((*self.paths, *chosen)))

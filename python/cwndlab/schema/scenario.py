@@ -45,7 +45,7 @@ class ScenarioFlow(Model):
 
 
 class ScenarioRecord(Model):
-    """What is recorded beyond the summary."""
+    """The recordings of a run beside its summary."""
 
     sample_interval_ns: Count | None = None
     events: bool = False

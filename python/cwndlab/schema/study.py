@@ -69,7 +69,7 @@ class Flow(Model):
 
 
 class Record(Model):
-    """What is kept of each run beside its summary."""
+    """The recordings of each run beside its summary."""
 
     samples: SamplesText = Field(default=100_000_000, description="interval of the time series")
     events: bool = Field(

@@ -45,7 +45,7 @@ class Written:
     scale: int = 1  # how many of the text's smallest units are one of the field's
 
     def key(self, name: str) -> str:
-        """What people call the field."""
+        """Name of the field in files."""
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
@@ -67,7 +67,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IfAbsent:
-    """What a field is where people write nothing; the scenario itself always says it."""
+    """Default of a field in files; the scenario itself always holds a value."""
 
     value: Any
 
@@ -78,7 +78,7 @@ class Inferred:
 
 
 def written_key(field: FieldInfo, name: str) -> str:
-    """What people call a field of an SI model."""
+    """Return the name in files of a field of an SI model."""
     written = _mark(field, Written)
     return written.key(name) if written else name
 
@@ -219,7 +219,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """What a value is in the SI model's document."""
+    """Return a value as the SI model's document holds it."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -315,7 +315,7 @@ Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
-    """What is annotated on a field, also inside an optional."""
+    """Return the annotations of a field, those inside `Optional` included."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]
     while pending:

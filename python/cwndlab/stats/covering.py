@@ -72,7 +72,7 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Of a logarithm: a factor of 5e21 is not a bound anyway, and more would not fit a float."""
+"""Largest bound of a logarithm: a factor of 5e21, beyond which floats overflow."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:

@@ -25,7 +25,7 @@ _SEED = 20_100_611
 
 
 class BoundDecision(StrEnum):
-    """What an interval says about a bound."""
+    """Relation of an interval to a bound."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -85,7 +85,7 @@ class Difference:
 
 
 class Average(StrEnum):
-    """What a quantity's values over runs are summed up by."""
+    """The statistic that sums up a quantity over runs."""
 
     ARITHMETIC = "mean"
     GEOMETRIC = "geometric mean"

@@ -12,7 +12,7 @@ _WHISKER = 1.5  # interquartile ranges, J. Tukey, Exploratory Data Analysis, 197
 
 @dataclass(frozen=True, slots=True)
 class BoxSummary:
-    """What a box plot shows: quartiles, whiskers within 1.5 IQR, mean, outliers."""
+    """The figures of a box plot: quartiles, whiskers within 1.5 IQR, mean, outliers."""
 
     mean: float
     median: float

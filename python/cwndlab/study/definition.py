@@ -146,7 +146,7 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """What the study says, checked; the levels of its factors not put in."""
+    """The checked study, before its factors' levels are filled in."""
     columns: tuple[str, ...]
     """Names of the factors in results."""
     cells: tuple[Cell, ...]
@@ -159,17 +159,17 @@ class StudyDefinition:
 
     @property
     def title(self) -> str:
-        """What the study is called; its id if it has no title."""
+        """Title of the study; its id if it has none."""
         return self.model.title or self.model.id
 
     @property
     def description(self) -> str:
-        """What the study is about."""
+        """Description of the study."""
         return self.model.description
 
     @property
     def repetitions(self) -> int:
-        """How often each combination is run."""
+        """Repetitions of each combination."""
         return self.model.repetitions
 
     @property

@@ -1,4 +1,4 @@
-"""What a study or a link resolves to, in words, with every default filled in."""
+"""`describe`: a study or a link with every default filled in."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """What `describe` says of all cells; cells of which it says the same stand together."""
+    """Describe all cells; cells with equal descriptions are listed together."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -218,7 +218,7 @@ def _describe_live(path: LivePath) -> str:
 
 
 def _describe_medium(path: PathPart) -> list[Fact]:
-    """Its figures, those of one table together."""
+    """Describe its figures, grouped by table."""
     tables: dict[str, list[str]] = {}
     for name, text in core.medium_figures(json.dumps(path)):
         table, _, key = name.rpartition(".")
@@ -278,7 +278,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """That nobody named a queue's size, and how many BDP it is."""
+    """Note a default queue's size, in BDP."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 

@@ -38,7 +38,7 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Where a path leads: `algorithm.parameters.NAME` is in the algorithm's own table."""
+        """Resolve a path: `algorithm.parameters.NAME` is in the algorithm's own table."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Where the user wrote what stands at `key`: in a factor, or there."""
+        """The place where the user wrote the value of `key`: in a factor, or there."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

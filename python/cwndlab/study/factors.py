@@ -112,7 +112,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
 
 
 def _label(path: str, value: object) -> Label:
-    """What results call a level."""
+    """Return the label of a level in results."""
     last = path.rpartition(".")[2]
     if last == "algorithm" and isinstance(value, str):
         try:

@@ -48,7 +48,7 @@ class KeptScenarios:
         return cls(study_file.parent) if is_kept else None
 
     def resolved(self, cell: int, document: Mapping[str, Any]) -> Resolved:
-        """What a cell was resolved to.
+        """Return the scenario that a cell was resolved to.
 
         Args:
             cell: its number.
@@ -95,7 +95,7 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """What each combination of a study's factors was resolved to, before seeds are drawn."""
+    """The scenarios of a study's combinations, before seeds are drawn."""
     import polars as pl  # noqa: PLC0415  as above
 
     rows = [

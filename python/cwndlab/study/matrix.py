@@ -160,7 +160,7 @@ def _validate(draft: Draft, source: Source) -> StudyModel:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What all cells of a study share."""
+    """Settings that all cells of a study share."""
 
     document: Mapping[str, Any]
     source: Source

@@ -1,4 +1,4 @@
-"""Where a study came from: a file with lines, or the arguments of a call."""
+"""Source of a study: a file with lines, or the arguments of a call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Arguments:
 
 
 def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
-    """What stands at `key`, where that exists."""
+    """The value at `key`, where that exists."""
     value: Any = document
     for part in key:
         value = value[part]

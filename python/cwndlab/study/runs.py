@@ -50,7 +50,7 @@ class Run:
     scenario_json: str
     """The canonical JSON of its scenario."""
     resolved: Resolved
-    """Its cell, whose seed is 0."""
+    """The scenario of its cell, with seed 0."""
 
     @property
     def scenario(self) -> Scenario:
@@ -59,12 +59,12 @@ class Run:
 
     @property
     def traces(self) -> Mapping[str, Trace]:
-        """Its traces, by the names that the scenario has for them."""
+        """Its traces, by their names in the scenario."""
         return self.resolved.traces
 
     @property
     def algorithms(self) -> Mapping[str, FileAlgorithm]:
-        """Its algorithms that are files, by name."""
+        """Its algorithms from files, by name."""
         return self.resolved.algorithms
 
 
@@ -87,7 +87,7 @@ class Runs(Sequence[Run]):
         self._repetitions = repetitions
 
     def __len__(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return len(self._cells) * self._repetitions
 
     @overload
@@ -168,7 +168,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """What the channel's randomness may depend on, as JSON: not the ends, nor what is kept."""
+    """The settings that the channel's random draws depend on, as JSON."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

@@ -17,7 +17,7 @@ STANDARD_COLUMNS = (
     "timeouts",
     "utilisation_pct",
 )
-"""What a table shows where nothing else is asked for; columns without any value are left out."""
+"""Columns shown by default; columns without any value are left out."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TableCell:
 
     @property
     def beside(self) -> str:
-        """What stands in parentheses: "best", or the difference to the best; empty if neither."""
+        """The text in parentheses: "best", the difference to the best, or empty."""
         if self.is_best:
             return "best"
         if self.difference is None:

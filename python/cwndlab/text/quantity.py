@@ -95,7 +95,7 @@ def format_share(share_ppb: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueLimit:
-    """How much a queue holds: packets, bytes, thousandths of a BDP, or without limit."""
+    """Limit of a queue: packets, bytes, thousandths of a BDP, or none."""
 
     unit: Literal["packets", "bytes", "milli_bdp", "unlimited"]
     count: int = 0

@@ -34,11 +34,11 @@ _SAID_TWICE = {
     re.compile("Cannot overwrite a value"): "this key is there twice; keep one of them",
     re.compile("Cannot declare .* twice"): "this table is there twice; keep one of them",
 }
-"""What `tomllib` says of a key or table that comes again, and what people understand."""
+"""Messages of `tomllib` on a repeated key or table, and plainer ones."""
 
 
 class TomlSource:
-    """What a TOML file says, and where."""
+    """Content of a TOML file, with the place of each key."""
 
     def __init__(self, name: str, text: str) -> None:
         """Parse `text`, which errors call `name`.

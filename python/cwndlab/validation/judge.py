@@ -1,4 +1,4 @@
-"""How far two backends are apart, cell by cell of a study.
+"""Compare two backends, cell by cell of a study.
 
 Goodput and median RTT are compared by the medians of their repetitions. Where these are further
 apart than the bounds, chance may still explain it: with a link near a threshold, a first loss a
@@ -39,7 +39,7 @@ _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
 class Agreement(Enum):
-    """What is found of a cell."""
+    """The judgement of a cell."""
 
     AGREES = "agrees"
     OVERLAPS = "overlaps"
@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Of the simulator and of the kernel; NaN where there is no value."""
+        """Values of the simulator and of the kernel; NaN where there is none."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -64,7 +64,7 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Of the simulator's median from the kernel's, in parts of the latter."""
+        """Difference of the simulator's median from the kernel's, relative to the latter."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
@@ -96,7 +96,7 @@ class CellAgreement:
 
     @property
     def seeds(self) -> int:
-        """How many repetitions there are of it, in the backend that has fewer."""
+        """Number of repetitions in the backend that has fewer."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 

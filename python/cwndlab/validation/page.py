@@ -106,7 +106,7 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """How late packets left the emulator in the worst of the runs; empty if not recorded."""
+    """Describe the emulator's lateness in the worst run; empty if not recorded."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""

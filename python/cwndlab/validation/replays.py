@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Of a run for the calls: at 20 Mbit/s the leanest algorithm is called 15,000 times."""
+"""Length of a run that records calls: at 20 Mbit/s the leanest algorithm is called 15,000 times."""
 _FILE = "replays.json"
 
 
@@ -37,7 +37,7 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Its name in the kernel, made of its source: a changed source is recorded again."""
+    """Its name in the kernel, derived from its source: a changed source is recorded again."""
     calls: int
     mismatches: int
 

@@ -26,7 +26,7 @@ _HOST = "linux-tun"
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What came of it."""
+    """Results of both backends, and their agreement in each cell."""
 
     simulated: Results
     measured: Results

@@ -39,7 +39,7 @@ class InvalidRunError(KernelRunError):
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """What is at work for all runs of a study."""
+    """The helper and algorithms that all runs of a study share."""
 
     helper: RunsHelper
     names: KernelNames

@@ -35,7 +35,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """What the kernel calls those algorithms of a scenario that are not its own.
+        """Return the kernel's names of a scenario's algorithms that are not its own.
 
         Args:
             scenario: the scenario.

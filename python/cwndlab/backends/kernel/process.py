@@ -115,7 +115,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         raise KernelRunError(msg)
 
     def _line(self) -> bytes:
-        """Its next line; nothing if it has ended."""
+        """Read its next line; empty if it has ended."""
         pipe = _pipe(self._process.stdout)
         parts = [self._pending]
         while b"\n" not in parts[-1]:

@@ -1,4 +1,4 @@
-"""What TCP did by itself during a run, from programs at the kernel's tracepoints.
+"""TCP events of a run, from programs at the kernel's tracepoints.
 
 `TCP_INFO` tells of a timeout when it is next asked and of a recovery only if it lasts, and the
 counters of a namespace do not tell its flows apart. `cwndlab/kernel/trace.bpf.c` takes each down
@@ -90,7 +90,7 @@ class Tracer(AbstractContextManager["Tracer"]):
 def happenings(
     records: bytes, flows: Sequence[Mapping[str, Any]], kernel: Mapping[str, Any], end_ns: int
 ) -> list[Happening]:
-    """What the senders of a run did, in the order of time.
+    """Read the events of a run's senders, in order of time.
 
     Args:
         records: what was written.
@@ -115,7 +115,7 @@ def happenings(
 
 
 def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
-    """How often each flow's sender did each."""
+    """Count the events of each flow's sender."""
     counts = [dict.fromkeys(_KINDS, 0) for _ in range(flows)]
     for each in found:
         counts[each.flow][each.event] += 1

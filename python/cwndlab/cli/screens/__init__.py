@@ -1,1 +1,1 @@
-"""What commands draw in a terminal."""
+"""Screens that commands draw in a terminal."""

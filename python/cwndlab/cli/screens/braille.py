@@ -32,7 +32,7 @@ class Canvas:
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Who drew each character of a line; -1 for nobody."""
+        """Index of the curve that drew each character of a line; -1 for none."""
         return [int(owner) for owner in self._owners[row]]
 
 

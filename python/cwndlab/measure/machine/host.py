@@ -1,4 +1,4 @@
-"""What a study needs to know of an end."""
+"""Description of an end's host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe_host() -> dict[str, Any]:
-    """What a study needs to know of an end."""
+    """Description of an end's host."""
 
     def read(name: str) -> str | None:
         with contextlib.suppress(OSError):

@@ -126,7 +126,7 @@ def links() -> list[dict[str, Any]]:
 
 
 def qdisc_limit_pkts(index: int) -> int | None:
-    """How many packets the root queue of an interface holds; None where it does not tell."""
+    """Return the limit in packets of an interface's root queue; None where it reports none."""
     head = _QDISC.pack(0, index, 0, _ROOT, 0)
     try:
         for answer in ask(socket.NETLINK_ROUTE, _GET_QDISC, head, is_dump=True):

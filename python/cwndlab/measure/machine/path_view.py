@@ -1,4 +1,4 @@
-"""What both ends of one connection see of it, and what must be between them if they disagree.
+"""Both ends' views of one connection, and the middlebox that their differences show.
 
 A proxy that ends TCP connections leaves the ends with two connections in place of one. Then each
 end measures its own part, and the algorithm of the server's end never meets the radio link: every
@@ -61,7 +61,7 @@ def save_syns(listener: socket.socket) -> None:
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """What the SYN said, as it arrived here; None where the system keeps none."""
+    """The SYN as it arrived here; None where the system keeps none."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -106,7 +106,7 @@ def initial_sequence(connection: socket.socket) -> int | None:
 
 
 def view_of(connection: socket.socket) -> View:
-    """What the kernel of this end knows of a connection now, and through what it leaves."""
+    """Read TCP_INFO of a connection and the interface that it leaves by."""
     info = tcp_info.decode(tcp_info.read(connection))
     scales = info["window_scales"]
     has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
@@ -132,7 +132,7 @@ def view_of(connection: socket.socket) -> View:
 def compare_views(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None = None
 ) -> list[PathFinding]:
-    """What stands between two ends of what should be one connection.
+    """Find middleboxes between the two ends of a connection.
 
     Args:
         client: its view; `sequence` and `opened_ms`, how long connecting took, beside the others.
@@ -212,7 +212,7 @@ def _in_handshake(
 def too_quick(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
 ) -> list[str]:
-    """What is acknowledged sooner than it can have arrived, if data take that long at least."""
+    """Find data acknowledged before they can have arrived, given the least travel time."""
     evidence = []
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")

@@ -37,7 +37,7 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Whom to become: the named user, else who called sudo, else nobody.
+    """Return the user to become: the named one, the caller of sudo, or nobody.
 
     Raises:
         PrivilegeError: there is no such user, or it is root.

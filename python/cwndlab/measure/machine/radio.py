@@ -77,7 +77,7 @@ class RadioSource(Protocol):
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
-    """What tells of the radio behind an interface on this machine."""
+    """Sources of information on the radio behind an interface."""
     found: list[RadioSource] = []
     if interface is None:
         return found
@@ -123,7 +123,7 @@ class WirelessCard:
 def read_modem(
     state: str, signal: str = "", cells: str = "", place: str = ""
 ) -> RadioReading | None:
-    """What `mmcli -J` says: a modem, its signal, its cells and where it is."""
+    """Read the output of `mmcli -J`: a modem, its signal, cells and location."""
     modem = _json(state)
     if not modem:
         return None
@@ -142,7 +142,7 @@ def read_modem(
 
 
 def read_iw(text: str) -> RadioReading | None:
-    """What `iw dev NAME link` says."""
+    """Read the output of `iw dev NAME link`."""
     cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
     if cell is None:
         return None
@@ -202,7 +202,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """When one source told another technology than before: time, before, after."""
+    """Changes of technology reported by one source: time, before, after."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):
@@ -290,7 +290,7 @@ def _wifi_technology(rates: str, frequency: float | None) -> str | None:
 
 
 def _output(*command: str) -> str:
-    """What a program prints; nothing if it fails or takes too long."""
+    """Return a program's output; empty if it fails or takes too long."""
     try:
         done = subprocess.run(  # noqa: S603  programs of the system, by fixed names
             command, capture_output=True, check=True, timeout=_PROGRAM_S

@@ -1,4 +1,4 @@
-"""What goes on around the data of a run: the interface and the radio."""
+"""Records of the interface and the radio during a run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Surroundings:
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
     def flags(self, began_ns: int) -> list[Flag]:
-        """What happened to the interface and the radio."""
+        """Events of the interface and the radio."""
         found = self._interface_flags(began_ns)
         for t_s, before, after in technology_changes(self.radio(began_ns)):
             found.append(Flag("technology", t_s, f"from {before} to {after}"))

@@ -1,4 +1,4 @@
-"""Where a server is."""
+"""Addresses of servers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class ServerUnreachableError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is, and what shows that one may use it."""
+    """Address of a server, with its token."""
 
     host: str
     port: int
     token: str = field(repr=False)
     fingerprint: str | None = None
-    """Of its certificate, where that is known beforehand."""
+    """Fingerprint of its certificate, where known beforehand."""
     known: KnownServers | None = None
-    """Where its fingerprint is looked up, and remembered; None does neither."""
+    """File in which its fingerprint is looked up and remembered; None for neither."""
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ class CertificateError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """What a server shows of itself, and its fingerprint."""
+    """A server's certificate, and its fingerprint."""
 
     context: ssl.SSLContext
     binding: bytes

@@ -36,7 +36,7 @@ class ControlChannel:
 
     @property
     def fingerprint(self) -> str:
-        """Of the certificate that was shown."""
+        """Fingerprint of the certificate that was shown."""
         return fingerprint(self.binding)
 
     def read_line(self, most_bytes: int) -> bytes:

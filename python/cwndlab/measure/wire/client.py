@@ -42,7 +42,7 @@ class TransferFailedError(CwndlabError):
 
 @dataclass(slots=True)
 class Transfer:
-    """What both ends saw of the flows of a run."""
+    """Records of both ends of a run's flows."""
 
     near: dict[int, dict[str, Any]]
     far: dict[int, dict[str, Any]]
@@ -351,7 +351,7 @@ class Session:
 
 
 def waiting_for(ahead: int) -> str:
-    """What to say while other clients have their turns."""
+    """Message shown while other clients have their turns."""
     return f"waiting for {plural(ahead, 'other client')}: the server measures for one at a time"
 
 

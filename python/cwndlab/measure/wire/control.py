@@ -1,4 +1,4 @@
-"""What a client asks on its control connection, and how the server does it."""
+"""Requests on a control connection, and how the server answers them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SessionControl:
 
     @property
     def patience_s(self) -> float:
-        """How long the client may say nothing before it is given up."""
+        """Longest silence of the client before the session ends."""
         flows = self._session.flows.values()
         longest_ns = max((flow.request.duration_ns for flow in flows), default=0)
         idle_s = self._limits.turn_idle_s if self._has_turn else self._limits.idle_s
@@ -200,6 +200,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """What an end saw, once it has ended."""
+    """Return the records of an end, once it has ended."""
     end.stop()
     return end.result()

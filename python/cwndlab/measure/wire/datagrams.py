@@ -132,7 +132,7 @@ class DatagramReceiver:
         return True
 
     def result(self) -> dict[str, Any]:
-        """How many arrived, how many of them late, and how unevenly."""
+        """Counts of arrived and late datagrams, and their jitter."""
         return {
             "received": self._received,
             "reordered": self._reordered,

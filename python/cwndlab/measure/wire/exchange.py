@@ -1,4 +1,4 @@
-"""What a transfer method is given: the data connection, and how to count what it moves."""
+"""The interface of transfer methods: the data connection, and the count of bytes moved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""What is sent, whatever is asked for."""
+"""The data that are sent."""
 
 
 class LibraryMissingError(CwndlabError):
@@ -46,7 +46,7 @@ class PatientSocket(io.RawIOBase):
         self._is_over = is_over
 
     def makefile(self, mode: str, buffering: int = -1) -> io.BufferedReader:
-        """What it receives, as a file."""
+        """The received data, as a file."""
         del mode, buffering  # the library only reads through files
         return io.BufferedReader(PatientSocket(self._connection, self._is_over))
 

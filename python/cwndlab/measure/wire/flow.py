@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Of the flows of a measurement together: each 10 ms of the longest flow, and room to spare."""
+"""Samples of all flows of a measurement together: each 10 ms of the longest flow, with a margin."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # how soon a thread sees that it is to stop
@@ -76,7 +76,7 @@ def _choose(connection: socket.socket, algorithm: str) -> None:
 
 
 def _loaded_name(algorithm: str) -> str | None:
-    """What the kernel calls ours of this name; None if it has not got it."""
+    """Return the kernel's name of our algorithm; None if it is not loaded."""
     if not this_kernel().ours:
         return None
     try:
@@ -87,7 +87,7 @@ def _loaded_name(algorithm: str) -> str | None:
 
 
 def missing_algorithm(algorithm: str, where: str) -> str:
-    """What to say, and what to do about it."""
+    """Return the message and its remedy."""
     return (
         f"the kernel of the {where} has no {algorithm}; load it there: "
         f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load --pin {algorithm}"
@@ -171,7 +171,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """What this end saw, for the other to read."""
+        """The records of this end, for the other to read."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),

@@ -10,7 +10,7 @@ from cwndlab.errors import CwndlabError, read_failure
 
 
 class OtherServerError(CwndlabError):
-    """What answers is not the server that it was, or that it was said to be."""
+    """The server's fingerprint is not the remembered or given one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def notice_loss(connection: socket.socket, silence_s: float) -> None:
 async def while_connected(
     connection: socket.socket, work: Callable[[threading.Event], Coroutine[Any, Any, _T]]
 ) -> _T:
-    """What the work gives, which is cancelled when the other end closes or is lost meanwhile.
+    """Await the work; cancel it if the other end closes or is lost meanwhile.
 
     Args:
         connection: nobody else may read from it.
@@ -143,7 +143,7 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """What a client begins: TLS, or the plain line of a data connection.
+    """Accept a client's opening: TLS, or the plain line of a data connection.
 
     Raises:
         ProtocolError: it closes at once.
@@ -169,7 +169,7 @@ class LineStream:
 
     @property
     def connection(self) -> socket.socket:
-        """What they go over."""
+        """The underlying socket."""
         return self._pipe.connection
 
     @property

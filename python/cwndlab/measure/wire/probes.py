@@ -33,7 +33,7 @@ class ProbeResult:
 
     @property
     def offset_ns(self) -> int:
-        """How far the server's clock is ahead, if both ways take equally long."""
+        """Lead of the server's clock, if both ways take equally long."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -48,7 +48,7 @@ class Clock:
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """None without an answered probe."""
+        """Estimate from the fastest probe; None without an answered probe."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)

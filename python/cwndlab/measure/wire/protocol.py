@@ -1,4 +1,4 @@
-"""What a client and the server say to each other: `docs/measurements.md` describes it.
+"""Messages between client and server, described in `docs/reference/protocol.md`.
 
 The control connection is TLS 1.3, within which the server greets with a nonce. Every line of either
 side then carries an HMAC-SHA256 by a key that is made of the token, the server's certificate, its
@@ -47,7 +47,7 @@ FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
 
 
 class ProtocolError(CwndlabError):
-    """What the other side said makes no sense, or is not by who knows the token."""
+    """A message makes no sense, or its sender does not know the token."""
 
 
 class Hello(Model):
@@ -88,7 +88,7 @@ class Prepare(Model):
     direction: Literal["forward", "reverse"]
     """`forward`: the server sends."""
     algorithm: AlgorithmName | None
-    """Of the server's end; None leaves the machine's default."""
+    """Algorithm of the server's end; None leaves the machine's default."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
 
@@ -181,7 +181,7 @@ def data_key(session_key: bytes, ticket: bytes) -> bytes:
 
 
 def flow_secret(key: bytes, flow: int) -> bytes:
-    """What only a session's two ends know of a flow, for methods that ask for credentials."""
+    """Derive a flow's secret, which only the session's two ends know."""
     return hmac.digest(key, b"cwndlab flow %d" % flow, "sha256")
 
 
@@ -230,7 +230,7 @@ def read_hello(body: bytes) -> Hello:
 
 
 def read_attach(line: bytes) -> Attach:
-    """What the first line of a data connection asks, which is not checked yet.
+    """Read the first line of a data connection; its signature is not checked yet.
 
     Raises:
         ProtocolError: it asks something else.
@@ -254,7 +254,7 @@ def read_request(body: bytes) -> AnyRequest:
 
 
 def read_answer(body: bytes) -> dict[str, Any]:
-    """What the server answers.
+    """Read the server's answer.
 
     Raises:
         ProtocolError: it is no answer.

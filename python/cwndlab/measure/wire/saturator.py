@@ -49,7 +49,7 @@ _NS_PER_S = 10**9
 
 @dataclass(slots=True)
 class Control:
-    """How fast to send so that the link is always full; knows nothing of clocks and sockets."""
+    """Sending rate that keeps the link full; independent of clocks and sockets."""
 
     most_bits_per_sec: float
     bits_per_sec: float = _FIRST_BITS_PER_SEC
@@ -120,7 +120,7 @@ class Saturator:
         self._number = -1
 
     def take(self, content: bytes, other: bytes) -> bool:
-        """What the receiver says; false if it is no such datagram."""
+        """Take the receiver's report; false if the datagram is none."""
         if len(content) != FEEDBACK_BYTES:
             return False
         body, mac = content[: _FEEDBACK.size], content[_FEEDBACK.size :]
@@ -161,7 +161,7 @@ class Saturator:
             time.sleep(max(0.0005, (packet_bits - credit_bits) / self.control.bits_per_sec))
 
     def result(self) -> dict[str, Any]:
-        """What was sent, and how long it queued."""
+        """Datagrams sent, and how long they queued."""
         queueing_ms = self.control.highest_queueing_ns / 1e6
         return {"sent": self.sent, "highest_queueing_ms": queueing_ms}
 
@@ -209,7 +209,7 @@ class ArrivalRecorder(DatagramReceiver):
         return True
 
     def feedback(self, side: bytes) -> bytes | None:
-        """What the sender is told; None if nothing came since."""
+        """The report to the sender; None if nothing arrived since the last."""
         if self._last_ns == 0 or self._told == self._arrived_bytes:
             return None
         self._told = self._arrived_bytes

@@ -24,9 +24,9 @@ class Limits:
     pending: int = 256
     """Connections that have not shown the token; one more, and an older one is closed."""
     pending_of_address: int = 32
-    """Of one address, or of one network of IPv6: one more, and its oldest is closed."""
+    """Pending connections of one address or IPv6 network; beyond them, its oldest is closed."""
     opening_s: float = 5
-    """How long such a connection may take."""
+    """Longest time of a pending connection."""
     sessions: int = 64
     """One measures, the others wait for their turn."""
     flows: int = 32
@@ -40,10 +40,10 @@ class Limits:
     turn_answer_s: float = 5
     """After which one that waits for its turn is told how many are ahead."""
     samples: int = MOST_SAMPLES
-    """Of all flows of a session together."""
+    """Limit for all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """How long who wants datagrams may take to ask for them by one of its own."""
+    """Time within which a client that wants datagrams must send the first one itself."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """Whose turn it measures in: its own, or that of the session beside which it is."""
+    """Session whose turn it uses: its own, or that of the session beside which it runs."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

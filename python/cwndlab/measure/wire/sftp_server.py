@@ -1,4 +1,4 @@
-"""What an SFTP server of ours is: one file of zeros, and nothing else.
+"""Our SFTP server: one file of zeros, and nothing else.
 
 asyncssh's own server opens what a client names. Here every operation that stands not in this file
 is refused, also one that a later version brings.
@@ -69,7 +69,7 @@ class OneFile(asyncssh.SFTPServer):
         self._exchange = exchange
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> object:
-        """Whatever its name is."""
+        """Open the one file, under any name."""
         del path, attrs
         is_writing = bool(pflags & asyncssh.FXF_WRITE)
         if is_writing != self._exchange.is_upload:
@@ -98,7 +98,7 @@ class OneFile(asyncssh.SFTPServer):
         return len(data)
 
     def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
-        """Its length."""
+        """Attributes of the file, with its length."""
         del file_obj
         return asyncssh.SFTPAttrs(size=self._exchange.file_bytes, permissions=stat.S_IFREG)
 
@@ -111,5 +111,5 @@ for _name in dir(asyncssh.SFTPServer):
 def file_server(
     exchange: Exchange,
 ) -> Callable[[asyncssh.SSHServerChannel[bytes]], asyncssh.SFTPServer]:
-    """What asyncssh makes for a session."""
+    """The object that asyncssh makes for a session."""
     return lambda channel: OneFile(channel, exchange)

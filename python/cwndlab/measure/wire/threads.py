@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """What the work returns or raises.
+    """Run work in a thread of its own; return its value or raise its error.
 
     A cancelled wait leaves the thread to end by itself.
     """

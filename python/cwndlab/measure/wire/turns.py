@@ -1,4 +1,4 @@
-"""Whose turn it is to measure: one client at a time, so that none changes another's figures."""
+"""Turns of clients: one measures at a time, so that none changes another's figures."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Who waits, by address; where places run out, the oldest of the greediest gives way."""
+    """Waiting connections by address; the oldest of the greediest gives way."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
         """Keep at most so many, and of one address at most so many."""
@@ -23,7 +23,7 @@ class WaitingPlaces(Generic[_T]):
         self._count = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Number of waiting connections."""
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
@@ -59,7 +59,7 @@ class WaitingPlaces(Generic[_T]):
 
 
 def network_of(address: str) -> str:
-    """What counts as one address: of IPv6 the network of 64 bits, from which one host has all."""
+    """Return the unit that limits apply to: an IPv4 address, or an IPv6 network of 64 bits."""
     plain = address.partition("%")[0].removeprefix(_MAPPED)
     if ":" not in plain:
         return plain

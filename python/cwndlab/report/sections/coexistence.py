@@ -1,4 +1,4 @@
-"""What flows beside flows get: mixes of the recommended algorithm with CUBIC and its kind."""
+"""Section: shares of the recommended algorithm beside CUBIC and beside its own kind."""
 
 from dataclasses import dataclass
 

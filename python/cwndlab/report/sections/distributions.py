@@ -1,4 +1,4 @@
-"""How runs scatter: box plots over runs, and how long the round-trip time was how high."""
+"""Section: spread over runs as box plots, and the distribution of the round-trip time."""
 
 import numpy as np
 import polars as pl

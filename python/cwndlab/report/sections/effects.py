@@ -1,4 +1,4 @@
-"""How each factor of the study changes each quantity: lines over levels, with intervals."""
+"""Section: the effect of each factor on each quantity, with intervals."""
 
 import re
 from functools import partial

@@ -1,4 +1,4 @@
-"""How flows that ran at the same time shared the link."""
+"""Section: shares of flows that ran at the same time."""
 
 import numpy as np
 import polars as pl

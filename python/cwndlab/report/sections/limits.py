@@ -1,4 +1,4 @@
-"""What limited each flow of the representative runs."""
+"""Section: the limit of each flow in the representative runs."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""How the report was made: what a reader needs to check it or to make it again."""
+"""Section: how to check the report or make it again."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.glossary import GLOSSARY

@@ -1,4 +1,4 @@
-"""What moves a file beside what controls its congestion: each one's part in the goodput."""
+"""Section: effects of transfer method and congestion control on goodput."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """What a cell shows, beneath it, and when one points at it."""
+    """Texts of a cell: its value, the line beneath, and the tooltip."""
 
     value: str
     beside: str = ""

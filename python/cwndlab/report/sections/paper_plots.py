@@ -86,7 +86,7 @@ def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[s
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """What the bars of a variant are, if there are several."""
+    """Names of a variant's bars, if it has several."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
