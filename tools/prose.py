@@ -37,6 +37,7 @@ REFUSED = {
     r"\bso many of\b": "say how many",
 }
 
+_RIDDLE = re.compile(r"(What|Who|Whose|Whom|Of)\b")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d+\.)(\s+)")
 _NOT_PROSE = re.compile(r"^\s*(\||#|!!!|\[[^\]]+\]: |<|!\[)")  # tables, headings, links, HTML
 
@@ -48,7 +49,7 @@ def main() -> None:
             page = Path(name)
             page.write_text(reflowed(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    problems = [*long_lines(), *refused_words()]
+    problems = [*long_lines(), *refused_words(), *riddles()]
     sys.exit("\n".join(problems) if problems else 0)
 
 
@@ -104,9 +105,31 @@ def refused(place: str, text: str) -> Iterator[str]:
 
 def strings(source: str) -> Iterator[tuple[int, str]]:
     """The strings of a Python source, help and docstrings included."""
+    parts = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if isinstance(node, ast.JoinedStr):  # comes before its parts
+            parts.update(node.values)
+            yield node.lineno, "".join(map(_written, node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
             yield node.lineno, node.value
+
+
+def _written(part: ast.expr) -> str:
+    """A part of an f-string; a value is shown as its expression in braces."""
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    return f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else ""
+
+
+def riddles() -> Iterator[str]:
+    """Docstrings whose first word hides what they describe."""
+    for source in sorted((ROOT / "python/cwndlab").rglob("*.py")):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                found = _RIDDLE.match(str(node.value.value))
+                if found:
+                    place = f"{source.relative_to(ROOT)}:{node.lineno}"
+                    yield f'{place}: a docstring begins with "{found[0]}"; name the thing'
 
 
 def reflowed(text: str) -> str:

@@ -78,7 +78,7 @@ def _descriptions(node: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
 
 def _readable(place: str, text: str) -> Iterator[tuple[str, str]]:
     words = re.sub(r"\s+", " ", text).strip()
-    if len(words.split(" ")) >= LEAST_WORDS:
+    if len(re.sub(r"\{.*?\}", "", words).split()) >= LEAST_WORDS:
         yield place, words
 
 

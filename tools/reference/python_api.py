@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEAD = """# Python
 
-What `import cwndlab as cw` gives. Tables are [Polars](https://docs.pola.rs) frames with the
+The names of `import cwndlab as cw`. Tables are [Polars](https://docs.pola.rs) frames with the
 columns of [Columns of results](columns.md). Every error that you can mend is a `cw.CwndlabError`.
 
 """

@@ -56,7 +56,7 @@ class Plan:
     repetitions: int
     hours: float
     gigabytes: float | None
-    """None where the rate is unknown."""
+    """Estimated size of the results; None where the rate is unknown."""
     needs: tuple[Need, ...]
 
     @property

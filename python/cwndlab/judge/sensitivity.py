@@ -124,7 +124,7 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Of the variance of the other's lead over the answer, each key's share; `rest` is not a key's.
+    """Shares of keys in the variance of the other's lead over the answer; `rest` is no key's.
 
     The share of a key is the correlation ratio of the draws in equally full parts of its range,
     less what chance would give (epsilon squared, Kelley 1935). What keys do only together is in

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cwndlab.judge.goals import Goal
 
 STANDSTILL_PRICE = 4 * 2.66
-"""Of standstill over playing, in log of bitrate: 2.66 a second of standstill in each chunk of 4 s,
-the weight of the logarithmic quality of experience in Mao, Netravali and Alizadeh, Neural Adaptive
-Video Streaming with Pensieve (SIGCOMM 2017)."""
+"""Weight of standstill, in log of bitrate: 2.66 a second in each chunk of 4 s, as in the logarithmic
+quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video Streaming with Pensieve
+(SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
 """Weight of the transfer beside a call: 1 % of the call's quality for 10 % of speed. Ours."""
@@ -204,7 +204,7 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Gain of a use with a call: its quality, and with a small weight the rate of flows beside it."""
+    """Gain of a call: its quality, and with a small weight the rate of flows beside it."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 

@@ -59,7 +59,7 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """The source, the assumption, or what the figure was calibrated to."""
         return str(getattr(self, self.kind))
 
 

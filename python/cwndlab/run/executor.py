@@ -199,7 +199,7 @@ class Compute:
 
     @property
     def files(self) -> str:
-        """Whose files are to blame if the process ends."""
+        """Files of algorithms to blame if the process dies."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
