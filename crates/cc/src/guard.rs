@@ -60,15 +60,51 @@ static WATCHES: [Watch; 2] = [
     },
 ];
 
-const SIGNALS: [(c_int, &str); 5] = [
+const SIGNALS: [(c_int, &str); 6] = [
     (libc::SIGSEGV, "touched memory that is not its own"),
     (libc::SIGBUS, "touched memory that is not its own"),
     (libc::SIGFPE, "divides by zero, or the smallest number by -1"),
     (libc::SIGILL, "executed an instruction that does not exist"),
     (libc::SIGABRT, "aborted"),
+    (libc::SIGSYS, "made a system call"),
 ];
 
+/// `CC_NO_HOOK`.
 const NO_HOOK: u32 = HOOKS.len() as u32;
+
+/// Stands for a hook while an object is loaded, which may run code of its own.
+const LOADING: u32 = NO_HOOK + 1;
+
+/// System calls that a message calls by name.
+#[cfg(target_os = "linux")]
+const CALLS: &[(libc::c_long, &str)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, "open"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_fork, "fork"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_vfork, "vfork"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_pause, "pause"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_unlink, "unlink"),
+    (libc::SYS_openat, "openat"),
+    (libc::SYS_unlinkat, "unlinkat"),
+    (libc::SYS_read, "read"),
+    (libc::SYS_write, "write"),
+    (libc::SYS_mmap, "mmap"),
+    (libc::SYS_clone, "clone"),
+    (libc::SYS_clone3, "clone3"),
+    (libc::SYS_execve, "execve"),
+    (libc::SYS_socket, "socket"),
+    (libc::SYS_connect, "connect"),
+    (libc::SYS_kill, "kill"),
+    (libc::SYS_ptrace, "ptrace"),
+    (libc::SYS_nanosleep, "nanosleep"),
+    (libc::SYS_clock_nanosleep, "clock_nanosleep"),
+];
+#[cfg(not(target_os = "linux"))]
+const CALLS: &[(libc::c_long, &str)] = &[];
 
 /// `struct cc_host`.
 #[repr(C)]
@@ -121,8 +157,25 @@ pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R
     answer
 }
 
+/// Calls `work`, which loads the object of `source`, with the same watch over it as over a hook.
+pub(crate) fn watch_loading<R>(source: *mut c_char, work: impl FnOnce(*const Host) -> R) -> R {
+    let host = host();
+    HOST.source.store(source, Ordering::Relaxed);
+    HOST.calls.fetch_add(1, Ordering::Relaxed);
+    HOST.hook.store(LOADING, Ordering::Relaxed);
+    let answer = work(host);
+    HOST.hook.store(NO_HOOK, Ordering::Relaxed);
+    answer
+}
+
+/// Installs the handlers of signals, so that a system call that a filter refuses
+/// (`cwndlab-sandbox`) fails in the program itself, and ends the process in an algorithm.
+pub fn install_guard() {
+    host();
+}
+
 /// The host of this process, its handlers installed.
-pub(crate) fn host() -> *const Host {
+fn host() -> *const Host {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
     &raw const HOST
@@ -170,7 +223,15 @@ fn install() {
     }
 }
 
-extern "C" fn on_signal(signal: c_int, _: *const libc::siginfo_t, context: *const c_void) {
+/// The begin of `siginfo_t` as a filter of system calls fills it.
+#[repr(C)]
+struct RefusedCall {
+    numbers: [c_int; 3],
+    address: *const c_void,
+    call: c_int,
+}
+
+extern "C" fn on_signal(signal: c_int, info: *const libc::siginfo_t, context: *mut c_void) {
     let is_in_hook = HOST.hook.load(Ordering::Relaxed) != NO_HOOK;
     if let Some(watch) = WATCHES.iter().find(|watch| watch.signal == signal) {
         let calls = HOST.calls.load(Ordering::Relaxed);
@@ -184,13 +245,45 @@ extern "C" fn on_signal(signal: c_int, _: *const libc::siginfo_t, context: *cons
     if is_in_hook {
         let what =
             SIGNALS.iter().find(|(number, _)| *number == signal).map_or("", |(_, what)| what);
+        if signal == libc::SIGSYS {
+            // SAFETY: the kernel fills this for SIGSYS.
+            let number = libc::c_long::from(unsafe { (*info.cast::<RefusedCall>()).call });
+            let name = CALLS.iter().find(|(call, _)| *call == number).map(|(_, name)| name);
+            let mut text = Line::default();
+            let _ = match name {
+                Some(name) => write!(text, "{what} ({name}); an algorithm may make none"),
+                None => write!(text, "{what} (number {number}); an algorithm may make none"),
+            };
+            report(text.as_str(), "", 0, instruction(context));
+        }
         report(what, "", 0, instruction(context));
+    }
+    if signal == libc::SIGSYS {
+        refuse_call(context);
+        return;
     }
     // Not the algorithm's doing: the default action follows when the instruction runs again.
     // SAFETY: a plain call with constants.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
     }
+}
+
+/// Lets the interrupted system call fail with EPERM.
+fn refuse_call(context: *mut c_void) {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: the kernel hands a handler with SA_SIGINFO its context, and takes it back.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    unsafe {
+        (*context).uc_mcontext.gregs[libc::REG_RAX as usize] = -i64::from(libc::EPERM);
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+    unsafe {
+        (*context).uc_mcontext.regs[0] = (-i64::from(libc::EPERM)).cast_unsigned();
+    }
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = context;
 }
 
 /// Where the interrupted code was, null where this is not known.
@@ -210,7 +303,10 @@ fn instruction(context: *const c_void) -> *const c_void {
 
 /// Writes the line and ends the process.
 fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
-    let hook = HOOKS.get(HOST.hook.load(Ordering::Relaxed) as usize).copied().unwrap_or("");
+    let hook = match HOST.hook.load(Ordering::Relaxed) {
+        LOADING => "code that runs when it is loaded",
+        hook => HOOKS.get(hook as usize).copied().unwrap_or(""),
+    };
     let mut written = Line::default();
     // SAFETY: the loader's name of the file lives as long as the process.
     let source = unsafe { text(HOST.source.load(Ordering::Relaxed)) };
@@ -248,6 +344,12 @@ struct Line {
 impl Default for Line {
     fn default() -> Self {
         Self { bytes: [0; 4096], length: 0 }
+    }
+}
+
+impl Line {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
     }
 }
 

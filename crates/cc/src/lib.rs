@@ -31,7 +31,7 @@ pub use algorithm::{Algorithm, ContractError, ParameterInfo, contract_files};
 pub use conformance::{Example, Rule, Suite, Violation, check};
 pub use congestion::{Congestion, CwndEvent, ParameterError, RequestedAck, Requests};
 #[cfg(unix)]
-pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE, record_calls, recorded_calls};
+pub use guard::{GUARD_EXIT_STATUS, GUARD_LINE, install_guard, record_calls, recorded_calls};
 #[cfg(unix)]
 pub use load::LoadError;
 #[cfg(unix)]

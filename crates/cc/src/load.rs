@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use crate::algorithm::{Algorithm, ContractError, Loaded, read};
 use crate::ffi::Description;
-use crate::guard::{Host, host};
+use crate::guard::{Host, watch_loading};
 
 /// Why a shared object is not an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,11 +63,10 @@ type Open = unsafe extern "C" fn(*const Host, *const c_char) -> *const Descripti
 fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
     let path = CString::new(object.as_os_str().as_bytes()).expect("a path has no NUL");
     let source = CString::new(file).unwrap_or_default().into_raw();
-    let host = host();
     let no_algorithm = || LoadError::NoAlgorithm { file: file.to_owned() };
     // SAFETY: the object is one of guard.c's, whose `cc_guard_open` has this signature; it stays
     // loaded, so its description lives as long as the process.
-    let description = unsafe {
+    let description = watch_loading(source, |host| unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if library.is_null() {
             let reason = CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned();
@@ -78,8 +77,8 @@ fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
             return Err(no_algorithm());
         }
         let open: Open = std::mem::transmute(symbol);
-        open(host, source).as_ref().ok_or_else(no_algorithm)?
-    };
+        open(host, source).as_ref().ok_or_else(no_algorithm)
+    })?;
     // SAFETY: `CC_DESCRIBE` or linux/module.c filled the description.
     let loaded: Loaded = unsafe { read(description, file.to_owned().leak())? };
     Ok(Algorithm(Box::leak(Box::new(loaded))))

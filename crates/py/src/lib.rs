@@ -11,6 +11,7 @@ mod errors;
 mod judge;
 mod listing;
 mod loaded;
+mod sandbox;
 mod texts;
 mod traces;
 
@@ -40,6 +41,8 @@ mod _core {
     use super::listing::{algorithms, stacks};
     #[pymodule_export]
     use super::loaded::{call_layout, check_object, contract_files, describe_object};
+    #[pymodule_export]
+    use super::sandbox::{confine_worker, protections, run_compiler};
     #[pymodule_export]
     use super::texts::{
         check_link, expand_link, format_quantity, format_queue, link_definitions, medium_figures,

@@ -1,0 +1,129 @@
+//! A compiler that reads some folders and writes one, within limits of time, memory and output.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::limits;
+
+/// Of each of its two outputs: a preprocessed file of a kernel has a twentieth.
+const MOST_OUTPUT_BYTES: u64 = 64 << 20;
+
+/// What a compiler did.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit status; minus the signal that ended it.
+    pub status: i32,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// Standard error.
+    pub messages: Vec<u8>,
+}
+
+/// Why a compiler did not end by itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunCompilerError {
+    /// It cannot be started, or a protection cannot be applied.
+    #[error("cannot be started: {0}")]
+    Start(#[from] io::Error),
+    /// It took too long and was ended.
+    #[error("had not ended after {0} s")]
+    TimeLimit(u64),
+    /// It printed too much and was ended.
+    #[error("printed more than {} MB", MOST_OUTPUT_BYTES >> 20)]
+    Output,
+}
+
+/// Runs a command that may read below `readable`, and change files below `writable` alone. It opens
+/// no socket and traces no process, and has no capability but to read files of others.
+///
+/// # Errors
+/// If the command cannot be started, takes longer than `time_limit_s` or prints too much.
+pub fn run_compiler(
+    command: &[OsString],
+    environment: &[(OsString, OsString)],
+    readable: &[PathBuf],
+    writable: &[PathBuf],
+    time_limit_s: u64,
+) -> Result<Finished, RunCompilerError> {
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut starting = Command::new(program);
+    starting.args(arguments).env_clear().envs(environment.iter().cloned());
+    starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    #[cfg(target_os = "linux")]
+    let mut rules = Some(crate::files::rules(readable, writable)?);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (readable, writable);
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let filter = crate::calls::is_available().then(crate::calls::of_compiler);
+    let confine = move || {
+        limits::limit_compiler(time_limit_s)?;
+        #[cfg(target_os = "linux")]
+        {
+            limits::drop_capabilities(&[limits::READ_SEARCH])?;
+            let rules = rules.take().expect("called once");
+            rules.restrict_self().map_err(|_| io::ErrorKind::PermissionDenied)?;
+        }
+        #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        if let Some(filter) = &filter {
+            crate::calls::install(filter)?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, `confine` makes system calls with what was prepared before.
+    unsafe { starting.pre_exec(confine) };
+    wait(starting.spawn()?, time_limit_s)
+}
+
+fn wait(mut child: Child, time_limit_s: u64) -> Result<Finished, RunCompilerError> {
+    let (sender, results) = mpsc::channel();
+    let readers = [
+        read(child.stdout.take().expect("piped"), false, sender.clone()),
+        read(child.stderr.take().expect("piped"), true, sender),
+    ];
+    let mut outputs = [Vec::new(), Vec::new()];
+    let mut problem = None;
+    for _ in &readers {
+        match results.recv_timeout(Duration::from_secs(time_limit_s)) {
+            Ok((_, text)) if text.len() as u64 > MOST_OUTPUT_BYTES => {
+                problem = Some(RunCompilerError::Output);
+            }
+            Ok((is_error, text)) => outputs[usize::from(is_error)] = text,
+            Err(_) => problem = Some(RunCompilerError::TimeLimit(time_limit_s)),
+        }
+        if problem.is_some() {
+            break;
+        }
+    }
+    // What it left behind goes with it.
+    // SAFETY: the group is the child's, which has not been waited for.
+    unsafe {
+        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL * i32::from(problem.is_some()));
+    }
+    let status = child.wait()?;
+    for reader in readers {
+        let _ = reader.join();
+    }
+    let [output, messages] = outputs;
+    let status = status.code().or(status.signal().map(|signal| -signal)).unwrap_or(-1);
+    problem.map_or(Ok(Finished { status, output, messages }), Err)
+}
+
+fn read(
+    from: impl Read + Send + 'static,
+    is_error: bool,
+    to: mpsc::Sender<(bool, Vec<u8>)>,
+) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = from.take(MOST_OUTPUT_BYTES + 1).read_to_end(&mut text);
+        let _ = to.send((is_error, text));
+    })
+}
