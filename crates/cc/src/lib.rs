@@ -15,6 +15,8 @@ mod congestion;
 mod ffi;
 #[cfg(unix)]
 mod guard;
+#[cfg(target_os = "linux")]
+mod imports;
 #[cfg(unix)]
 mod layout;
 #[cfg(unix)]

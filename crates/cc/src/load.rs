@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use crate::algorithm::{Algorithm, ContractError, Loaded, read};
 use crate::ffi::Description;
 use crate::guard::{Host, watch_loading};
+#[cfg(target_os = "linux")]
+use crate::imports;
 
 /// Why a shared object is not an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +24,16 @@ pub enum LoadError {
         file: String,
         /// What the loader says.
         reason: String,
+    },
+    /// It calls what is not the contract's.
+    #[error(
+        "{file}: calls {names}; an algorithm computes, and calls what cc.h declares and nothing else"
+    )]
+    Calls {
+        /// The source.
+        file: String,
+        /// The functions.
+        names: String,
     },
     /// It has no table of hooks.
     #[error("{file}: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)")]
@@ -61,6 +73,13 @@ impl Algorithm {
 type Open = unsafe extern "C" fn(*const Host, *const c_char) -> *const Description;
 
 fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
+    #[cfg(target_os = "linux")]
+    {
+        let refused = imports::refused(object);
+        if !refused.is_empty() {
+            return Err(LoadError::Calls { file: file.to_owned(), names: refused.join(", ") });
+        }
+    }
     let path = CString::new(object.as_os_str().as_bytes()).expect("a path has no NUL");
     let source = CString::new(file).unwrap_or_default().into_raw();
     let no_algorithm = || LoadError::NoAlgorithm { file: file.to_owned() };
