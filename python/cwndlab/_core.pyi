@@ -25,6 +25,7 @@ __all__ = [
     "check_object",
     "check_scenario",
     "columns",
+    "confine_worker",
     "contract_files",
     "describe_object",
     "expand_link",
@@ -35,12 +36,14 @@ __all__ = [
     "parse_link_line",
     "parse_quantity",
     "parse_queue",
+    "protections",
     "queue_size",
     "read_preset",
     "read_trace",
     "read_trace_folder",
     "resolve_link",
     "run",
+    "run_compiler",
     "saturate",
     "stacks",
     "version",
@@ -503,6 +506,33 @@ def algorithms() -> list[Algorithm]:
 
 def contract_files() -> dict[str, str]:
     """The files that an algorithm is compiled with at run time: texts by path."""
+
+def protections() -> list[tuple[str, bool]]:
+    """Name what the kernel offers to confine a process, and whether it is there."""
+
+def confine_worker(readable: Sequence[str]) -> None:
+    """Confine this process for good: it may read below `readable`, and compute.
+
+    Raises:
+        OSError: the kernel has a protection and refuses to apply it.
+    """
+
+def run_compiler(
+    command: Sequence[str],
+    environment: Sequence[tuple[str, str]],
+    readable: Sequence[str],
+    writable: Sequence[str],
+    time_limit_s: int,
+) -> tuple[int, bytes, bytes]:
+    """Run a command that reads below some folders and writes below others; all else is denied.
+
+    Returns:
+        Its status (minus the signal that ended it), standard output, standard error.
+
+    Raises:
+        OSError: it cannot be started.
+        TimeoutError: it had not ended in time, or printed too much.
+    """
 
 def describe_object(object: PathLike[str] | str, file: str) -> Algorithm:  # noqa: A002  its name
     """Load a shared object into this process, as `run` does, and tell what it is.

@@ -84,6 +84,10 @@ def stacks() -> list[dict[str, Any]]:
     ]
 
 
+def protections() -> list[tuple[str, bool]]:
+    return [("Landlock", True), ("seccomp", True)]
+
+
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
     del traces
     return scenario_json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -131,7 +132,70 @@ UNUSABLE = (
         '#include "cc.h"',
         '#include "cc.h"\nvoid abort(void);\n'
         "__attribute__((constructor)) static void first(void) { abort(); }",
-        "loading.c: its process was ended by SIGABRT",
+        "loading.c: code that runs when it is loaded aborted",
+    ),
+)
+
+
+def _calling(name: str, declaration: str, call: str) -> Mistake:
+    """A hook that calls a function of the system."""
+    return Mistake(name, MARK, f"\textern {declaration};\n\t{call};", f"{name}.c: {_CALLS[name]}")
+
+
+_ONLY = "; an algorithm computes, and calls what cc.h declares and nothing else"
+_CALLS = {
+    "forking": f"calls fork{_ONLY}",
+    "sleeping": f"calls sleep{_ONLY}",
+    "waiting": f"calls pause{_ONLY}",
+    "leaving": f"calls _exit{_ONLY}",
+    "writing": f"calls creat, write{_ONLY}",
+}
+_OPENAT = {
+    "x86_64": '"syscall" : "+a"(n) : "D"(-100), "S"("/etc/shadow"), "d"(0) '
+    ': "rcx", "r11", "memory"',
+    "aarch64": '"mov x8, %0; mov x0, #-100; mov x1, %1; mov x2, #0; svc #0" : "+r"(n) '
+    ': "r"("/etc/shadow") : "x0", "x1", "x2", "x8", "memory"',
+}[platform.machine()]
+_NUMBER = {"x86_64": 257, "aarch64": 56}[platform.machine()]
+_SYSTEM_CALL = f"\tlong n = {_NUMBER};\n\t__asm__ volatile({_OPENAT});"
+# Code that wants more than to control congestion.
+MALICIOUS = (
+    Mistake(
+        "shadow",
+        '#include "cc.h"',
+        '#include "cc.h"\nint open(const char *path, int flags);\n'
+        "long read(int file, void *to, unsigned long bytes);\nstatic char secret[99];\n"
+        "__attribute__((constructor)) static void first(void)\n"
+        '{ read(open("/etc/shadow", 0), secret, 99); }',
+        f"shadow.c: calls open, read{_ONLY}",
+    ),
+    Mistake(
+        "zeros",
+        '#include "cc.h"',
+        '#include "cc.h"\n#include "/dev/zero"',
+        "zeros.c does not compile\n  zeros.c:7:10: fatal error: /dev/zero: Permission denied",
+    ),
+    Mistake(
+        "assembled",
+        '#include "cc.h"',
+        '#include "cc.h"\n__asm__(".incbin \\"/etc/shadow\\"");',
+        "assembled.c does not compile",
+    ),
+    _calling("forking", "int fork(void)", "fork()"),
+    _calling("sleeping", "unsigned sleep(unsigned s)", "sleep(1000)"),
+    _calling("waiting", "int pause(void)", "pause()"),
+    _calling("leaving", "void _exit(int status)", "_exit(3)"),
+    _calling(
+        "writing",
+        "int creat(const char *path, int mode), write(int to, const void *from, unsigned long n)",
+        'write(creat("written", 0600), sk, 4)',
+    ),
+    Mistake(
+        "constructing",
+        '#include "cc.h"',
+        '#include "cc.h"\n__attribute__((constructor)) static void first(void)\n'
+        f"{{\n{_SYSTEM_CALL}\n}}",
+        "code that runs when it is loaded made a system call (openat)",
     ),
 )
 # What a hook breaks while a run is under way.
@@ -167,6 +231,12 @@ BREAKING = (
         "aborting.c: cong_avoid aborted",
     ),
     Mistake(
+        "calling",
+        MARK,
+        _SYSTEM_CALL,
+        "cong_avoid made a system call (openat); an algorithm may make none",
+    ),
+    Mistake(
         "recursion",
         "CC_PROG(void, mine_cong_avoid",
         "static u32 deeper(volatile u32 *n)\n{\n\tvolatile u32 room[4096];\n\n"
@@ -200,25 +270,9 @@ BREAKING = (
         "\ttcp_sk(sk)->snd_cwnd = 0;\n\treturn;",
         "zero.c: cong_avoid made the window 0 packets; a window is at least 1",
     ),
-    Mistake(
-        "leaving",
-        '#include "cc.h"',
-        '#include "cc.h"\nvoid _exit(int status);\n'
-        "CC_INLINE void leave(void) { _exit(3); }\n#define tcp_reno_cong_avoid(a, b, c) leave()",
-        "leaving.c: its process ended with status 3",
-    ),
 )
 
-# The same, and what takes longest to notice.
-WAITING = (
-    Mistake(
-        "waiting",
-        MARK,
-        "\textern int pause(void);\n\twhile (ack)\n\t\tpause();",
-        "waiting.c: cong_avoid has not returned after ten seconds",
-    ),
-)
-MISTAKES = (*UNUSABLE, *BREAKING, *WAITING)
+MISTAKES = (*UNUSABLE, *MALICIOUS, *BREAKING)
 
 # A module as a kernel would have it, in two files: the second one needs what the first exports.
 COMPANION = """\

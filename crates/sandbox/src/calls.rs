@@ -75,6 +75,13 @@ const OF_WORKER: &[c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
     libc::SYS_membarrier,
+    // The runtime of tables waits for its own threads so.
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_eventfd2,
+    libc::SYS_pipe2,
+    libc::SYS_socketpair,
     libc::SYS_exit,
     libc::SYS_exit_group,
     #[cfg(target_arch = "x86_64")]
@@ -85,6 +92,8 @@ const OF_WORKER: &[c_long] = &[
     libc::SYS_access,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_readlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
     #[cfg(target_arch = "x86_64")]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab import core
@@ -26,6 +24,7 @@ from cwndlab.usercode.worker import CheckProgram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from cwndlab.usercode.program import Program
 
@@ -105,9 +104,9 @@ def _warnings(path: Path) -> CheckFinding:
 def _sequences(check: str, program: Program, *, is_module: bool = False) -> CheckFinding:
     with WorkerProcess() as process:
         try:
-            violation = process.ask(
-                CheckProgram(program, EXAMPLES, _SEED, is_module), _TIME_LIMIT_S
-            )
+            library = str(compiler.shared_object(program))
+            request = CheckProgram(library, program.file, EXAMPLES, _SEED, is_module)
+            violation = process.ask(request, _TIME_LIMIT_S)
         except BrokenAlgorithmError as error:
             return CheckFinding(check, "failed", str(error))
     if violation is None:
@@ -138,12 +137,10 @@ def _kernel(path: Path) -> CheckFinding:
     clang = shutil.which("clang")
     if clang is None:
         return CheckFinding(check, "skipped", "there is no clang here")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [clang, *_BPF, f"-I{contract_folder() / 'include'}", "-c", str(path)]
-        try:
-            compiler.run(path, [*command, "-o", str(Path(folder) / "x.o")])
-        except BrokenAlgorithmError as error:
-            return CheckFinding(check, "failed", str(error))
+    try:
+        compiler.warnings(path, (*_BPF, f"-I{contract_folder() / 'include'}"), (clang,))
+    except BrokenAlgorithmError as error:
+        return CheckFinding(check, "failed", str(error))
     return CheckFinding(check, "ok", "clang -target bpf")
 
 

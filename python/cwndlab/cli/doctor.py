@@ -48,6 +48,7 @@ def checks() -> list[Examined]:
         Examined("links", "ok" if presets() else "missing", plural(len(presets()), "preset")),
         _folder(),
         _disk(),
+        _confinement(),
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
         *_kernel(),
         *_testbed(),
@@ -65,6 +66,16 @@ def _core() -> Examined:
     except CwndlabError as error:
         return Examined("simulator", "missing", "not built", str(error))
     return Examined("simulator", "ok", f"{core.version()}; algorithms: {names}; stacks: {stacks}")
+
+
+def _confinement() -> Examined:
+    """Whether the kernel can confine algorithms of users."""
+    name = "own algorithms"
+    missing = [each for each, is_there in core.module().protections() if not is_there]
+    if not missing:
+        return Examined(name, "ok", "run in a process that opens no file and no connection")
+    found = f"this kernel has no {' and no '.join(missing)}: they could open files"
+    return Examined(name, "optional", found, "run only code that you have read")
 
 
 def _testbed() -> list[Examined]:

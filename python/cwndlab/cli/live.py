@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwndlab.api.study import Study
 from cwndlab.backends.live import senders_of
 from cwndlab.cli.live_options import LiveOptions, live_options, server_options
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import format_option, print_rows, prose, say
+from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.studies import measure
 from cwndlab.measure.iperf3 import runs_via
 from cwndlab.measure.preflight import look, measure_datagrams
@@ -31,15 +31,19 @@ if TYPE_CHECKING:
     metavar="RATE",
     help="Also measure loss and jitter of datagrams at this rate: 2 Mbit/s.",
 )
+@trust_option
 @format_option
 def preflight_command(
-    study: Path | None, address: Address, udp: str | None, output_format: str
+    study: Path | None, address: Address, udp: str | None, output_format: str, *, is_trusting: bool
 ) -> int:
     """Check both ends and the path before a campaign.
 
     With STUDY, also check that both ends can run it.
     """
-    senders = [] if study is None else senders_of(Study.load(study, is_live=True).matrix.runs)
+    senders = []
+    if study is not None:
+        loaded = load_study(study, is_trusting=is_trusting, is_live=True)
+        senders = senders_of(loaded.matrix.runs)
     with Session(address) as session:
         for ahead in session.turn():
             say(waiting_for(ahead))
@@ -67,11 +71,13 @@ def preflight_command(
 )
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @results_option
+@trust_option
 def live_command(
     study: Path,
     live: LiveOptions,
     results: Path | None,
     *,
+    is_trusting: bool,
     is_status: bool,
     is_quick: bool,
 ) -> None:
@@ -80,7 +86,7 @@ def live_command(
     This machine is the user, the server (`cwndlab serve`) the network. The same as
     `run --backend live`.
     """
-    loaded = Study.load(study, is_quick=is_quick, is_live=True)
+    loaded = load_study(study, is_trusting=is_trusting, is_quick=is_quick, is_live=True)
     folder = results or live.default_folder(loaded, is_quick=is_quick)
     if is_status:
         matrix = runs_via(loaded.matrix) if live.via is not None else loaded.matrix

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from cwndlab.api.results import open_results
-from cwndlab.api.study import Study
 from cwndlab.cli.output import format_option, print_rows, prose, say
+from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.errors import plural
 from cwndlab.judge.plan import LEVEL, POWER, plan_study
 from cwndlab.text.quantity import parse_rate, parse_share
@@ -49,16 +49,23 @@ def _data(gigabytes: float | None) -> str:
     metavar="RATE",
     help="Expected rate of each flow if there is no pilot, such as 20 Mbit/s.",
 )
+@trust_option
 @format_option
 def plan_command(
-    study: Path, pilot: Path | None, effect: str, rate: str | None, output_format: str
+    study: Path,
+    pilot: Path | None,
+    effect: str,
+    rate: str | None,
+    output_format: str,
+    *,
+    is_trusting: bool,
 ) -> None:
     """Estimate the runs, hours and gigabytes a live campaign of STUDY needs.
 
     It also says how many repetitions are needed to see an effect.
     """
     plan = plan_study(
-        Study.load(study, is_live=True),
+        load_study(study, is_trusting=is_trusting, is_live=True),
         pilot=None if pilot is None else open_results(pilot),
         effect=parse_share(effect) / _PPB,
         bits_per_sec=None if rate is None else parse_rate(rate),

@@ -10,7 +10,6 @@ import click
 
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
-from cwndlab.api.study import Study
 from cwndlab.cli.live_options import LiveOptions, live_options
 from cwndlab.cli.options import (
     Where,
@@ -29,6 +28,7 @@ from cwndlab.cli.output import (
     prose,
     say,
 )
+from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.errors import RunsFailedError, plural
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
     from cwndlab.backends import BackendName
 
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @executor_option
 @live_options
 @pcap_option
+@trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would run, and run nothing.")
 @format_option
@@ -66,11 +68,14 @@ def run_command(  # noqa: PLR0913  one argument per option
     live: LiveOptions,
     output_format: str,
     is_captured: bool,
+    is_trusting: bool,
     is_quick: bool,
     is_dry: bool,
 ) -> None:
     """Run STUDY. Finished runs are kept, so you can stop and resume."""
-    loaded = Study.load(study, is_quick=is_quick, is_live=backend == "live")
+    loaded = load_study(
+        study, is_trusting=is_trusting, is_quick=is_quick, is_live=backend == "live"
+    )
     if is_quick and not loaded.model.quick:
         click.echo(f"{study} has no [quick] table: this is the whole study", err=True)
     if is_captured:

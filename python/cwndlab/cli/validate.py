@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Table
 
-from cwndlab.api.study import Study
 from cwndlab.cli.options import jobs_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
+from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.run.campaign import RESULTS_FOLDER
 from cwndlab.validation import OWN_STUDY, Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
 
 if TYPE_CHECKING:
+    from cwndlab.api.study import Study
     from cwndlab.validation import CellAgreement, Replayed
 
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of kernel runs at the same time, each in its own namespaces.",
 )
+@trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @format_option
 def validate_command(  # noqa: PLR0913  one argument per option
@@ -48,6 +50,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
     output_format: str,
     at_once: int,
     *,
+    is_trusting: bool,
     is_quick: bool,
 ) -> int:
     """Compare the simulator with this machine's kernel.
@@ -55,7 +58,7 @@ def validate_command(  # noqa: PLR0913  one argument per option
     STUDY is run in both, cell by cell, and the report says where they agree. Without STUDY, six
     algorithms on three links, 50 minutes on the kernel. Needs root.
     """
-    loaded = Study.load(study or OWN_STUDY, is_quick=is_quick)
+    loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
     if traces:
         loaded = with_traces(loaded, *traces)
     name = f"{loaded.id}-quick" if is_quick else loaded.id

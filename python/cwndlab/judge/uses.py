@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cwndlab.judge.goals import Goal
 
 STANDSTILL_PRICE = 4 * 2.66
-"""Weight of standstill, in log of bitrate: 2.66 a second in each chunk of 4 s, as in the logarithmic
-quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video Streaming with Pensieve
-(SIGCOMM 2017)."""
+"""Weight of standstill, in log of bitrate: 2.66 a second in each chunk of 4 s, as in the
+logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video Streaming
+with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
 """Weight of the transfer beside a call: 1 % of the call's quality for 10 % of speed. Ours."""

@@ -68,7 +68,7 @@ def kernel_program(
     source, contract = _source(reference, folder)
     recording = ("-DCC_RECORD",) if is_recording else ()
     flags = (*_FLAGS, *recording, f"-I{contract / 'include'}")
-    text = run(source, [*clang(), *flags, "-E", str(source)])
+    text = preprocess(source, flags, clang())
     program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
     digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
@@ -96,7 +96,7 @@ def tracing_program() -> Program:
         AlgorithmError: clang is missing.
     """
     source = Path(__file__).with_name("trace.bpf.c")
-    text = run(source, [*clang(), *_FLAGS, "-E", str(source)])
+    text = preprocess(source, _FLAGS, clang())
     return Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
 
 
@@ -114,7 +114,8 @@ def kernel_object(program: Program) -> Path:
     with tempfile.TemporaryDirectory() as name:
         source, whole = Path(name) / "algorithm.i", Path(name) / "algorithm.o"
         source.write_text(unit.text, encoding="utf-8")
-        run(unit.file, [*clang(), *unit.flags, "-c", str(source), "-o", str(whole)])
+        command = [*clang(), *unit.flags, "-c", str(source), "-o", str(whole)]
+        run(unit.file, command, sources=(Path(unit.file),), into=Path(name))
         write_whole(target, whole.read_bytes())
     return target
 

@@ -136,9 +136,9 @@ def describe_file(reference: str, folder: Path) -> FileAlgorithm:
 def _describe(reference: str, folder: Path, name: str, program: Program) -> FileAlgorithm:
     sha256 = program.sha256
     try:
-        shared_object(program)  # apart from the time limit
+        request = DescribeProgram(str(shared_object(program)), program.file)
         with WorkerProcess() as process:
-            entry: dict[str, Any] = process.ask(DescribeProgram(program), _DESCRIPTION_LIMIT_S)
+            entry: dict[str, Any] = process.ask(request, _DESCRIPTION_LIMIT_S)
     except BrokenAlgorithmError as error:
         return FileAlgorithm(reference, _nothing_known(name, sha256), program, str(error))
     text = (folder / file_of(reference)).read_text(encoding="utf-8", errors="replace")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab import core
 from cwndlab.results.tables import encode_batch, split_files
+from cwndlab.usercode.compiler import shared_objects
 from cwndlab.usercode.processes import WorkerProcess
-from cwndlab.usercode.worker import objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -163,7 +163,8 @@ def compute_apart(
     error = task.problem
     if not error:
         try:
-            batch: Batch = process.ask(Compute(task), take=take)
+            request = Compute(task, shared_objects(task.programs))
+            batch: Batch = process.ask(request, take=take)
         except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
             error = str(caught) or type(caught).__name__
         else:
@@ -196,6 +197,8 @@ class Compute:
     """Run a task. Answered by its batch, after what a long run has recorded by then."""
 
     task: Task
+    objects: Mapping[str, tuple[str, str]]
+    """Shared objects and sources of its algorithms, by name."""
 
     @property
     def files(self) -> str:
@@ -203,8 +206,8 @@ class Compute:
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Compile what is not compiled yet, and run."""
-        return compute([self.task], objects(self.task.programs), take=send)
+        """Run it."""
+        return compute([self.task], self.objects, take=send)
 
 
 class LocalExecutor:

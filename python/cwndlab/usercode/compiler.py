@@ -13,16 +13,18 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cwndlab import core
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError
 from cwndlab.usercode.cache import cache_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cwndlab.usercode.program import Program
 
 _OPTIMISED = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Werror=implicit-function-declaration")
-_TIME_LIMIT_S = 120
+_TIME_LIMIT_S = 15
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _MOST_ERRORS = 5
 _ERROR = re.compile(r"^.*:\s*(?:fatal )?error:.*$|^.*undefined reference.*$", re.MULTILINE)
 
@@ -44,24 +46,32 @@ def compiler() -> tuple[str, ...]:
     raise AlgorithmError(msg)
 
 
-def preprocess(path: Path, flags: Sequence[str]) -> str:
-    """The text of a file with all that it includes.
+def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
+    """The text of a file with all that it includes, by `command` or the machine's compiler.
+
+    It may include what is below its own folder, below the current one, and our headers; a file of a
+    kernel what is in that kernel.
 
     Raises:
         BrokenAlgorithmError: the preprocessor refuses it; names the line.
     """
-    return run(path, [*compiler(), *flags, "-E", str(path)])
+    own = path.resolve().parent
+    is_kernel = own.parts[-2:] == ("net", "ipv4")
+    sources = (own.parents[1] if is_kernel else own, Path.cwd())
+    return run(path, [*(command or compiler()), *flags, "-E", str(path)], sources=sources)
 
 
-def warnings(path: Path, flags: Sequence[str]) -> str:
-    """What the compiler has to say about a file; empty if nothing.
+def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
+    """Compile a file by `command` or the machine's compiler; return its warnings.
 
     Raises:
         BrokenAlgorithmError: it does not compile.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [*compiler(), *flags, "-c", str(path), "-o", str(Path(folder) / "x.o")]
-        return run(path, command, wants_messages=True)
+    with tempfile.TemporaryDirectory() as name:
+        into = Path(name)
+        whole = [*(command or compiler()), *flags, "-c", str(path), "-o", str(into / "x.o")]
+        sources = (path.resolve().parent, Path.cwd())
+        return run(path, whole, sources=sources, into=into, wants_messages=True)
 
 
 def shared_object(program: Program) -> Path:
@@ -71,6 +81,15 @@ def shared_object(program: Program) -> Path:
         BrokenAlgorithmError: it does not compile or link; names the lines.
     """
     return _linked(program, "so", ("-shared", "-Wl,-z,defs", *program.link_flags))
+
+
+def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
+    """Programs as the core takes them: shared object and source, by name.
+
+    Raises:
+        BrokenAlgorithmError: one does not compile or link; names the lines.
+    """
+    return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
 
 
 def executable(program: Program) -> Path:
@@ -87,7 +106,7 @@ def executable(program: Program) -> Path:
 def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
     # Of the same text elsewhere, an object would name the lines of a file elsewhere.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
-    target = _objects_folder() / f"{key[:32]}.{ending}"
+    target = objects_folder() / f"{key[:32]}.{ending}"
     if target.exists():
         return target
     optimised = (*_OPTIMISED, f"-fdebug-prefix-map={Path.cwd()}=.")
@@ -99,16 +118,18 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
             source.write_text(unit.text, encoding="utf-8")
             objects.append(str(folder / f"{n}.o"))
             flags = (*unit.flags, *optimised)
-            run(unit.file, [*compiler(), *flags, "-c", str(source), "-o", objects[-1]])
+            command = [*compiler(), *flags, "-c", str(source), "-o", objects[-1]]
+            # Its errors show columns as an editor does if it can read the line.
+            run(unit.file, command, sources=(Path(unit.file),), into=folder)
         whole = folder / "whole"
-        run(program.file, [*compiler(), *link, *objects, "-o", str(whole)])
+        run(program.file, [*compiler(), *link, *objects, "-o", str(whole)], into=folder)
         write_whole(target, whole.read_bytes())
     return target
 
 
 def is_compiled_here(library: str) -> bool:
     """Whether a shared object is an algorithm's, and not one of the system's."""
-    return Path(library).parent == _objects_folder()
+    return Path(library).parent == objects_folder()
 
 
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
@@ -123,7 +144,8 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
     return (file, int(line)) if colon and line.isdigit() and int(line) and file != "??" else None
 
 
-def _objects_folder() -> Path:
+def objects_folder() -> Path:
+    """The folder of compiled algorithms."""
     return cache_folder() / "algorithms"
 
 
@@ -135,29 +157,49 @@ def _version() -> str:
     return f"{compiler()} {done.stdout}"
 
 
-def run(file: Path | str, command: Sequence[str], *, wants_messages: bool = False) -> str:
-    """What a command of the compiler prints.
+def run(
+    file: Path | str,
+    command: Sequence[str],
+    *,
+    sources: Sequence[Path] = (),
+    into: Path | None = None,
+    wants_messages: bool = False,
+) -> str:
+    """Run a command of the compiler; return what it prints.
+
+    It reads the system's folders, our headers and `sources`, and writes `into` alone; time, memory
+    and output are limited (`crates/sandbox`).
 
     Raises:
-        BrokenAlgorithmError: it refuses the file.
+        BrokenAlgorithmError: it refuses the file, or has not ended in time.
     """
-    environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(  # noqa: S603  the compiler of this machine
-            command,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=_TIME_LIMIT_S,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        msg = f"{file} does not compile: {command[0]} had not ended after {_TIME_LIMIT_S} s"
-        raise BrokenAlgorithmError(msg) from None
-    if done.returncode:
-        raise BrokenAlgorithmError(_refusal(file, done.stderr))
-    return done.stderr if wants_messages else done.stdout
+    readable = [*_SYSTEM, str(_prefix(command[0])), str(cache_folder()), *map(str, sources)]
+    with tempfile.TemporaryDirectory() as temporary:
+        own = {"LC_ALL": "C", "TMPDIR": temporary, "CCACHE_DISABLE": "1"}
+        try:
+            status, output, messages = core.module().run_compiler(
+                list(command),
+                list((os.environ | own).items()),
+                readable,
+                [temporary, "/dev/null", *([str(into)] if into else [])],
+                _TIME_LIMIT_S,
+            )
+        except TimeoutError as error:
+            msg = f"{file} does not compile: {command[0]} {error}"
+            raise BrokenAlgorithmError(msg) from None
+        except OSError as error:
+            msg = f"{file} does not compile: {command[0]} cannot be started ({error.strerror})"
+            raise BrokenAlgorithmError(msg) from None
+    chosen: bytes = messages if status or wants_messages else output
+    text = chosen.decode("utf-8", "replace")
+    if status:
+        raise BrokenAlgorithmError(_refusal(file, text or f"{command[0]} ended with {status}"))
+    return text
+
+
+def _prefix(program: str) -> Path:
+    """The folder under which a compiler is installed: /usr of /usr/bin/gcc."""
+    return Path(shutil.which(program) or program).resolve().parent.parent
 
 
 def _refusal(file: Path | str, messages: str) -> str:

@@ -122,7 +122,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """What the guard's last line means: file and line where they are known, hook, what happened."""
+    """Put the guard's last line into words: file and line if known, hook, and what happened."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

@@ -72,7 +72,7 @@ def is_file_reference(name: str) -> bool:
 
 
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
-    """What results call the algorithm of a file: `my_cc`, `linux:westwood`.
+    """Return the name in results of an algorithm's file: `my_cc`, `linux:westwood`.
 
     Its file's name keeps the ending where a built-in algorithm is called the same without it.
     """
@@ -114,7 +114,7 @@ def existing_file(reference: str, folder: Path) -> Path:
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
-    """What it takes to keep an algorithm's file with its results.
+    """Find the files to keep of an algorithm with its results.
 
     Returns:
         The path of the file among its copies, and every file that goes along: those that it

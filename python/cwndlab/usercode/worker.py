@@ -1,29 +1,42 @@
-"""A process in which algorithms of a user are loaded, and what it can be asked.
+"""A process in which algorithms of a user are loaded, and the requests that it answers.
 
-It reads requests from a socket and answers each. A crash, a trap or a loop without end ends it,
-after a line on standard error that `cwndlab.usercode.processes` reads; it ends by itself when the
-process that started it has gone.
+Before the first request it gives up what an algorithm does not need (`crates/sandbox`): it may read
+the folders of Python and of compiled algorithms, and compute; it opens no other file and no
+connection, and starts no process. A crash, a trap or a loop without end ends it, after a line on
+standard error that `cwndlab.usercode.processes` reads; it ends by itself when the process that
+started it has gone.
 """
 
 from __future__ import annotations
 
-import resource
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from cwndlab import core
 from cwndlab.errors import BrokenAlgorithmError
-from cwndlab.usercode.compiler import shared_object
+from cwndlab.usercode.compiler import objects_folder
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cwndlab.usercode.program import Program
-
-_MEMORY_BYTES = 8 * 2**30
+_SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/vm",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+    "/dev/null",
+    "/dev/urandom",
+)
 
 Send = Callable[[object], None]
 """Sends a part of an answer early."""
@@ -31,49 +44,43 @@ Send = Callable[[object], None]
 
 @dataclass(frozen=True, slots=True)
 class DescribeProgram:
-    """What is this program? Answered like an entry of the core's `algorithms()`."""
+    """Describe a compiled program. Answered like an entry of the core's `algorithms()`."""
 
-    program: Program
-
-    @property
-    def files(self) -> str:
-        """Whose file is to blame if the process ends."""
-        return self.program.file
+    library: str
+    """Path of the shared object."""
+    files: str
+    """The source, to blame if the process dies."""
 
     def answer(self, _send: Send) -> dict[str, Any]:
         """Load it and ask it."""
-        library = shared_object(self.program)
-        return dict(core.module().describe_object(library, self.program.file))
+        return dict(core.module().describe_object(self.library, self.files))
 
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """Does this program keep to the contract? Answered by the first rule it breaks, or None."""
+    """Run the conformance suite. Answered by the first rule that the program breaks, or None."""
 
-    program: Program
+    library: str
+    """Path of the shared object."""
+    files: str
+    """The source, to blame if the process dies."""
     examples: int
     seed: int
     is_module: bool
 
-    @property
-    def files(self) -> str:
-        """Whose file is to blame if the process ends."""
-        return self.program.file
-
     def answer(self, _send: Send) -> object:
-        """Run the conformance suite."""
-        library = shared_object(self.program)
+        """Run the suite."""
         return core.module().check_object(
-            library, self.program.file, self.examples, self.seed, self.is_module
+            self.library, self.files, self.examples, self.seed, self.is_module
         )
 
 
 class WorkerRequest(Protocol):
-    """What a process can be asked; it is sent there and answers itself."""
+    """A request to a process; it is sent there and answers itself."""
 
     @property
     def files(self) -> str:
-        """Whose files are to blame if the process ends."""
+        """Files of algorithms to blame if the process dies."""
 
     def answer(self, send: Send, /) -> object:
         """Do it; what is known early is sent before."""
@@ -93,16 +100,25 @@ class Refusal:
     reason: str
 
 
-def objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Programs as the core wants them: shared object and source, by name."""
-    return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
+def is_confining() -> bool:
+    """Whether the kernel has all that a process is confined with."""
+    return all(is_there for _, is_there in core.module().protections())
+
+
+def _readable() -> list[str]:
+    """Folders and files that Python, its packages and the simulator read while they work."""
+    return [
+        *_SYSTEM,
+        *dict.fromkeys([sys.prefix, sys.base_prefix, *filter(None, sys.path)]),
+        str(objects_folder()),
+    ]
 
 
 def main(descriptor: int) -> None:
     """Answer requests that come from a socket until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES, _MEMORY_BYTES))
+    sys.dont_write_bytecode = True
+    core.module().confine_worker(_readable())
     connection = Connection(descriptor)
     while True:
         try:

@@ -16,6 +16,7 @@ import pytest
 import cwndlab as cw
 import user_code
 from cwndlab.errors import AlgorithmError, RunsFailedError, StudyError
+from cwndlab.usercode.compiler import shared_object
 from cwndlab.usercode.processes import WorkerProcess, explain
 from cwndlab.usercode.program import is_file_reference, name_of, read_program
 from cwndlab.usercode.worker import DescribeProgram
@@ -83,8 +84,8 @@ def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "mistakes",
-    [user_code.UNUSABLE, user_code.BREAKING, user_code.WAITING],
-    ids=["unusable", "breaking", "waiting"],
+    [user_code.UNUSABLE, user_code.MALICIOUS, user_code.BREAKING],
+    ids=["unusable", "malicious", "breaking"],
 )
 def test_mistakes_fail_their_own_runs_only(
     tmp_path: Path, mistakes: tuple[user_code.Mistake, ...]
@@ -101,6 +102,7 @@ def test_mistakes_fail_their_own_runs_only(
     told = failures(tmp_path)
     for mistake in mistakes:
         assert mistake.told in told[mistake.name], told[mistake.name]
+    assert not (tmp_path / "written").exists()
 
 
 def test_the_documentation_quotes_what_one_is_told() -> None:
@@ -157,7 +159,7 @@ def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
         "[parameters.mine]\nkept = 300\n[factors]\n"
         '"algorithm.parameters.kept" = [512, 900]\n'
     )
-    run(tmp_path, "run", "s.toml")
+    run(tmp_path, "run", "s.toml", "--trust")
     results = cw.open_results(tmp_path / "results" / "s")
     assert results.runs()["kept"].to_list() == [512, 900]
     windows = results.flows()["cwnd_mean_pkts"].to_list()
@@ -202,7 +204,7 @@ def test_a_wrong_parameter_is_told_with_its_place(
     words["known"] = "kept" if "/" in algorithm else "beta"
     head = f'[study]\nid = "s"\nduration = "5 s"\nlink = "{LINK}"\nalgorithm = "{algorithm}"\n'
     (tmp_path / "s.toml").write_text(head + written.format(**words))
-    _, err = run(tmp_path, "run", "s.toml", status=2)
+    _, err = run(tmp_path, "run", "s.toml", "--trust", status=2)
     assert err.startswith(message.format(**words)), err
 
 
@@ -290,7 +292,7 @@ def test_a_module_runs_unmodified_with_its_companion(tmp_path: Path, kernel: Pat
         "guard.c",
     ]
     with WorkerProcess() as process:
-        entry = process.ask(DescribeProgram(program))
+        entry = process.ask(DescribeProgram(str(shared_object(program)), program.file))
     assert (entry["name"], entry["description"]) == ("mod", "Reno as a module")
     assert entry["hooks"] == ["ssthresh", "cong_avoid", "undo_cwnd", "init"]
     (kept,) = entry["parameters"]
@@ -305,7 +307,7 @@ def test_a_module_runs_unmodified_with_its_companion(tmp_path: Path, kernel: Pat
         + f'{{ name = "mod", algorithm = "{reference}" }},\n'
         + f'{{ name = "more", algorithm = "{reference}", "algorithm.parameters.kept" = 900 }},\n]\n'
     )
-    run(tmp_path, "run", "s.toml")
+    run(tmp_path, "run", "s.toml", "--trust")
     runs = cw.open_results(tmp_path / "results" / "s").flows()
     goodput = dict(zip(runs["variant"], runs["cwnd_mean_pkts"], strict=True))
     assert goodput["mod"] == goodput["reno"]
@@ -362,14 +364,16 @@ def test_a_guards_line_is_explained() -> None:
 def test_a_process_is_started_again_after_its_end(tmp_path: Path) -> None:
     path = mine(tmp_path)
     program = read_program(str(path), Path())
+    request = DescribeProgram(str(shared_object(program)), program.file)
     with WorkerProcess() as process:
-        assert process.ask(DescribeProgram(program))["name"] == "mine"
+        assert process.ask(request)["name"] == "mine"
         process.close()
-        assert process.ask(DescribeProgram(program))["name"] == "mine"
+        assert process.ask(request)["name"] == "mine"
 
 
 def test_the_api_runs_files_too(tmp_path: Path) -> None:
-    path = mine(tmp_path, user_code.BREAKING[-2].source, "zero.c")
+    zero = next(each for each in user_code.BREAKING if each.name == "zero")
+    path = mine(tmp_path, zero.source, "zero.c")
     study = cw.Study(link=LINK, algorithm=["reno", str(path)], duration="2 s")
     with pytest.raises(RunsFailedError, match="made the window 0 packets"):
         study.run(tmp_path / "r")
@@ -405,3 +409,29 @@ def test_the_package_carries_what_algorithms_are_compiled_with() -> None:
     assert {"include/cc.h", "include/cc_tcp.h", "port/native.h", "port/guard.c"} <= names
     assert {"linux/cc_linux.h", "linux/ops.h", "linux/module.c"} <= names
     assert (Path(cw.__file__).parent / "data" / "skeleton.c").is_file()
+
+
+# ---- received code
+
+
+def test_code_that_came_with_a_study_is_compiled_once_the_user_agrees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    received = tmp_path / "received"
+    received.mkdir()
+    mine(received)
+    study = received / "s.toml"
+    study.write_text(
+        '[study]\nid = "s"\nduration = "2 s"\nalgorithm = "./mine.c"\n[link]\npreset = "lossy"\n',
+        encoding="utf-8",
+    )
+    for command in ("run", "plan", "validate"):
+        _, err = run(received, command, "s.toml", status=2)
+        assert err.startswith("s.toml compiles and runs 1 C file: ./mine.c\n  read the code;")
+    assert not (tmp_path / "cache").exists(), "nothing was compiled"
+    run(received, "run", "s.toml", "--trust")
+    run(received, "run", "s.toml")
+    study.replace(tmp_path / "s.toml")
+    mine(tmp_path)
+    run(tmp_path, "run", "s.toml", status=2)

@@ -1,0 +1,65 @@
+"""C files that a study brings along: nobody's code is compiled before its user has agreed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.api.study import Study
+from cwndlab.cli.output import command_line
+from cwndlab.errors import CwndlabError, plural
+from cwndlab.resolve.algorithms import references_in
+from cwndlab.text.toml import TomlSource
+from cwndlab.usercode.trust import is_trusted, trust
+from cwndlab.usercode.worker import is_confining
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+trust_option = click.option(
+    "--trust",
+    "is_trusting",
+    is_flag=True,
+    help="Compile and run the C files that STUDY names without asking.",
+)
+
+
+class UntrustedCodeError(CwndlabError):
+    """A study names C files that the user has not agreed to run."""
+
+
+def load_study(
+    path: Path, *, is_trusting: bool, is_quick: bool = False, is_live: bool = False
+) -> Study:
+    """Read a study, after the user has agreed to compile and run its C files.
+
+    Raises:
+        UntrustedCodeError: the user has not agreed, or cannot be asked.
+        StudyError: there is something wrong with the study.
+    """
+    files = sorted(references_in(TomlSource.read(path).document).values())
+    if files:
+        _ask(path, files, is_trusting=is_trusting)
+    return Study.load(path, is_quick=is_quick, is_live=is_live)
+
+
+def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
+    folder = path.resolve().parent
+    if is_trusted(folder):
+        return
+    names = ", ".join(files)
+    if not is_trusting:
+        what = f"{path} compiles and runs {plural(len(files), 'C file')}: {names}"
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            again = command_line("cwndlab", "run", path, "--trust")
+            msg = f"{what}\n  read the code; if you trust it: {again}"
+            raise UntrustedCodeError(msg)
+        confined = "They run in a process that opens no other file and no connection."
+        click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
+        if not click.confirm("Do you trust the files of this folder?", err=True):
+            msg = f"{path} was not run"
+            raise UntrustedCodeError(msg)
+    trust(folder)
