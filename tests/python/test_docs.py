@@ -87,7 +87,7 @@ def test_every_command_stands_in_a_block_that_is_looked_at(page: Path) -> None:
 @pytest.mark.parametrize("text", list(blocks("toml")))
 def test_studies_of_the_documentation_are_valid(text: str, clone: Path) -> None:
     (clone / "study.toml").write_text(text, encoding="utf-8")
-    run(clone, examples.program(), "run", "study.toml", "--dry-run")
+    run(clone, examples.program(), "run", "study.toml", "--dry-run", "--trust")
 
 
 @pytest.mark.parametrize("text", list(blocks("python")))
