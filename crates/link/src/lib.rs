@@ -65,7 +65,7 @@ pub use scatter::Scatter;
 pub use stages::Stages;
 pub use wifi::{
     AccessCategory, AccessPointConfig, AggregationConfig, AirUse, AqlConfig, Band, BeaconConfig,
-    DownlinkConfig, InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig,
+    DownlinkConfig, ErrorCurve, InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig,
     RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig, WifiError,
     WifiStatistics,
 };

@@ -31,8 +31,9 @@ mod rate_control;
 
 pub use channel::WifiChannel;
 pub use config::{
-    AccessCategory, AccessPointConfig, AggregationConfig, Band, BeaconConfig, InterferenceConfig,
-    InterferenceKind, NodeConfig, RadioConfig, RateControlConfig, Standard, WifiConfig, WifiError,
+    AccessCategory, AccessPointConfig, AggregationConfig, Band, BeaconConfig, ErrorCurve,
+    InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig, RateControlConfig, Standard,
+    WifiConfig, WifiError,
 };
 pub use downlink::{AqlConfig, DownlinkConfig, StationQueueConfig};
 pub use exchange::WifiStatistics;

@@ -1,14 +1,16 @@
 //! Whether a frame is received: path loss, noise, and the errors that the code leaves.
 //!
-//! A packet of L bits arrives with probability (1 - e)^L, where e is the union bound of the
+//! A packet of L bits arrives with probability (1 - e)^L. e is the union bound of the
 //! industry-standard convolutional code's weights (Haccoun and Begin 1989) over the bit errors of
-//! the modulation in white noise, as in Pei and Henderson 2010, "Validation of OFDM error rate
-//! model in ns-3". Frames that meet are noise to each other, so a strong one may survive (capture).
+//! the modulation in white noise: with soft decisions as in Pei and Henderson 2010, "Validation of
+//! OFDM error rate model in ns-3", or with hard ones as in Lacage and Henderson 2006, "Yet another
+//! network simulator". Frames that meet are noise to each other, so a strong one may survive
+//! (capture).
 //! Left out: LDPC, gains of several antennas, and that symbols of one frame differ.
 
 use cwndlab_units::{Stream, Time};
 
-use super::config::{Band, NodeConfig, RadioConfig, Standard, WifiConfig, WifiError};
+use super::config::{Band, ErrorCurve, NodeConfig, RadioConfig, Standard, WifiConfig, WifiError};
 use super::phy::{Coding, Mode, Modulation};
 
 /// Powers and losses between the nodes of one channel.
@@ -19,6 +21,10 @@ pub(crate) struct Radio {
     /// Loss of the first metre, decibels.
     first_metre_db: f64,
     noise_mw: f64,
+    /// The ratio of signal to noise that the decoder has of what the antenna receives.
+    efficiency: f64,
+    channel_hz: f64,
+    streams: f64,
     /// For the draws of the frames that each node sends, with the frame's time.
     keys: Vec<u64>,
 }
@@ -51,7 +57,16 @@ impl Radio {
             .map(|node| Stream::new(run_seed, &format!("{name}.{node}.errors")).next_u64())
             .collect();
         let noise_mw = from_db(noise_dbm);
-        let made = Self { nodes, config: radio, first_metre_db, noise_mw, keys };
+        let made = Self {
+            nodes,
+            config: radio,
+            first_metre_db,
+            noise_mw,
+            efficiency: from_db(-radio.implementation_loss_mdb as f64 / 1e3),
+            channel_hz: f64::from(config.channel_mhz) * 1e6,
+            streams: f64::from(config.spatial_streams),
+            keys,
+        };
         for station in 1..made.nodes.len() {
             if !(1.0..=1e9).contains(&made.distance_mm(0, station)) {
                 return Err(WifiError::Position(station));
@@ -82,21 +97,26 @@ impl Radio {
         self.received_mw(from, to) / (self.noise_mw + interference)
     }
 
+    /// The rate at which bits are wrong behind the decoder.
+    pub(crate) fn bit_error_rate(&self, mode: &Mode, sinr: f64) -> f64 {
+        // Frames of 802.11b are refused together with a radio.
+        let Modulation::Ofdm { coding, data_bits, symbol } = mode.modulation else { return 0.0 };
+        let sinr = sinr * self.efficiency;
+        match self.config.error_curve {
+            ErrorCurve::Nist => coding.soft_error_rate(sinr),
+            ErrorCurve::Yans => {
+                let data_bits_per_sec = data_bits as f64 / (symbol.as_nanos() as f64 / 1e9);
+                let redundancy = coding.rate_denominator as f64 / coding.rate_numerator as f64;
+                let coded_bits_per_sec = data_bits_per_sec * redundancy / self.streams;
+                coding.hard_error_rate(sinr * self.channel_hz / coded_bits_per_sec)
+            }
+        }
+    }
+
     /// What decides on the packets of the frame that `node` begins to send at `start`: draws belong
     /// to the time and not to how often there were any.
     pub(crate) fn draws(&self, node: usize, start: Time) -> Stream {
         Stream::new(self.keys[node].wrapping_add(start.as_nanos()), "frame")
-    }
-}
-
-impl Mode {
-    /// The rate at which bits are wrong behind the decoder.
-    pub(crate) fn bit_error_rate(&self, sinr: f64) -> f64 {
-        match self.modulation {
-            Modulation::Ofdm { coding, .. } => coding.bit_error_rate(sinr),
-            // Refused together with a radio.
-            Modulation::Dsss { .. } => 0.0,
-        }
     }
 }
 
@@ -109,7 +129,8 @@ pub(crate) fn success(bit_error_rate: f64, bytes: u64) -> f64 {
 }
 
 impl Coding {
-    fn bit_error_rate(self, sinr: f64) -> f64 {
+    /// The union bound with soft decisions, at a ratio of signal to noise.
+    fn soft_error_rate(self, sinr: f64) -> f64 {
         // Gray-coded square constellations in white noise (Proakis, Digital Communications, 5.2).
         let (share, scale) = match self.bits_per_carrier {
             1 => (1.0, 1.0),
@@ -135,6 +156,44 @@ impl Coding {
         }
         (sum / (2.0 * self.rate_numerator as f64)).min(1.0)
     }
+
+    /// The union bound's first two terms with hard decisions, at a ratio of a coded bit's energy to
+    /// the noise density.
+    fn hard_error_rate(self, energy_over_noise: f64) -> f64 {
+        let points = f64::from(1_u32 << self.bits_per_carrier);
+        let raw = if self.bits_per_carrier == 1 {
+            0.5 * libm::erfc(libm::sqrt(energy_over_noise))
+        } else {
+            let bits = self.bits_per_carrier as f64;
+            let argument = libm::sqrt(1.5 * bits * energy_over_noise / (points - 1.0));
+            let one = (1.0 - 1.0 / libm::sqrt(points)) * libm::erfc(argument);
+            (1.0 - (1.0 - one) * (1.0 - one)) / bits
+        };
+        let (free_distance, paths): (u32, [f64; 2]) = match self.rate_denominator {
+            2 => (10, [11.0, 0.0]),
+            3 => (6, [1.0, 16.0]),
+            4 => (5, [8.0, 31.0]),
+            _ => (4, [14.0, 69.0]),
+        };
+        // ns-3 takes one term alone for BPSK.
+        let terms = if self.bits_per_carrier == 1 { 1 } else { 2 };
+        let errors = (free_distance..).zip(paths).take(terms);
+        errors.map(|(distance, paths)| paths * wrong_path(raw, distance)).sum::<f64>().min(1.0)
+    }
+}
+
+/// With which probability a decoder with hard decisions takes a path that differs in `distance` bits,
+/// of which each is wrong with probability `raw` (Proakis, Digital Communications, 8.2.5).
+fn wrong_path(raw: f64, distance: u32) -> f64 {
+    let term = |wrong: u32| {
+        let choices = (0..wrong)
+            .fold(1.0, |product, step| product * f64::from(distance - step) / f64::from(step + 1));
+        choices
+            * libm::pow(raw, f64::from(wrong))
+            * libm::pow(1.0 - raw, f64::from(distance - wrong))
+    };
+    let most: f64 = (distance / 2 + 1..=distance).map(term).sum();
+    if distance % 2 == 0 { most + 0.5 * term(distance / 2) } else { most }
 }
 
 pub(crate) fn from_db(db: f64) -> f64 {
@@ -174,17 +233,91 @@ const RATE_5_6: [f64; 10] = [
 ];
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::wifi::phy::Phy;
+
+    pub(crate) const SETTINGS: RadioConfig = RadioConfig {
+        power_mdbm: 16_000,
+        noise_figure_mdb: 7_000,
+        path_loss_exponent_milli: 3_000,
+        error_curve: ErrorCurve::Nist,
+        implementation_loss_mdb: 0,
+    };
 
     fn mode(index: u8) -> Mode {
         let phy = Phy::new(&WifiConfig::new(Standard::N, 1)).expect("a channel");
         *phy.mode(index).expect("a rate")
     }
 
+    fn radio(error_curve: ErrorCurve, implementation_loss_mdb: i64) -> Radio {
+        let mut config = WifiConfig::new(Standard::N, 1);
+        config.stations[0].x_mm = 10_000;
+        let settings = RadioConfig { error_curve, implementation_loss_mdb, ..SETTINGS };
+        Radio::new(&config, settings, 1, "wifi").expect("a radio")
+    }
+
+    fn loss_with(radio: &Radio, index: u8, snr_db: f64, bytes: u64) -> f64 {
+        1.0 - success(radio.bit_error_rate(&mode(index), from_db(snr_db)), bytes)
+    }
+
     fn loss(index: u8, snr_db: f64, bytes: u64) -> f64 {
-        1.0 - success(mode(index).bit_error_rate(from_db(snr_db)), bytes)
+        loss_with(&radio(ErrorCurve::Nist, 0), index, snr_db, bytes)
+    }
+
+    #[test]
+    fn hard_decisions_are_those_of_the_closed_formulas() {
+        // P of Proakis (8.2-28) by hand: 10 p^3 q^2 + 5 p^4 q + p^5 and 3 p^2 q^2 + 4 p^3 q + p^4.
+        assert!((wrong_path(0.1, 5) - 0.00856).abs() < 1e-12);
+        assert!((wrong_path(0.1, 4) - 0.0280).abs() < 1e-12);
+        // BPSK 1/2 of 802.11n at 6.5 Mbit/s: 13 Mbit/s of coded bits in 20 MHz.
+        let yans = radio(ErrorCurve::Yans, 0);
+        let raw = 0.5 * libm::erfc(libm::sqrt(20.0 / 13.0));
+        let found = yans.bit_error_rate(&mode(0), 1.0);
+        assert!((found - 11.0 * wrong_path(raw, 10)).abs() < 1e-12, "{found}");
+        // QPSK's bits are those of two BPSKs with half the power each.
+        let raw = 0.5 * libm::erfc(libm::sqrt(2.0 * 20.0 / 26.0));
+        let found = yans.bit_error_rate(&mode(1), 2.0);
+        assert!((found - 11.0 * wrong_path(raw - raw * raw / 2.0, 10)).abs() < 1e-3 * found);
+    }
+
+    #[test]
+    fn hard_decisions_lose_what_ns_3_loses() {
+        // ns-3.37's YansErrorRateModel: 1500 bytes of 802.11n, 20 MHz, one stream.
+        let measured = [
+            (1.5, 3.370e-2),
+            (4.5, 3.316e-2),
+            (8.0, 3.602e-3),
+            (11.5, 7.680e-3),
+            (16.0, 2.486e-5),
+            (20.5, 2.244e-4),
+            (22.0, 3.269e-5),
+            (24.0, 1.372e-5),
+        ];
+        let yans = radio(ErrorCurve::Yans, 0);
+        for (index, (snr_db, expected)) in measured.into_iter().enumerate() {
+            let found = loss_with(&yans, index as u8, snr_db, 1500);
+            assert!(
+                (found / expected - 1.0).abs() < 1e-3,
+                "MCS {index}: {found} beside {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_curve_falls_with_the_signal_and_moves_with_the_receiver() {
+        for curve in [ErrorCurve::Nist, ErrorCurve::Yans] {
+            let [good, bad] = [0, 3_000].map(|loss_mdb| radio(curve, loss_mdb));
+            for index in 0..8 {
+                let losses: Vec<f64> =
+                    (-5..40).map(|db| loss_with(&good, index, f64::from(db), 1500)).collect();
+                assert!(losses.windows(2).all(|pair| pair[0] >= pair[1]), "{curve:?} {index}");
+                assert!(losses[0] > 0.5 && losses[44] < 1e-3, "{curve:?} {index}");
+                let moved =
+                    loss_with(&bad, index, 18.0, 1500) - loss_with(&good, index, 15.0, 1500);
+                assert!(moved.abs() < 1e-9, "{curve:?} {index}");
+            }
+        }
     }
 
     #[test]
@@ -225,12 +358,7 @@ mod tests {
         let mut config = WifiConfig::new(Standard::N, 2);
         config.stations[0].x_mm = 10_000;
         config.stations[1].y_mm = -20_000;
-        let radio = RadioConfig {
-            power_mdbm: 16_000,
-            noise_figure_mdb: 7_000,
-            path_loss_exponent_milli: 3_000,
-        };
-        let radio = Radio::new(&config, radio, 1, "wifi").expect("a radio");
+        let radio = Radio::new(&config, SETTINGS, 1, "wifi").expect("a radio");
         let db = |ratio: f64| 10.0 * libm::log10(ratio);
         // 16 dBm - 46.85 dB - 30 dB over a floor of -94 dBm.
         let near = db(radio.sinr(1, 0, core::iter::empty()));
@@ -247,12 +375,7 @@ mod tests {
         let gain_db = |x_mm| {
             let mut config = WifiConfig::new(Standard::N, 1);
             config.stations[0].x_mm = x_mm;
-            let radio = RadioConfig {
-                power_mdbm: 16_000,
-                noise_figure_mdb: 7_000,
-                path_loss_exponent_milli: 3_000,
-            };
-            let radio = Radio::new(&config, radio, 1, "wifi").expect("a radio");
+            let radio = Radio::new(&config, SETTINGS, 1, "wifi").expect("a radio");
             10.0 * libm::log10(radio.received_mw(1, 0)) - 16.0
         };
         assert!((gain_db(1_000) + 46.85).abs() < 1e-9);
@@ -264,12 +387,7 @@ mod tests {
     #[test]
     fn nodes_at_one_place_are_refused() {
         let config = WifiConfig::new(Standard::A, 1);
-        let radio = RadioConfig {
-            power_mdbm: 16_000,
-            noise_figure_mdb: 7_000,
-            path_loss_exponent_milli: 3_000,
-        };
-        let error = Radio::new(&config, radio, 1, "wifi").expect_err("no distance");
+        let error = Radio::new(&config, SETTINGS, 1, "wifi").expect_err("no distance");
         assert_eq!(error, WifiError::Position(1));
     }
 }

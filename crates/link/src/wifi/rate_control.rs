@@ -50,7 +50,7 @@ struct Rate {
 }
 
 impl RateControl {
-    /// The rate control of one lane, over which the signal is so strong, if it is known.
+    /// The rate control of one lane, on which bits are wrong so often at each rate.
     ///
     /// # Errors
     /// If a rate is asked for that the channel does not have.
@@ -58,7 +58,7 @@ impl RateControl {
         config: RateControlConfig,
         standard: Standard,
         phy: &Phy,
-        snr: Option<f64>,
+        bit_error_rates: &[f64],
         random: Stream,
     ) -> Result<Self, WifiError> {
         let there_are = || (0..phy.modes()).filter(|&index| phy.mode(index).is_some());
@@ -72,8 +72,7 @@ impl RateControl {
             }
             RateControlConfig::Ideal {} => {
                 let is_good = |&index: &u8| {
-                    let Some((mode, snr)) = phy.mode(index).zip(snr) else { return true };
-                    radio::success(mode.bit_error_rate(snr), IDEAL_BYTES) > IDEAL_SUCCESS
+                    radio::success(bit_error_rates[usize::from(index)], IDEAL_BYTES) > IDEAL_SUCCESS
                 };
                 let slowest = there_are().next().unwrap_or(0);
                 Ok(Self::Fixed(there_are().rfind(is_good).unwrap_or(slowest)))
@@ -187,11 +186,18 @@ const IDEAL_SUCCESS: f64 = 0.9;
 mod tests {
     use super::*;
     use crate::wifi::config::WifiConfig;
+    use crate::wifi::radio::Radio;
 
     fn control(config: RateControlConfig, snr_db: f64) -> Result<RateControl, WifiError> {
-        let phy = Phy::new(&WifiConfig::new(Standard::N, 1)).expect("a channel");
-        let snr = Some(radio::from_db(snr_db));
-        RateControl::new(config, Standard::N, &phy, snr, Stream::new(1, "rates"))
+        let mut channel = WifiConfig::new(Standard::N, 1);
+        channel.stations[0].x_mm = 10_000;
+        let phy = Phy::new(&channel).expect("a channel");
+        let radio = Radio::new(&channel, radio::tests::SETTINGS, 1, "wifi").expect("a radio");
+        let snr = radio::from_db(snr_db);
+        let rates = (0..phy.modes())
+            .map(|index| phy.mode(index).map_or(1.0, |mode| radio.bit_error_rate(mode, snr)));
+        let random = Stream::new(1, "rates");
+        RateControl::new(config, Standard::N, &phy, &rates.collect::<Vec<_>>(), random)
     }
 
     /// The rate in use after ten seconds of which each frame of 20 packets arrives with the

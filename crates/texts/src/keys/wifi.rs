@@ -194,6 +194,18 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "3000",
             "path loss exponent in thousandths: 3000 loses 30 dB for each tenfold distance",
         ),
+        optional(
+            "error_curve",
+            "error_curve",
+            Form::Word(&["nist", "yans"]),
+            "errors behind the decoder: soft decisions as ns-3's NistErrorRateModel (nist), hard ones as its YansErrorRateModel (yans); nist if absent",
+        ),
+        optional(
+            "implementation_loss",
+            "implementation_loss_mdb",
+            RATIO,
+            "a receiver is so much worse than the curve; 0 dB if absent, IEEE 802.11 assumes 5 dB",
+        ),
     ],
 };
 

@@ -90,11 +90,13 @@ impl<P: Packet> Exchange<P> {
             let (from, to) = if lane % 2 == 0 { (0, station) } else { (station, 0) };
             let snr = radio.as_ref().map(|radio| radio.sinr(from, to, core::iter::empty()));
             let random = stream(format!("{name}.{from}-{to}.rates"));
-            let rates = RateControl::new(config.rate_control, config.standard, &phy, snr, random)?;
-            let error_rate = |index| {
-                phy.mode(index).zip(snr).map_or(0.0, |(mode, snr)| mode.bit_error_rate(snr))
+            let error_rate = |index| match (&radio, phy.mode(index), snr) {
+                (Some(radio), Some(mode), Some(snr)) => radio.bit_error_rate(mode, snr),
+                _ => 0.0,
             };
-            let bit_error_rates = (0..phy.modes()).map(error_rate).collect();
+            let bit_error_rates: Vec<f64> = (0..phy.modes()).map(error_rate).collect();
+            let (control, standard) = (config.rate_control, config.standard);
+            let rates = RateControl::new(control, standard, &phy, &bit_error_rates, random)?;
             let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
             let air = AirUse::default();
             Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, air, asks: false })
@@ -358,7 +360,7 @@ impl<P: Packet> Exchange<P> {
         }
         let others = others.iter().map(|&(other, _)| other).filter(|&other| other != hop.from);
         let sinr = radio.sinr(hop.from, hop.to, others);
-        let error_rate = self.phy.slowest().bit_error_rate(sinr);
+        let error_rate = radio.bit_error_rate(self.phy.slowest(), sinr);
         let mut draws = radio.draws(hop.from, frame.begins);
         draws.unit() < radio::success(error_rate, SIGNAL_BYTES)
     }
@@ -449,6 +451,6 @@ fn error_rate(
     if meeting.peek().is_none() {
         alone
     } else {
-        mode.bit_error_rate(radio.sinr(from, to, meeting))
+        radio.bit_error_rate(mode, radio.sinr(from, to, meeting))
     }
 }
