@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from cwndlab.api.advise import CANDIDATES, advise
 from cwndlab.api.results import open_results
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.apply import apply_winner
 from cwndlab.cli.options import jobs_option
-from cwndlab.cli.output import command_line, format_option, indented, say
+from cwndlab.cli.output import command_line, console, format_option, indented, say
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
@@ -130,9 +131,9 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _print(title: str, folder: Path, answers: Answers) -> None:
-    say("", f"  {title}", "")
+    say("", indented(Text(title)), "")
     if len(answers.settings) == 1:
-        say(indented(terminal_table(answers.settings[0].comparison)), "")
+        say(indented(terminal_table(answers.settings[0].comparison, width=console().width)), "")
     else:
         say(indented(terminal_settings(answers)), "")
     say(*(indented(line) for line in terminal_decision(answers.together)), "")

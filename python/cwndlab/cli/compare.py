@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from cwndlab.api.adding import adding
 from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.options import Where, backend_option, jobs_option
-from cwndlab.cli.output import command_line, format_option, indented, say
+from cwndlab.cli.output import command_line, console, format_option, indented, say
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
@@ -135,9 +136,10 @@ def _print(study: Study, results: Results, goal: str, output_format: str) -> Non
         print_answers(answers, output_format)
         return
     comparison = answer.comparison
-    say("", f"  {study.title} · {_how_often(comparison)} · {_seconds_spent(results)}", "")
+    title = f"{study.title} · {_how_often(comparison)} · {_seconds_spent(results)}"
+    say("", indented(Text(title)), "")
     limits = main_limits(results, comparison.representative_runs())
-    say(indented(terminal_table(comparison, limits)), "")
+    say(indented(terminal_table(comparison, limits, console().width)), "")
     say(*(indented(line) for line in terminal_decision(answer.decision)))
     say("", f"  {command_line('cwndlab', 'report', results.path)} writes a report")
 

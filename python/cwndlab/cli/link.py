@@ -14,6 +14,7 @@ from cwndlab.cli.output import (
     format_option,
     print_rows,
     print_text,
+    prose,
     say,
 )
 from cwndlab.measure.record import record
@@ -67,7 +68,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 
         print_text(str(plot_link(spec, out, duration)))
     elif output_format == "table":
-        say(*describe_link(spec))
+        say(*(prose(line) for line in describe_link(spec)))
     else:
         print_rows(link_facts(spec), output_format)
 

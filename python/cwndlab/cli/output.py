@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import functools
 import json
+import re
 import shlex
 import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
@@ -72,8 +74,22 @@ def say(*lines: RenderableType) -> None:
 
 
 def prose(text: str) -> RenderableType:
-    """A sentence: broken between words on a terminal, whole elsewhere."""
-    return Text(text) if console().is_terminal else text
+    """A line: broken between words on a terminal, below its own text; whole elsewhere."""
+    to = console()
+    if not to.is_terminal or len(text) <= to.width:
+        return text
+    indent = len(text) - len(text.lstrip())
+    named = re.match(r"\s*\S+\s{2,}", text)
+    hanging = named.end() if named else indent and indent + 2
+    lines = textwrap.wrap(
+        text[indent:],
+        to.width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return Text("\n".join(lines))
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:

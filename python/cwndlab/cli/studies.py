@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
@@ -21,6 +22,7 @@ from cwndlab.cli.options import (
 )
 from cwndlab.cli.output import (
     command_line,
+    console,
     format_option,
     indented,
     print_frame,
@@ -109,7 +111,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_format: str) -> None:
     """Print what would be run, and what it would cost."""
     if output_format == "table":
-        say(*describe_study(study))
+        say(*(prose(line) for line in describe_study(study)))
         if backend == "sim":
             cost = cost_of(study.cells, study.repetitions)
             say("", f"  {cost.sentence(jobs or available_cores())}")
@@ -184,7 +186,8 @@ def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> P
 def print_comparisons(results: Results) -> None:
     """Print what a study found, cell by cell, as people read it."""
     runs = results.runs()
-    say("", f"  {results.title}: {plural(runs.height, 'run')} in {results.path}")
+    ran = f"{results.title}: {plural(runs.height, 'run')} in {results.path}"
+    say("", indented(Text(ran)))
     disturbed = runs["flags"].count() if "flags" in runs.columns else 0
     if disturbed:
         say(f"  ! {disturbed:,} of them were disturbed; the report says how")
@@ -194,6 +197,6 @@ def print_comparisons(results: Results) -> None:
     for answer in answers.settings:
         name = answer.decision.setting
         say("", *([f"  {name}"] if name else []))
-        say(indented(terminal_table(answer.comparison)))
+        say(indented(terminal_table(answer.comparison, width=console().width)))
     if len(answers.settings[0].comparison.contestants) > 1:
         say("", *(indented(line) for line in terminal_decision(answers.together)))

@@ -89,7 +89,8 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
         if len(groups) > 1:
             names = ("/".join(str(label) for label in cell.labels.values()) for cell in cells)
             lines.append(f"  {', '.join(names)}:")
-        lines += [f"  {text}" for text in sentences]
+        indent = "    " if len(groups) > 1 else "  "
+        lines += [f"{indent}{text}" for text in sentences]
     return lines
 
 

@@ -19,24 +19,36 @@ _HEADS = {
     "completion_ms": "completion ms",
     "jain_index": "Jain's index",
 }
+_NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
+_NARROW, _NARROWEST = 100, 78
+"""Terminals of fewer columns have short heads; below the second, numbers may be broken."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
+_WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
+"""Columns that are not broken, where no more than `_FITTING` columns are shown."""
+_FITTING = 4
 
 
-def terminal_table(comparison: Comparison, limits: Mapping[str, str] | None = None) -> Table:
+def terminal_table(
+    comparison: Comparison, limits: Mapping[str, str] | None = None, width: int = 200
+) -> Table:
     """Return a comparison as a table for the terminal, the best of each column in bold.
 
-    `limits` says what limited each contestant, where that is known.
+    `limits` says what limited each contestant, where that is known; `width` is the terminal's, in
+    columns.
     """
+    heads, gap = (_NARROW_HEADS, 2) if width < _NARROW else (_HEADS, 3)
     wanted = [*(column for column in NOTICED if comparison.has(column)), *_COLUMNS]
     if comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
     if comparison.flows_per_run > 1:
         wanted.append("jain_index")
     model = comparison_table(comparison, wanted)
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    whole = _WHOLE if width >= _NARROWEST and len(model.columns) <= _FITTING else ()
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
     table.add_column("algorithm", no_wrap=True)
     for column in model.columns:
-        table.add_column(_HEADS.get(column.column, quantity(column.column).header))
+        head = heads.get(column.column, quantity(column.column).header)
+        table.add_column(head, no_wrap=column.column in whole)
     if limits:
         table.add_column("limited by")
     for row in model.rows:
