@@ -15,7 +15,7 @@ from cwndlab.study.kept import STUDY
 from cwndlab.usercode.program import LINUX_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from cwndlab.backends import BackendName
@@ -24,7 +24,11 @@ _GROWING = ("algorithm", "repetitions")
 
 
 def adding(
-    document: Mapping[str, Any], title: str, folder: Path | None, backend: BackendName
+    document: Mapping[str, Any],
+    title: str,
+    folder: Path | None,
+    backend: BackendName,
+    load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
     """The study of a comparison together with what was compared before, and its folder.
 
@@ -36,6 +40,7 @@ def adding(
         title: what reports call it.
         folder: of the results; None for one of its own.
         backend: where it runs.
+        load: reads the study of an earlier comparison, whose C files may be anyone's.
 
     Raises:
         ResultsError: `folder` holds an algorithm of the same name with another content.
@@ -50,7 +55,7 @@ def adding(
         where = folder or default_folder(study, backend)
         if not (where / MANIFEST).exists():
             return study, where
-        earlier = Study.load(where / STUDY)
+        earlier = load(where / STUDY)
         if earlier.id != name:
             return study, where  # refused when it is written into
         if changed := _changed_algorithms(earlier, study):

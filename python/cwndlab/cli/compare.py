@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.cli.answers import goal_option, print_answers, use_option
 from cwndlab.cli.options import Where, backend_option, jobs_option
 from cwndlab.cli.output import command_line, console, format_option, indented, say
+from cwndlab.cli.received_code import load_study, trust_option, trust_own
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 )
 @backend_option
 @jobs_option
+@trust_option
 @use_option
 @goal_option
 @format_option
@@ -68,6 +71,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path | None,
     backend: BackendName,
     jobs: int | None,
+    is_trusting: bool,
     use: str,
     goal: str,
     output_format: str,
@@ -96,7 +100,9 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     wanted = use_named(use)
     if use != "bulk":
         document = _used(document, wanted)
-    study, folder = adding(document, _title(document), results, backend)
+    load = partial(load_study, is_trusting=is_trusting)
+    study, folder = adding(document, _title(document), results, backend, load)
+    trust_own(study, folder)
     with completed(study, folder, Where(backend, jobs), "the same command") as done:
         _print(study, done, wanted.goal.name if wanted.goal else goal, output_format)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.api.study import Study
-from cwndlab.cli.output import command_line
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.resolve.algorithms import references_in
 from cwndlab.text.toml import TomlSource
@@ -23,7 +22,7 @@ trust_option = click.option(
     "--trust",
     "is_trusting",
     is_flag=True,
-    help="Compile and run the C files that STUDY names without asking.",
+    help="Compile and run the C files that came with a study without asking.",
 )
 
 
@@ -46,6 +45,12 @@ def load_study(
     return Study.load(path, is_quick=is_quick, is_live=is_live)
 
 
+def trust_own(study: Study, folder: Path) -> None:
+    """Trust the results of a study whose C files the user named just now."""
+    if references_in(study.document) and not is_trusted(folder.resolve()):
+        trust(folder.resolve())
+
+
 def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
     folder = path.resolve().parent
     if is_trusted(folder):
@@ -54,8 +59,7 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
     if not is_trusting:
         what = f"{path} compiles and runs {plural(len(files), 'C file')}: {names}"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            again = command_line("cwndlab", "run", path, "--trust")
-            msg = f"{what}\n  read the code; if you trust it: {again}"
+            msg = f"{what}\n  read the code; if you trust it, give the command --trust"
             raise UntrustedCodeError(msg)
         confined = "They run in a process that opens no other file and no connection."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)

@@ -435,3 +435,20 @@ def test_code_that_came_with_a_study_is_compiled_once_the_user_agrees(
     study.replace(tmp_path / "s.toml")
     mine(tmp_path)
     run(tmp_path, "run", "s.toml", status=2)
+
+
+def test_code_that_came_with_results_is_compiled_once_the_user_agrees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    mine(tmp_path)
+    compare = ("compare", "--link", "lossy", "--duration", "1 s", "--repeat", "1")
+    run(tmp_path, *compare, "--algorithm", "./mine.c", "--results", "own")
+    run(tmp_path, *compare, "--algorithm", "reno", "--results", "own")
+    (tmp_path / "own").rename(tmp_path / "received")
+    received = (*compare, "--algorithm", "reno", "--results", "received")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another user"))
+    _, err = run(tmp_path, *received, status=2)
+    assert "compiles and runs 1 C file" in err
+    assert not (tmp_path / "another user").exists(), "nothing was compiled"
+    run(tmp_path, *received, "--trust")
