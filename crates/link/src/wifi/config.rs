@@ -239,13 +239,13 @@ pub struct RadioConfig {
     /// thousandths; the first metre is that of free space.
     #[serde(default = "path_loss_exponent_milli")]
     pub path_loss_exponent_milli: u32,
-    /// How errors follow from the signal.
-    #[serde(default, skip_serializing_if = "ErrorCurve::is_usual")]
-    pub error_curve: ErrorCurve,
+    /// How errors follow from the signal; `nist` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_curve: Option<ErrorCurve>,
     /// By so much a receiver is worse than the curve, in thousandths of a dB (802.11-2012 section
-    /// 18.3.10.2 assumes 5 dB).
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub implementation_loss_mdb: i64,
+    /// 18.3.10.2 assumes 5 dB); nothing if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation_loss_mdb: Option<i64>,
 }
 
 /// How many bits are wrong behind the decoder, at a ratio of signal to noise.
@@ -257,16 +257,6 @@ pub enum ErrorCurve {
     Nist,
     /// Hard decisions, as ns-3's `YansErrorRateModel` has them.
     Yans,
-}
-
-impl ErrorCurve {
-    fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-fn is_zero(value: &i64) -> bool {
-    *value == 0
 }
 
 /// Another network on the channel: bursts of exponentially distributed length and distance.

@@ -62,7 +62,7 @@ impl Radio {
             config: radio,
             first_metre_db,
             noise_mw,
-            efficiency: from_db(-radio.implementation_loss_mdb as f64 / 1e3),
+            efficiency: from_db(-radio.implementation_loss_mdb.unwrap_or(0) as f64 / 1e3),
             channel_hz: f64::from(config.channel_mhz) * 1e6,
             streams: f64::from(config.spatial_streams),
             keys,
@@ -102,7 +102,7 @@ impl Radio {
         // Frames of 802.11b are refused together with a radio.
         let Modulation::Ofdm { coding, data_bits, symbol } = mode.modulation else { return 0.0 };
         let sinr = sinr * self.efficiency;
-        match self.config.error_curve {
+        match self.config.error_curve.unwrap_or_default() {
             ErrorCurve::Nist => coding.soft_error_rate(sinr),
             ErrorCurve::Yans => {
                 let data_bits_per_sec = data_bits as f64 / (symbol.as_nanos() as f64 / 1e9);
@@ -241,8 +241,8 @@ pub(super) mod tests {
         power_mdbm: 16_000,
         noise_figure_mdb: 7_000,
         path_loss_exponent_milli: 3_000,
-        error_curve: ErrorCurve::Nist,
-        implementation_loss_mdb: 0,
+        error_curve: None,
+        implementation_loss_mdb: None,
     };
 
     fn mode(index: u8) -> Mode {
@@ -253,7 +253,11 @@ pub(super) mod tests {
     fn radio(error_curve: ErrorCurve, implementation_loss_mdb: i64) -> Radio {
         let mut config = WifiConfig::new(Standard::N, 1);
         config.stations[0].x_mm = 10_000;
-        let settings = RadioConfig { error_curve, implementation_loss_mdb, ..SETTINGS };
+        let settings = RadioConfig {
+            error_curve: Some(error_curve),
+            implementation_loss_mdb: Some(implementation_loss_mdb),
+            ..SETTINGS
+        };
         Radio::new(&config, settings, 1, "wifi").expect("a radio")
     }
 

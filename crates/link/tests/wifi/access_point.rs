@@ -2,8 +2,8 @@
 //! Täht, Hurtig and Brunstrom, USENIX ATC 2017).
 
 use cwndlab_link::{
-    AccessPointConfig, AggregationConfig, AqlConfig, DownlinkConfig, ErrorCurve, Link, NodeConfig,
-    RadioConfig, RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig,
+    AccessPointConfig, AggregationConfig, AqlConfig, DownlinkConfig, Link, NodeConfig, RadioConfig,
+    RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig,
 };
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -22,8 +22,8 @@ fn channel(queue: Option<DownlinkConfig>, max_packets: u32) -> WifiChannel<Frame
             power_mdbm: 16_000,
             noise_figure_mdb: 7_000,
             path_loss_exponent_milli: 3_000,
-            error_curve: ErrorCurve::default(),
-            implementation_loss_mdb: 0,
+            error_curve: None,
+            implementation_loss_mdb: None,
         }),
         access_point: AccessPointConfig { queue, ..AccessPointConfig::default() },
         stations: METRES.map(station).to_vec(),

@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    AccessCategory, AggregationConfig, BeaconConfig, DropReason, ErrorCurve, InterferenceConfig,
+    AccessCategory, AggregationConfig, BeaconConfig, DropReason, InterferenceConfig,
     InterferenceKind, Link, LinkEventKind, Probability, RadioConfig, RateControlConfig, Stages,
     Standard, WifiChannel, WifiConfig, WifiStatistics,
 };
@@ -35,8 +35,8 @@ fn with_radio(config: WifiConfig, metres: &[i64]) -> WifiConfig {
             power_mdbm: 16_000,
             noise_figure_mdb: 7_000,
             path_loss_exponent_milli: 3_000,
-            error_curve: ErrorCurve::default(),
-            implementation_loss_mdb: 0,
+            error_curve: None,
+            implementation_loss_mdb: None,
         }),
         ..config
     };

@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    AccessCategory, AggregationConfig, AqlConfig, Band, BeaconConfig, DownlinkConfig, ErrorCurve,
+    AccessCategory, AggregationConfig, AqlConfig, Band, BeaconConfig, DownlinkConfig,
     InterferenceConfig, InterferenceKind, Link, LinkEventKind, NodeConfig, Probability,
     RadioConfig, RateControlConfig, Stages, Standard, StationQueueConfig, WifiChannel, WifiConfig,
 };
@@ -130,8 +130,8 @@ fn configs() -> impl Strategy<Value = WifiConfig> {
                         power_mdbm,
                         noise_figure_mdb: 7_000,
                         path_loss_exponent_milli: 3_000,
-                        error_curve: ErrorCurve::default(),
-                        implementation_loss_mdb: 0,
+                        error_curve: None,
+                        implementation_loss_mdb: None,
                     });
                 }
                 config
