@@ -44,7 +44,7 @@ _STYLES = {
     "bbr": Style("#dd6100", "#f0701f", _DASHED, "s"),
     "westwood": Style("#00805e", "#2aa87c", _LONG, "D"),
     "vegas": Style("#cf5fae", "#d189c9", _DOTTED, "v"),
-    "highspeed": Style("#6b4a00", "#fadc86", _DASH_DOT_DOT, "P"),
+    "highspeed": Style("#8a4700", "#fadc86", _DASH_DOT_DOT, "P"),
     "bic": Style("#332288", "#a79bff", _DASHED, "X"),
     "htcp": Style("#117733", "#66c583", _DASH_DOT, "<"),
     "hybla": Style("#882255", "#dd7fb0", _SOLID, ">"),

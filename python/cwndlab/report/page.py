@@ -14,7 +14,15 @@ from cwndlab.report.glossary import term
 from cwndlab.text.wording import format_bounds, format_number
 
 _STYLES = ("vendor/uplot/uPlot.min.css", "page.css", "charts.css")
-_SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "core.js", "svg.js", "series.js", "page.js")
+_SCRIPTS = (
+    "vendor/uplot/uPlot.iife.min.js",
+    "core.js",
+    "svg.js",
+    "series.js",
+    "records.js",
+    "save.js",
+    "page.js",
+)
 
 
 @dataclass(frozen=True)

@@ -132,14 +132,23 @@ def write_page(
     """Write page, figures and tables of results that are already compared."""
     built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "report.html"
-    path.write_text(_page(context, built), encoding="utf-8")
-    write_files(context, folder, formats)
+    written = write_files(context, folder, formats)
     for _, contents in built:
         for _, content in contents:
             for name, draw in content.figures.items():
-                save_figure(draw(), folder / "figures", name, formats)
+                written += save_figure(draw(), folder / "figures", name, formats)
+    path = folder / "report.html"
+    path.write_text(_page(context, built, _linked(written, folder)), encoding="utf-8")
     return path
+
+
+def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
+    """Group files by what they show, as the page links them: path without suffix to suffixes."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(written):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        found.setdefault(name, []).append(path.suffix)
+    return found
 
 
 def make_page(context: Context, sections: Sections = SECTIONS) -> str:
@@ -153,7 +162,9 @@ def _build(context: Context, sections: Sections) -> list[Built]:
     return [(section, contents) for section, contents in built if contents]
 
 
-def _page(context: Context, built: Sequence[Built]) -> str:
+def _page(
+    context: Context, built: Sequence[Built], files: Mapping[str, Sequence[str]] | None = None
+) -> str:
     parts = []
     charts: dict[str, Mapping[str, object]] = {}
     for section, contents in built:
@@ -167,6 +178,7 @@ def _page(context: Context, built: Sequence[Built]) -> str:
         charts=charts,
         styles=context.styles,
         settings=context.settings,
+        files=files or {},
         facts=_facts(context.origin, context.settings),
     )
 

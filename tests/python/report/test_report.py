@@ -1,5 +1,8 @@
 """The report: one file that says what the results say, safe and quiet in a browser."""
 
+import csv
+import html
+import io
 import json
 import re
 import shutil
@@ -8,6 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import polars as pl
@@ -267,6 +271,8 @@ def test_page_figures_and_tables_are_written(results: Reportable, tmp_path: Path
     written = {str(p.relative_to(tmp_path / "report")) for p in tmp_path.rglob("*") if p.is_file()}
     assert {f"tables/comparison.{e}" for e in ("csv", "xlsx", "md", "tex")} <= written
     assert {f"figures/{n}.svg" for n in ("throughput-delay", "timeline", "windows")} <= written
+    linked = re.findall(r'<a href="([^"#]+)">', path.read_text("utf-8"))
+    assert sorted(linked) == sorted(written - {"report.html"})
 
 
 def test_page_is_the_same_every_time(results: Reportable) -> None:
@@ -376,7 +382,26 @@ document.querySelectorAll(".chip")[1].click();
 document.querySelector('[data-zoom="start"]').click();
 document.querySelector(".sort").click();
 document.getElementById("theme").click();
+const saved = [];
+const Plain = Blob;
+window.Blob = function (parts, options) {
+  saved.push([options.type, parts.join("")]);
+  return new Plain(parts, options);
+};
+let printed = 0;
+window.print = () => {
+  printed += document.querySelectorAll("#sheet > svg").length;
+  dispatchEvent(new Event("afterprint"));
+};
+HTMLAnchorElement.prototype.click = () => {};
+for (const button of document.querySelectorAll(".save button")) {
+  if (button.textContent !== "PNG") button.click();
+}
 const found = {
+  saved,
+  printed,
+  sheets: document.querySelectorAll("#sheet").length,
+  theme: document.documentElement.dataset.theme,
   errors: seen,
   charts: document.querySelectorAll(".chart > svg").length,
   plots: document.querySelectorAll(".uplot canvas").length,
@@ -408,12 +433,32 @@ def test_page_works_in_a_browser_without_errors_or_requests(
         ],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    match = re.search(r'<pre id="found">(.*?)</pre>', shown.stdout)
+    match = re.search(r'<pre id="found">(.*?)</pre>', shown.stdout, re.DOTALL)
     assert match is not None, shown.stderr[-2000:]
-    found = json.loads(match[1])
+    found = json.loads(html.unescape(match[1]))
     assert found["errors"] == []
     assert found["loaded"] == 0
     assert found["charts"] == 8
     assert found["plots"] == 4
     assert found["hidden"] == 9  # in scatter, curves, two clouds of dots, and the five tables
     assert not found["wide"]
+    saved_charts_are_whole(found)
+
+
+def saved_charts_are_whole(found: dict[str, Any]) -> None:
+    """Every chart as SVG with its styles, as PDF and as CSV; the page is as before."""
+    pictures = [text for kind, text in found["saved"] if kind == "image/svg+xml"]
+    tables = [text for kind, text in found["saved"] if kind == "text/csv"]
+    assert (len(pictures), len(tables), found["printed"], found["sheets"]) == (9, 9, 9, 0)
+    assert found["theme"] == "dark"
+    colours = {"rgb(0, 91, 176)", "rgb(34, 34, 34)"}  # cubic's and reno's on paper
+    for text in pictures:
+        assert ET.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+        assert "var(" not in text
+        assert "class=" not in text
+        assert any(colour in text for colour in colours)
+    for text in tables:
+        rows = list(csv.reader(io.StringIO(text)))
+        assert rows[0][0] == "algorithm"
+        assert len(rows) > 1
+        assert {len(row) for row in rows} == {len(rows[0])}

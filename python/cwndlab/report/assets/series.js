@@ -3,6 +3,24 @@
 (() => {
   const lab = cwndlab;
 
+  lab.THRESHOLD_DASHES = [2, 4];
+
+  // The lines of a panel: those of the quantity, and ssthresh beside cwnd.
+  lab.linesOf = (spec, panel) => {
+    const lines = spec.lines.map((line) => ({ line, column: panel.column, isThreshold: false }));
+    if (panel.column === "cwnd_pkts") {
+      for (const line of spec.lines) {
+        if (line.values.ssthresh_pkts) lines.push({ line, column: "ssthresh_pkts", isThreshold: true });
+      }
+    }
+    return lines;
+  };
+
+  lab.isFirstOf = (spec, line) => line === spec.lines.find((other) => other.name === line.name);
+
+  // The time that each chart shows, by its name.
+  lab.shownTime = new Map();
+
   function build(element, spec) {
     const tables = spec.lines.map((line) => line.t);
     const times = Array.from(new Set(tables.flat())).sort((a, b) => a - b);
@@ -11,6 +29,7 @@
     const plots = [];
     const whole = [spec.start ?? 0, Math.min(spec.stop ?? end, end)];
     const state = { low: whole[0], high: whole[1] };
+    lab.shownTime.set(element.dataset.chart, state);
 
     function column(line, name) {
       const values = new Array(times.length).fill(null);
@@ -26,22 +45,12 @@
       for (const { plot } of plots) plot.setScale("x", { min: state.low, max: state.high });
     }
 
-    // Solid lines are the easiest to follow; dashes only where two algorithms share a colour.
     function dashesOf(name) {
-      const own = lab.styleOf(name);
-      const sharing = spec.lines.some((line) => line.name !== name && lab.styleOf(line.name).colour === own.colour);
-      return sharing && own.dashes.length ? own.dashes : undefined;
+      const { dashes } = lab.styleOf(name);
+      return dashes.length ? dashes : undefined;
     }
 
-    function linesOf(panel) {
-      const lines = spec.lines.map((line) => ({ line, column: panel.column, isThreshold: false }));
-      if (panel.column === "cwnd_pkts") {
-        for (const line of spec.lines) {
-          if (line.values.ssthresh_pkts) lines.push({ line, column: "ssthresh_pkts", isThreshold: true });
-        }
-      }
-      return lines;
-    }
+    const linesOf = (panel) => lab.linesOf(spec, panel);
 
     function marks(plot) {
       const { ctx } = plot;
@@ -173,8 +182,8 @@
               show: !lab.off.has(line.name),
               stroke: () => lab.colourOf(line.name),
               width: isThreshold ? 1 : 1.6,
-              dash: isThreshold ? [5, 4] : dashesOf(line.name),
-              alpha: line === spec.lines.find((other) => other.name === line.name) ? 1 : 0.6,
+              dash: isThreshold ? lab.THRESHOLD_DASHES : dashesOf(line.name),
+              alpha: lab.isFirstOf(spec, line) ? 1 : 0.6,
               spanGaps: true,
               points: { show: false },
             })),

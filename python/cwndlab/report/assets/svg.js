@@ -160,8 +160,8 @@
 
   // Names go to the right of their points, or left at the edge, and apart where they would touch. One
   // without room goes where it covers least, and a line leads to it from afar.
-  function placeNames(labels, box) {
-    const taken = labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }));
+  function placeNames(labels, box, obstacles = []) {
+    const taken = [...obstacles, ...labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }))];
     for (const label of labels.sort((a, b) => a.py - b.py)) {
       const width = 7.6 * label.name.length + 4;
       const sides = [11, -11 - width];
@@ -256,12 +256,18 @@
       const quantile = (q) => lab.text(entry.values[Math.min(entry.values.length - 1, Math.floor(q * entry.values.length))]);
       withTip(hit, `${entry.name}\nhalf of the ${of} at most ${quantile(0.5)} ${spec.x.unit}\n95 % of the ${of} at most ${quantile(0.95)} ${spec.x.unit}`);
     }
-    const labels = spec.groups.map((entry, at) => {
-      const share = 0.5 + 0.09 * (at - (spec.groups.length - 1) / 2);
-      const value = entry.values[Math.floor(share * (entry.values.length - 1))];
-      return { own: plot.svg.querySelector(`.alg[data-name="${CSS.escape(entry.name)}"]`), px: plot.toX(value), py: plot.toY(100 * share), name: entry.name };
+    // Each name stands where its curve is farthest from the others, and on none of them.
+    const pixel = (entry, share) => plot.toX(entry.values[Math.floor(share * (entry.values.length - 1))]);
+    const shares = Array.from({ length: 13 }, (_, at) => 0.2 + 0.05 * at);
+    const labels = spec.groups.map((entry) => {
+      const others = spec.groups.filter((other) => other !== entry);
+      const room = (share) => Math.min(...others.map((other) => Math.abs(pixel(other, share) - pixel(entry, share))));
+      const share = shares.reduce((best, each) => (room(each) > room(best) ? each : best), 0.5);
+      return { own: plot.svg.querySelector(`.alg[data-name="${CSS.escape(entry.name)}"]`), px: pixel(entry, share), py: plot.toY(100 * share), name: entry.name };
     });
-    placeNames(labels, plot.box);
+    const all = Array.from({ length: 101 }, (_, at) => at / 100);
+    const curvesDrawn = spec.groups.flatMap((entry) => all.map((share) => ({ x: pixel(entry, share) - 2, y: plot.toY(100 * share) - 2, w: 4, h: 4 })));
+    placeNames(labels, plot.box, curvesDrawn);
   }
 
   function dots(element, spec, width) {
@@ -356,6 +362,8 @@
     }
     for (const { own, name, y: at } of names) make("text", { class: "name", x: box.right + 8, y: at + 4 }, own, name);
   }
+
+  lab.drawing = { make, frame, group, marker };
 
   const KINDS = { scatter, box: boxes, cdf: curves, dots, bars, effect: effects };
   for (const element of document.querySelectorAll(".chart[data-chart]")) {
