@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import share_given
-from cwndlab.judge.templates import CHANGES, KEYS, TEMPLATES
+from cwndlab.judge.templates import CHANGES, KEYS, SHARES, TEMPLATES
 from cwndlab.text.wording import (
     join_words,
     percent,
@@ -97,7 +97,7 @@ def condition(decision: Decision) -> str:
 
 
 def _condition(turn: Turn) -> str:
-    title = KEYS.get(turn.key, turn.key)
+    title = (SHARES if turn.value.endswith("%") else KEYS).get(turn.key, turn.key)
     return _say(f"turn {turn.side}", title=title, value=turn.value)
 
 

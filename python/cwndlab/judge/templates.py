@@ -101,5 +101,16 @@ KEYS = {
     "stack": "the TCP stack",
     "qdisc": "the sender's queueing discipline",
     "loss": "the random loss",
+    "distance": "the distance to the access point",
+    "power": "the transmit power",
+    "bursts": "the mean burst of the network nearby",
+    "grants": "the period of requests to send",
+    "recovery": "the time to recover a block",
+    "block_errors": "the share of lost blocks",
+    "rate": "the rate",
+    "stations": "the number of stations",
 }
 """Keys of ranges in words."""
+
+SHARES = KEYS | {"load": "the share of the air that others take"}
+"""Keys of ranges in words where their values are percentages."""

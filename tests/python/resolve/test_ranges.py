@@ -13,6 +13,7 @@ import cwndlab as cw
 from cwndlab import core
 from cwndlab.errors import CoreMissingError, LinkError
 from cwndlab.judge.sampling import Draw, Sample, ends, vary
+from cwndlab.judge.templates import KEYS
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.schema.path import PathPart
 from cwndlab.schema.problems import FieldError
@@ -194,3 +195,9 @@ def test_hundreds_of_draws_resolve_in_well_under_a_second() -> None:
     scenarios = resolved("lte-typical", sample.draws)
     assert len(scenarios) == 300
     assert time.process_time() - start < 1
+
+
+def test_every_range_of_a_preset_has_words_for_sentences() -> None:
+    for name in presets():
+        unnamed = load_preset(name, Path()).ranges.keys() - KEYS.keys()
+        assert not unnamed, f"{name}: {unnamed}"
