@@ -71,10 +71,11 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path | None,
     backend: BackendName,
     jobs: int | None,
-    is_trusting: bool,
     use: str,
     goal: str,
     output_format: str,
+    *,
+    is_trusting: bool,
 ) -> None:
     """Compare algorithms on a link, over the same channels."""
     names = [name.strip() for name in algorithm.split(",") if name.strip()]
