@@ -1,17 +1,21 @@
 """Distributions over runs or flows: cumulative shares and box plots."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from cwndlab.figures.canvas import house_style, legend_above
+from cwndlab.figures.labels import name_ticks
 from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
+_LEAST_SPAN = 0.06
+"""Least length of an axis, as a share of its values: differences below 3 % are small, and must look small."""
 
 
 def plot_cdf(
@@ -34,6 +38,7 @@ def plot_cdf(
                 linewidth=1.4,
                 label=name,
             )
+        _keep_small(axes, "x")
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(quantity(column).header)
         axes.set_ylabel(f"share of {of} at or below")
@@ -88,7 +93,17 @@ def plot_box(
                 meanprops={"marker": "x", "markeredgecolor": "#222222", "markersize": 6},
                 flierprops={"marker": ".", "markeredgecolor": colour, "markersize": 4},
             )
-        axes.set_xticks(range(len(values)), list(values))
+        name_ticks(axes, list(values))
         axes.set_xlim(-0.6, len(values) - 0.4)
+        _keep_small(axes, "y")
         axes.grid(visible=False, axis="x")
         axes.set_ylabel(quantity(column).header)
+
+
+def _keep_small(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Widen an axis on which runs that hardly differ would look as if they scattered."""
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
+    if missing > 0:
+        wide = (low - missing / 2, high + missing / 2)
+        axes.set(**{f"{which}lim": wide})

@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
+_CHARACTER_PT = 5.0
+"""Width of a letter and its share of the gap to the next name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,18 @@ class PlacedLabel:
     x: float
     y: float
     colour: str
+
+
+def name_ticks(axes: Axes, names: Sequence[str]) -> None:
+    """Name the places 0, 1, ... of the x axis; names that would touch are turned."""
+    width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
+    room_pt = 72 * width_in / max(1, len(names))
+    longest = max((len(name) for name in names), default=0)
+    is_tight = _CHARACTER_PT * longest > room_pt
+    axes.set_xticks(range(len(names)), list(names))
+    if is_tight:
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:

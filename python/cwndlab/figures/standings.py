@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from cwndlab.figures.canvas import house_style, legend_above
+from cwndlab.figures.labels import name_ticks
 from cwndlab.figures.style import styles_of
 from cwndlab.judge.cell import Comparison
 from cwndlab.results.columns import quantity
@@ -37,7 +38,7 @@ def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
                 ha="center",
                 fontsize=7.5,
             )
-        axes.set_xticks(range(len(comparison.contestants)), list(comparison.contestants))
+        name_ticks(axes, comparison.contestants)
         axes.grid(visible=False, axis="x")
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0)
@@ -66,7 +67,7 @@ def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], c
                     axes.errorbar(
                         x, interval.estimate, yerr=[[below], [above]], color="#222222", capsize=2
                     )
-        axes.set_xticks(range(len(levels)), levels)
+        name_ticks(axes, levels)
         axes.grid(visible=False, axis="x")
         axes.set_ylim(bottom=0)
         axes.set_ylabel(quantity(column).header)

@@ -19,7 +19,8 @@ from typing import IO, TYPE_CHECKING
 from cwndlab.errors import ResultsError
 from cwndlab.packing import words
 from cwndlab.packing.privacy import LEFT_OUT, Pseudonyms, hosts_of
-from cwndlab.report import origin_of, write_report
+from cwndlab.packing.script import script_of
+from cwndlab.report import draw_figures, origin_of, write_report
 from cwndlab.results.folder import HISTORY
 from cwndlab.results.manifest import COPY, MANIFEST
 
@@ -31,18 +32,6 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 1 << 20
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _COMPRESSED = {".parquet", ".png", ".gz"}
-_SCRIPT = '''"""{name}, drawn again from the data of this pack: python figures/{file}"""
-
-from pathlib import Path
-
-import cwndlab as cw
-from cwndlab.report import draw_figure
-
-here = Path(__file__).resolve().parent
-figure = draw_figure(cw.open_results(here.parent / "data"), "{name}")
-figure.savefig(here / "{picture}")
-print(here / "{picture}")
-'''
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
@@ -113,15 +102,15 @@ def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()
     yield "citations.md", words.citations(results).encode()
+    yield "citations.bib", words.bibliography(results).encode()
     yield "versions.json", (json.dumps(words.versions(results), indent=2) + "\n").encode()
     for path in _below(report):
-        name = path.relative_to(report)
-        yield f"report/{name.as_posix()}", path.read_bytes()
-        if name.parts[0] == "figures" and path.suffix == ".svg":
-            drawn = name.relative_to("figures").with_suffix("").as_posix()
-            script = drawn.replace("/", "-")
-            text = _SCRIPT.format(name=drawn, file=f"{script}.py", picture=f"{script}.pdf")
-            yield f"figures/{script}.py", text.encode()
+        yield f"report/{path.relative_to(report).as_posix()}", path.read_bytes()
+    for drawn, figure in draw_figures(results):
+        name = drawn.replace("/", "-")
+        script, table = script_of(figure, name, drawn)
+        yield f"figures/{name}.py", script.encode()
+        yield f"figures/{name}.csv", table.encode()
 
 
 def _below(folder: Path) -> list[Path]:

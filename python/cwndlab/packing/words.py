@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab import core
@@ -13,11 +15,12 @@ from cwndlab.papers import find_paper
 from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from cwndlab.api.results import Results
     from cwndlab.report import Origin
 
+_BIBLIOGRAPHY = Path(__file__).parents[1] / "data" / "citations.bib"
 _PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
 _BACKENDS = {
     "sim": "in cwndlab's simulator, whose TCP endpoint behaves as the stack profiles below say",
@@ -33,10 +36,10 @@ def readme(results: Results) -> str:
 | | |
 |---|---|
 | `methods.md` | how the runs were made, for the methods section of a paper |
-| `citations.md` | whose algorithms, stacks, links and study this rests on |
+| `citations.md`, `citations.bib` | whose algorithms, stacks, links and study this rests on |
 | `data/` | the results: the study, every run's tables (Parquet), when and where each was made |
 | `report/` | the report; open `report.html`, no network is needed |
-| `figures/` | a script for every figure of the report |
+| `figures/` | a script for each figure, which needs Matplotlib alone, and its data |
 | `versions.json` | what made the runs and this pack |
 
 `cwndlab run data/study.toml` makes the same runs again; a simulation gives the same bytes. `cwndlab
@@ -93,6 +96,31 @@ def citations(results: Results) -> str:
             summary = core.stacks()[name].values.get("summary", "")
             lines.append(f"- Stack profile {name}: {summary}".rstrip(": "))
     return "\n".join(lines) + "\n"
+
+
+def bibliography(results: Results) -> str:
+    """List the works as BibTeX: the tool, the reproduced study and the algorithms' papers."""
+    named = {str(name).removeprefix(core.OURS) for name in results.flows()["algorithm"].unique()}
+    meant = {name for name, each in core.algorithms().items() if named & set(each.aliases)}
+    wanted = {results.id.removesuffix("-quick"), *named, *meant}
+    own = f"""@software{{cwndlab,
+  title = {{cwndlab}},
+  version = {{{core.version()}}},
+}}
+"""
+    known = _BIBLIOGRAPHY.read_text(encoding="utf-8")
+    entries = [own, *(each for each in _entries(known) if wanted & set(_keywords(each)))]
+    return "\n".join(entries)
+
+
+def _entries(text: str) -> Iterator[str]:
+    """The entries of a BibTeX file, each ending with a brace at the start of a line."""
+    return (match[0] for match in re.finditer(r"^@.*?^}\n", text, re.MULTILINE | re.DOTALL))
+
+
+def _keywords(entry: str) -> list[str]:
+    found = re.search(r"keywords = {(.*)}", entry)
+    return [] if found is None else found[1].split(", ")
 
 
 def versions(results: Results) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ from cwndlab.report.section import Content, PageSection, Sections, SettingSectio
 from cwndlab.report.writer import (
     FORMATS,
     SECTIONS,
-    draw_figure,
+    draw_figures,
     make_page,
     write_page,
     write_report,
@@ -24,7 +24,7 @@ __all__ = [
     "SetUp",
     "Setting",
     "SettingSection",
-    "draw_figure",
+    "draw_figures",
     "insert_after",
     "make_page",
     "origin_of",

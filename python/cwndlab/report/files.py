@@ -30,19 +30,19 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
         name = _folder(setting)
         table = comparison_table(setting.comparison, title=setting.name)
         written += write_tables(table, folder / "tables" / name, "comparison")
-        if formats and setting.has_timeline:
-            for title, figure in _figures(setting):
-                written += save_figure(figure, folder / "figures" / name, title, formats)
+    if formats:
+        for name, figure in setting_figures(context):
+            path = folder / "figures" / name
+            written += save_figure(figure, path.parent, path.name, formats)
     return written
 
 
-def setting_figure(context: Context, name: str) -> Figure | None:
-    """Return the figure of a setting that `write_files` calls so; None if there is none."""
-    folder, _, title = name.rpartition("/")
+def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
+    """Draw every setting's figures, by their path below `figures/`, without suffix."""
     for setting in context.settings:
-        if _folder(setting) == folder and setting.has_timeline:
-            return next((own for each, own in _figures(setting) if each == title), None)
-    return None
+        if setting.has_timeline:
+            for title, figure in _figures(setting):
+                yield "/".join(filter(None, (_folder(setting), title))), figure
 
 
 def _folder(setting: Setting) -> str:

@@ -1,6 +1,6 @@
 """Writing the report: the page, and beside it figures and tables as files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from cwndlab.judge.decision import ZONE
 from cwndlab.judge.question import read_question
 from cwndlab.papers import find_paper
 from cwndlab.report.context import Context, Setting
-from cwndlab.report.files import setting_figure, write_files
+from cwndlab.report.files import setting_figures, write_files
 from cwndlab.report.origin import Origin, origin_of
 from cwndlab.report.page import PagePart, assemble
 from cwndlab.report.scenario_text import facts
@@ -98,22 +98,13 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
     )
 
 
-def draw_figure(results: "Results", name: str) -> Figure:
-    """Return a figure of the report on results, by its path below `figures/` and without suffix.
-
-    Raises:
-        ValueError: The report has no such figure.
-    """
+def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
+    """Draw every figure of the report on results, by its path below `figures/`, without suffix."""
     context = context_of(results)
-    figure = setting_figure(context, name)
-    if figure is not None:
-        return figure
+    yield from setting_figures(context)
     for _, contents in _build(context, _sections(results)):
         for _, content in contents:
-            if name in content.figures:
-                return content.figures[name]()
-    msg = f'the report on {results.path} has no figure "{name}"'
-    raise ValueError(msg)
+            yield from ((name, draw()) for name, draw in content.figures.items())
 
 
 def _sections(results: "Results") -> Sections:

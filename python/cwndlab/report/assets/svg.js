@@ -2,6 +2,8 @@
 // Charts drawn as SVG at the width they have: scatter with intervals, boxes, curves, dots, bars.
 (() => {
   const lab = cwndlab;
+  // Of the axis of a curve, as a share of its values: differences below 3 % are small.
+  const LEAST_SPAN = 0.06;
   const NAMESPACE = "http://www.w3.org/2000/svg";
 
   function make(tag, attributes = {}, parent = null, content = null) {
@@ -207,9 +209,14 @@
     return (width - 60) / spec.groups.length < 7.6 * longest ? 26 + 4.4 * longest : 30;
   }
 
+  // The limits of an axis that several charts share.
+  function limits(axis) {
+    return axis?.high === undefined ? {} : { low: axis.low, high: axis.high };
+  }
+
   function boxes(element, spec, width) {
     const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
-    const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high, entry.mean]), 0.06) };
+    const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high, entry.mean]), 0.06), ...limits(spec.y) };
     // Runs that differ less than anyone cares about must not look as if they scattered.
     const most = Math.max(...spec.groups.flatMap((entry) => entry.values));
     const missing = 2 * spec.effect * most - (y.high - y.low);
@@ -243,6 +250,12 @@
   function curves(element, spec, width) {
     const of = spec.of ?? "time";
     const x = { ...extent(spec.groups.flatMap((entry) => [entry.values[0], entry.values.at(-1)]), 0.03), ...spec.x };
+    // A small difference must look small.
+    const missing = LEAST_SPAN * x.high - (x.high - x.low);
+    if (missing > 0) {
+      x.low -= missing / 2;
+      x.high += missing / 2;
+    }
     x.low = Math.max(0, x.low);
     const plot = frame(element, width, 300, x, { low: 0, high: 100 }, { top: 24, left: 40 });
     make("text", { class: "strong", x: 0, y: 14 }, plot.background, `share of the ${of} (%)`);

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import new_figure, title
 from cwndlab.figures.distributions import plot_box, plot_cdf
 from cwndlab.figures.standings import plot_grouped_bars
+from cwndlab.judge.decision import ZONE
 from cwndlab.papers.facts import Paper, PaperPlot
 from cwndlab.papers.tables import read_plot
 from cwndlab.report.context import Context
@@ -48,8 +51,9 @@ def _plots(paper: Paper, context: Context) -> Content | None:
         if plot.kind == "bars":
             own_charts = [(_order(plot, known), _bar_chart(plot, known))]
         else:
+            axis = _axis(plot) | _shared_limits(plot, [own for _, own in known])
             own_charts = [
-                (f"{plot.panel_factor} {label}" if label else "", _chart(plot, own))
+                (f"{plot.panel_factor} {label}" if label else "", _chart(plot, own, axis))
                 for label, own in known
             ]
         named = {f"paper-plot-{at}-{number}": each for number, each in enumerate(own_charts)}
@@ -63,14 +67,31 @@ def _plots(paper: Paper, context: Context) -> Content | None:
     return Content(render("paper_plots.html", paper=paper, drawn=drawn), charts, figures)
 
 
-def _chart(plot: PaperPlot, panel: Panel) -> Mapping[str, object]:
+def _shared_limits(plot: PaperPlot, panels: Sequence[Panel]) -> dict[str, object]:
+    """Limits of the axis that the panels of a plot share, so that they can be compared."""
+    if plot.kind == "cdf":
+        ends = [float(each) for panel in panels for own in panel.values() for each in _ends(own)]
+    else:
+        boxes = [box_summary(own) for panel in panels for own in panel.values()]
+        ends = [end for box in boxes for end in (box.whisker_low, box.whisker_high)]
+    low, high = min(ends), max(ends)
+    room = 0.05 * (high - low)
+    least = low if low < 0 else 0.0
+    return {"low": rounded(max(least, low - room)), "high": rounded(high + room)}
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _chart(plot: PaperPlot, panel: Panel, axis: Mapping[str, object]) -> Mapping[str, object]:
     if plot.kind == "cdf":
         groups = [
             {"name": name, "values": rounded_all(quantile_points(own, _MOST_POINTS))}
             for name, own in panel.items()
         ]
-        return {"kind": "cdf", "groups": groups, "x": _axis(plot), "of": _counted(plot)}
-    return {"kind": "box", "groups": _boxes(panel), "effect": 0, "y": _axis(plot)}
+        return {"kind": "cdf", "groups": groups, "x": axis, "of": _counted(plot)}
+    return {"kind": "box", "groups": _boxes(panel), "effect": ZONE, "y": axis}
 
 
 def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[str, object]:
@@ -91,7 +112,7 @@ def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
 
-def _axis(plot: PaperPlot) -> Mapping[str, str]:
+def _axis(plot: PaperPlot) -> dict[str, object]:
     about = quantity(plot.metric)
     title = f"{about.title}, all flows" if plot.total else about.title
     return {"title": title, "unit": about.unit}
@@ -146,7 +167,16 @@ def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Figure:
         else:
             plot_box(panel, own, plot.metric, has_outliers=False)
             title(panel, f"{plot.panel_factor} {label}" if label else "")
+    _share(axes[: len(known)], "x" if plot.kind == "cdf" else "y")
     for empty in axes[len(known) :]:
         empty.set_visible(False)
     figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
     return figure
+
+
+def _share(panels: Sequence[Axes], which: Literal["x", "y"]) -> None:
+    """Give panels the same limits."""
+    limits = [panel.get_xlim() if which == "x" else panel.get_ylim() for panel in panels]
+    shared = (min(low for low, _ in limits), max(high for _, high in limits))
+    for panel in panels:
+        panel.set(**{f"{which}lim": shared})
