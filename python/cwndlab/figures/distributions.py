@@ -15,7 +15,7 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
 _LEAST_SPAN = 0.06
-"""Least length of an axis, as a share of its values: differences below 3 % are small, and must look small."""
+"""Least length of an axis, as a share of its values: what is below 3 % must look small."""
 
 
 def plot_cdf(
