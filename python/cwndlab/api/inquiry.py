@@ -13,7 +13,7 @@ from cwndlab.api.study import Study
 from cwndlab.errors import ResultsError
 from cwndlab.judge.answer import CLASS, Knowledge, answers
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
-from cwndlab.judge.evidence import draws_of_link, draws_of_population, write_draws
+from cwndlab.judge.evidence import Draws, draws_of_link, draws_of_population, write_draws
 from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS
 from cwndlab.judge.populations import expand, load_population, population_of_links
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
@@ -21,6 +21,7 @@ from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
 from cwndlab.resolve.queues import rate_of
 from cwndlab.run.campaign import default_folder
+from cwndlab.run.cost import cost_of
 from cwndlab.schema.direction import Direction
 from cwndlab.schema.paths import has_medium, links_of, wire_stages
 from cwndlab.text.linkspec import short_spec
@@ -81,8 +82,21 @@ class Inquiry:
         is_invented = any(each.is_invented for each in self.population.classes)
         return Question(self.goal.name, self.baseline, weights, is_invented)
 
+    def cost_of_draw(self, draws: int) -> float:
+        """How many repetitions' computing a network like it needs: some of them run for longer."""
+        one = {"algorithm": self.document["algorithm"][:1]}
+        drawn, _ = self._networks(draws)
+        networks = cost_of(Study(**{**drawn, **one}).cells, 1).cpu_s / draws
+        return networks / cost_of(Study(**{**self.document, **one}).cells, 1).cpu_s
+
     def try_networks(self, draws: int) -> None:
         """Run every algorithm once on networks like it, below the results."""
+        document, kept = self._networks(draws)
+        _run(Study(**document), self.folder / NETWORKS, self.jobs)
+        write_draws(self.folder / NETWORKS, kept)
+
+    def _networks(self, draws: int) -> tuple[dict[str, Any], Draws]:
+        """Return the study of networks like it, and what was drawn for each."""
         if self.population is None:
             sample = vary(self.link, draws, _SEED)
             levels = [draw.level() for draw in sample.draws]
@@ -102,8 +116,7 @@ class Inquiry:
             "id": f"{self.document['id']}-networks",
             "title": f"{self.document['title']}: networks like it",
         }
-        _run(Study(**base, factors={"draw": levels}), self.folder / NETWORKS, self.jobs)
-        write_draws(self.folder / NETWORKS, kept)
+        return {**base, "factors": {"draw": levels}}, kept
 
     def try_coexistence(self) -> None:
         """Run every algorithm beside a flow of CUBIC and beside its own kind, below the results.

@@ -61,7 +61,7 @@ _TRACE_DELAY = "20 ms"
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time for all runs.  [default: 15 s; 17 s for each class of users]",
+    help="Time for all runs.  [default: 15 s, for each class of users]",
 )
 @click.option(
     "--mixes", "has_mixes", is_flag=True, help="Also run mixes of many flows, for the report."
