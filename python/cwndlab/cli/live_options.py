@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cwndlab.cli.secret_files import secret_option
 from cwndlab.measure.wire.token import read_token
 from cwndlab.run.campaign import default_folder
 from cwndlab.text.quantity import parse_duration
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     from cwndlab.backends.live import RealNetwork
     from cwndlab.study.definition import StudyDefinition
 
-token_option = click.option(
-    "--token",
-    "token_file",
-    type=click.Path(path_type=Path),
-    default=Path("cwndlab.token"),
-    show_default=True,
-    help="File with the server's secret.",
-)
+token_option = secret_option("token", "File with the server's secret.")
 fingerprint_option = click.option(
     "--fingerprint",
     metavar="SHA256:...",

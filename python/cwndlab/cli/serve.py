@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.cli.output import say
+from cwndlab.cli.secret_files import secret_option
 from cwndlab.measure.machine.privileges import (
     drop_root,
     may_choose_any_algorithm,
@@ -22,27 +23,16 @@ from cwndlab.measure.wire.sftp import load_methods
 from cwndlab.measure.wire.token import read_token
 from cwndlab.text.quantity import parse_duration
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _DEFAULT_PORT = 5209
 _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 
 
 @click.command("serve")
-@click.option(
-    "--token",
-    "token_file",
-    type=click.Path(path_type=Path),
-    default=Path("cwndlab.token"),
-    show_default=True,
-    help="File with the secret that clients must know; created if missing.",
-)
-@click.option(
-    "--key",
-    "key_file",
-    type=click.Path(path_type=Path),
-    default=Path("cwndlab.key"),
-    show_default=True,
-    help="File with the server's private key and certificate; created if missing.",
-)
+@secret_option("token", "File with the secret that clients must know; created if missing.")
+@secret_option("key", "File with the server's private key and certificate; created if missing.")
 @click.option(
     "--host",
     metavar="ADDRESS",

@@ -1,0 +1,25 @@
+"""The option for a file that holds a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Optioned = TypeVar("Optioned", bound="Callable[..., Any]")
+
+
+def secret_option(name: str, description: str) -> Callable[[Optioned], Optioned]:
+    """Return the option `--NAME`: a file, `cwndlab.NAME` unless another is given."""
+    return click.option(
+        f"--{name}",
+        f"{name}_file",
+        type=click.Path(path_type=Path),
+        default=Path(f"cwndlab.{name}"),
+        show_default=True,
+        help=description,
+    )
