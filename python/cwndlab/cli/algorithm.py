@@ -52,7 +52,7 @@ def algorithm_list(output_format: str) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Also draw the window into this file: SVG, PDF or PNG, by its ending.",
+    help="Also plot the window to this file: SVG, PDF or PNG, by its extension.",
 )
 @click.option(
     "--link",
@@ -139,7 +139,7 @@ def algorithm_check(name: str, output_format: str) -> int:
 
 @algorithm_group.command("load")
 @click.argument("name")
-@click.option("--pin", is_flag=True, help="Keep it in the kernel after this command ends.")
+@click.option("--pin", is_flag=True, help="Keep the algorithm in the kernel after this command ends.")
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load NAME into the running kernel; needs root.
 

@@ -52,7 +52,7 @@ def link_list(output_format: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
-    help="File that --plot writes: SVG, PDF or PNG, by its ending.",
+    help="File that --plot writes: SVG, PDF or PNG, by its extension.",
 )
 @click.option(
     "--duration", metavar="TIME", default="60 s", show_default=True, help="How long to draw."

@@ -24,7 +24,7 @@ token_option = secret_option("token", "File with the server's secret.")
 fingerprint_option = click.option(
     "--fingerprint",
     metavar="SHA256:...",
-    help="What `cwndlab serve` prints; without it, the first contact with a server is remembered.",
+    help="Fingerprint that `cwndlab serve` prints; by default the first one seen is remembered.",
 )
 _LIVE_OPTIONS = (
     click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs."),

@@ -1,4 +1,4 @@
-"""`cwndlab plan`: what a campaign costs, before it is begun."""
+"""`cwndlab plan`: the cost of a campaign before it begins."""
 
 from __future__ import annotations
 

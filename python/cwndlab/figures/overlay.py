@@ -35,10 +35,10 @@ def overlay_figure(
     paper_label: str = "",
     heading: str = "",
 ) -> Figure:
-    """Return the windows over the whole time and, beneath, each zoom in a panel of its own.
+    """Plot the windows over the whole time, and below them each zoom in its own panel.
 
-    `paper_label` names a second axis with the same numbers, for a paper that labels its axis in
-    another unit than it counts.
+    `paper_label` names a second axis with the same numbers, for a paper whose axis has the wrong
+    unit.
     """
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)

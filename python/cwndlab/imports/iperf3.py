@@ -97,7 +97,7 @@ def _has_samples(end: Measurement) -> bool:
 
 
 class _Intervals:
-    """Interval reports of each stream, eight bytes a value, as a test may have many."""
+    """Interval reports of each stream, in arrays of eight bytes a value: a test may have many."""
 
     _NEEDED = ("start", "end", "seconds", "bytes")
     _ELSE_NAN = ("rtt", "snd_cwnd")

@@ -86,7 +86,7 @@ class Log:
         self.count = 0
         self.names: set[str] = set()
         self.most: dict[str, float] = {}
-        """The largest value of each column; not of one that has none."""
+        """The largest value of each column that has any."""
         self.begin_s = math.inf
         self._columns: dict[str, array[float]] = {}
         self._rows = 0

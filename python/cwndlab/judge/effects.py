@@ -53,7 +53,7 @@ class Effect:
 
     factor: str
     levels: tuple[str, ...]
-    """As the study writes them; numbers ascend."""
+    """Levels as the study writes them; numbers in ascending order."""
     positions: tuple[float, ...]
     """Positions of the levels on an axis from 0 to 1."""
     is_numeric: bool

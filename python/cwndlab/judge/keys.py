@@ -88,7 +88,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Settings at each of its paths for a value, as a study writes them."""
+        """Return the settings of a study that give each of the key's paths a value."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]

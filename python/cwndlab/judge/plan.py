@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Enough for every pair; None if that is not known."""
+        """Repetitions that are enough for every pair; None if that is not known."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None

@@ -25,7 +25,7 @@ class ClassView:
     weight: float
     """Share of the population."""
     regret: float
-    """Utility that the class gives away by taking the answer instead of its own best."""
+    """Utility that the class loses with the answer instead of its own best algorithm."""
     best: str
     """The class's own best algorithm."""
     is_loser: bool

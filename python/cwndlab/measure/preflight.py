@@ -147,7 +147,7 @@ def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    """Make sure that each end can send as it is to; say all that it cannot, at once."""
+    """Check that each end can send as the study asks; report all that it cannot, at once."""
     missing = []
     for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
         if not name:

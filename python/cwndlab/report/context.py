@@ -1,4 +1,4 @@
-"""The input of sections: results, comparisons, verdicts, and the study's origin."""
+"""The input of a report's sections: results, comparisons, verdicts and the study's origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

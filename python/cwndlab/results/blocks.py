@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""The status of a run that is finished, of one whose rows were damaged after that, of a try that
-failed, and of one whose rows do not count, as something disturbed it."""
+"""Status of a run: finished; finished, but its rows were damaged since; failed; or disturbed, so
+that its rows do not count."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,

@@ -66,6 +66,6 @@ def _packed(keys: Sequence[str]) -> bytes:
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):
-        msg = f"a key has other than {2 * _KEY_BYTES} digits"
+        msg = f"a key must have {2 * _KEY_BYTES} digits"
         raise ValueError(msg)
     return content

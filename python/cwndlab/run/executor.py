@@ -158,7 +158,7 @@ def compute(
 def compute_apart(
     task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
 ) -> Batch:
-    """Run a task with algorithms of the user in a process that may end by it."""
+    """Run a task that uses the user's algorithms in a process of its own, which may crash."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     error = task.problem
     if not error:

@@ -47,7 +47,7 @@ class Saturated:
 
     @property
     def rate_mbit_s(self) -> float:
-        """Mean of the whole time, from the first arrival on."""
+        """Mean rate from the first arrival to the end."""
         if not len(self.at_ns):
             return 0.0
         seconds = (self.duration_ns - int(self.at_ns[0])) / _NS_PER_S

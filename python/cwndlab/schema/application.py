@@ -70,7 +70,7 @@ class RequestResponse(Model):
 
 
 class Paced(Model):
-    """A write of the same size at equal distances."""
+    """A write of the same size at equal intervals."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="rate of the writes together")
@@ -187,7 +187,7 @@ class Video(Model):
 
 
 class Datagrams(Model):
-    """Datagrams of one size at equal distances, without TCP: a call.
+    """Datagrams of one size at equal intervals, without TCP: a call.
 
     The default is G.711: 64 kbit/s in frames of 20 ms (RFC 3551 section 4.5.14), each behind the 12
     bytes of RTP (RFC 3550 section 5.1).

@@ -13,7 +13,7 @@ Ppb = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class Model(BaseModel):
-    """A frozen record without room for unknown keys."""
+    """A frozen record that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

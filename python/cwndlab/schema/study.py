@@ -109,8 +109,8 @@ class StudyModel(Model):
     )
     common_seeds: bool = Field(
         default=False,
-        description="all cells of a repetition have one seed, also those that differ in more than "
-        "algorithms, as where flows alone are compared with flows beside others",
+        description="all cells of a repetition share a seed, even if they differ in more than the "
+        "algorithm, such as a flow alone and a flow beside others",
     )
     algorithm: str | None = Field(
         default=None, description="congestion control of every flow that names none itself"

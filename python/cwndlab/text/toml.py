@@ -311,7 +311,7 @@ class _Scanner:
             self._at += 1
 
     def _skip_blank(self) -> bool:
-        """Skip spaces, line ends and comments; whether anything is left."""
+        """Skip spaces, line ends and comments; return whether anything is left."""
         while self._at < len(self._text):
             if self._text[self._at] == "#":
                 end = self._text.find("\n", self._at)

@@ -15,7 +15,7 @@ pub(crate) const LARGEST_WINDOW_PKTS: u32 = 1 << 20;
 pub(crate) enum Operation {
     /// One ACK of so many packets, at most of the window.
     Ack { packets: u32, rtt_us: Option<u32>, is_ce: bool },
-    /// ACKs of two packets each at equal distances.
+    /// ACKs of two packets each at equal intervals.
     Stretch { acks: u32, gap_us: u32 },
     /// A loss, or an echo of a congestion mark, and the recovery from it in no time.
     Loss { is_mark: bool },

@@ -41,7 +41,7 @@ pub enum ApplicationConfig {
         #[serde(default)]
         count: Option<u64>,
     },
-    /// A write of the same size at equal distances.
+    /// A write of the same size at equal intervals.
     Paced {
         /// Rate of what is written.
         bits_per_sec: u64,
@@ -110,7 +110,7 @@ pub enum ApplicationConfig {
         #[serde(rename = "buffer_ns")]
         buffer: Duration,
     },
-    /// Datagrams of one size at equal distances, without a connection: a call.
+    /// Datagrams of one size at equal intervals, without a connection: a call.
     Datagrams {
         /// Payload of each.
         bytes: u32,

@@ -1,4 +1,4 @@
-//! Datagrams of one size at equal distances: a call, as RTP sends it over UDP (RFC 3550).
+//! Datagrams of one size at equal intervals: a call, as RTP sends it over UDP (RFC 3550).
 //!
 //! Nothing is acknowledged, repeated or slowed down. As they leave at known times, the number of a
 //! datagram tells when it was sent.

@@ -31,7 +31,7 @@ fn assert_near(what: &str, value: f64, expected: f64, tolerance_pct: f64) {
     );
 }
 
-/// The cuts of the saw-tooth after `from_s`: all from the same window, at equal distances.
+/// The cuts of the saw-tooth after `from_s`: all from the same window, at equal intervals.
 #[track_caller]
 fn assert_sawtooth(run: &Run, from_s: f64, peak_pkts: u32, period_s: f64) {
     let cuts: Vec<_> = run.cuts().into_iter().filter(|cut| cut.0 > from_s).collect();

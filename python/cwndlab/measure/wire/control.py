@@ -60,9 +60,9 @@ class SessionControl:
         return self._turns.has(self._session.turn)
 
     async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
-        """Carry out a request; the answer.
+        """Carry out a request and return the answer.
 
-        Cancelled where the client goes meanwhile, when `gone` is set for threads to end by.
+        It is cancelled if the client leaves meanwhile; `gone` is then set, and its threads end.
         """
         is_measuring = isinstance(
             request, protocol.Start | protocol.DatagramTest | protocol.Saturate

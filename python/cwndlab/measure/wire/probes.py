@@ -27,7 +27,7 @@ class ProbeResult:
 
     @property
     def rtt_ns(self) -> int:
-        """There and back, without the time spent there."""
+        """Round-trip time without the time spent at the far end."""
         away_ns = self.received_ns - self.sent_ns
         return away_ns - (self.answered_there_ns - self.received_there_ns)
 
@@ -56,7 +56,7 @@ class Clock:
 
 
 class Prober:
-    """Sends probes at equal distances and collects their answers. A context manager."""
+    """Sends probes at equal intervals and collects their answers. A context manager."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
         """Probe a session's server over a connected socket, one datagram each `every_s`."""
