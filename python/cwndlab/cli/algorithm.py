@@ -139,7 +139,9 @@ def algorithm_check(name: str, output_format: str) -> int:
 
 @algorithm_group.command("load")
 @click.argument("name")
-@click.option("--pin", is_flag=True, help="Keep the algorithm in the kernel after this command ends.")
+@click.option(
+    "--pin", is_flag=True, help="Keep the algorithm in the kernel after this command ends."
+)
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load NAME into the running kernel; needs root.
 
