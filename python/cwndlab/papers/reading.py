@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """Whether our value is close enough to the paper's; one that could not be measured is not."""
+        """Whether our value is close enough to the paper's; one that is missing is not."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
