@@ -1,5 +1,6 @@
 """Writing the report: the page, and beside it figures and tables as files."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,7 +137,10 @@ def write_page(
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
     """Group files by what they show, as the page links them: path without suffix to suffixes."""
     found: dict[str, list[str]] = {}
-    for path in sorted(written):
+    in_order = sorted(
+        written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))
+    )
+    for path in in_order:
         name = path.relative_to(folder).with_suffix("").as_posix()
         found.setdefault(name, []).append(path.suffix)
     return found

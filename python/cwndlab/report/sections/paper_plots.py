@@ -73,7 +73,7 @@ def _shared_limits(plot: PaperPlot, panels: Sequence[Panel]) -> dict[str, object
         ends = [float(each) for panel in panels for own in panel.values() for each in _ends(own)]
     else:
         boxes = [box_summary(own) for panel in panels for own in panel.values()]
-        ends = [end for box in boxes for end in (box.whisker_low, box.whisker_high)]
+        ends = [end for box in boxes for end in (box.whisker_low, box.whisker_high, box.mean)]
     low, high = min(ends), max(ends)
     room = 0.05 * (high - low)
     least = low if low < 0 else 0.0
